@@ -1,0 +1,2 @@
+"""Taste, measured."""
+
