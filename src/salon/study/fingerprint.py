@@ -1,0 +1,82 @@
+"""The content hash behind every signature's `data:` part."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+
+def fingerprint(meta: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
+    """Hash of metadata and tables that does not depend on file format, chunks or dictionary order.
+
+    References are renumbered by first appearance before hashing, so 'b, a, b' hashes as codes 0, 1, 0 with
+    labels b, a whatever dictionary the column came with. Row order counts.
+    """
+    digest = hashlib.blake2b(digest_size=32)
+    digest.update(json.dumps(meta, sort_keys=True, ensure_ascii=False).encode())
+    for kind in sorted(tables):
+        table = tables[kind]
+        if not table.num_rows:
+            continue
+        digest.update(f"\0{kind}:{table.num_rows}".encode())
+        for name in sorted(table.column_names):
+            column = table.column(name)
+            if column.null_count == len(column):
+                continue
+            digest.update(f"\0{name}".encode())
+            for part in _parts(column.combine_chunks()):
+                digest.update(part)
+    return digest.hexdigest()
+
+
+def _parts(array: pa.Array) -> list[bytes | memoryview]:
+    if isinstance(array, pa.ChunkedArray):
+        array = pa.concat_arrays(array.chunks)
+    if pa.types.is_list(array.type):
+        lengths = pc.list_value_length(array).fill_null(-1).to_numpy(zero_copy_only=False)
+        return [_bytes(lengths.astype(np.int64)), *_parts(array.flatten())]
+    if pa.types.is_dictionary(array.type):
+        codes, labels = _by_first_appearance(array)
+        return [_bytes(codes), *_parts(labels)]
+    if pa.types.is_string(array.type):
+        lengths = pc.binary_length(array).fill_null(-1).to_numpy(zero_copy_only=False)
+        return [_bytes(lengths.astype(np.int64)), _text_bytes(array.fill_null(""))]
+    if array.null_count:
+        present = array.is_valid().to_numpy(zero_copy_only=False)
+        return [_bytes(present), *_parts(array.drop_null())]
+    return [_bytes(array.to_numpy(zero_copy_only=False))]
+
+
+def _by_first_appearance(array: pa.DictionaryArray) -> tuple[NDArray[np.int32], pa.Array]:
+    indices = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    shifted = indices.astype(np.int64) + 1  # null becomes 0
+    size = len(array.dictionary) + 1
+    first = np.full(size, len(shifted), np.int64)
+    # Writing backwards leaves the earliest place of each code, without a slow ufunc.at.
+    first[shifted[::-1]] = np.arange(len(shifted) - 1, -1, -1)
+    used = np.flatnonzero(first < len(shifted))
+    order = used[np.argsort(first[used], kind="stable")]
+    renumber = np.full(size, -1, np.int32)
+    labels = order[order > 0]
+    renumber[labels] = np.arange(len(labels), dtype=np.int32)
+    return renumber[shifted], array.dictionary.take(pa.array(labels - 1))
+
+
+def _text_bytes(array: pa.StringArray) -> bytes:
+    """The text of a string array as one run of bytes (its offsets may start anywhere)."""
+    buffers = array.buffers()
+    if buffers[2] is None or not len(array):
+        return b""
+    offsets = np.frombuffer(buffers[1], np.int32)[array.offset : array.offset + len(array) + 1]
+    return memoryview(buffers[2])[offsets[0] : offsets[-1]].tobytes()
+
+
+def _bytes(array: NDArray[Any]) -> bytes:
+    return np.ascontiguousarray(array).tobytes()

@@ -1,0 +1,288 @@
+"""A study: who was asked what about which items, and every answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from salon.errors import BadValue, InputError, UnknownReference
+from salon.study import views
+from salon.study.criterion import Criterion
+from salon.study.design import Design
+from salon.study.fingerprint import fingerprint
+from salon.study.noun import Noun
+from salon.study.rater import Cohort
+from salon.study.tables import JUDGMENTS, KINDS, conform, empty_table, nouns_from_table, table_from_nouns
+from salon.study.validate import check_judgments, check_named
+
+CompareWithin = Literal["prompt", "category", "all"]
+
+
+class Revision(Noun):
+    """A state of the study that a signature can name."""
+
+    number: int
+    reason: str
+    at: str | None = None
+
+
+FIRST = Revision(number=1, reason="first")
+
+
+@dataclass(frozen=True)
+class Study:
+    """Metadata, and one Arrow table per kind of record. Build one with `Study.build`, which validates."""
+
+    name: str
+    criteria: tuple[Criterion, ...]
+    cohorts: tuple[Cohort, ...] = ()
+    compare_within: CompareWithin = "prompt"
+    design: Design = field(default_factory=Design)
+    revisions: tuple[Revision, ...] = (FIRST,)
+    simulated: bool = False
+    """True when no person gave these answers; every report then says so."""
+    note: str | None = None
+    tables: Mapping[str, pa.Table] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def build(
+        cls,
+        name: str,
+        criteria: Iterable[Criterion],
+        *,
+        tables: Mapping[str, pa.Table | Iterable[Noun]],
+        where: str | None = None,
+        **metadata: Any,
+    ) -> Self:
+        """A validated study. A table is Arrow columns or any iterable of its nouns; raters, items and prompts
+        that judgments name but no table lists are an error."""
+        unknown = set(tables) - set(KINDS)
+        if unknown:
+            raise InputError(
+                f"tables named {', '.join(KINDS)} are needed", found=", ".join(sorted(unknown)), where=where
+            )
+        made = {
+            kind: conform(kind, table, where=where) if isinstance(table, pa.Table) else table_from_nouns(kind, table)
+            for kind, table in tables.items()
+        }
+        study = cls(name=name, criteria=tuple(criteria), tables=made, **metadata)
+        study._validate()
+        return study
+
+    def _validate(self) -> None:
+        if self.compare_within not in get_args(CompareWithin):
+            raise BadValue(
+                "compare_within must be prompt, category or all",
+                found=self.compare_within,
+                where="study.toml",
+            )
+        ids = [criterion.id for criterion in self.criteria]
+        if len(set(ids)) != len(ids):
+            raise BadValue("each criterion may stand once", found=", ".join(ids), where="study.toml")
+        check_named(self)
+        check_judgments(self)
+
+    def table(self, kind: str) -> pa.Table:
+        """The table of `kind`; empty when the study has none."""
+        return self.tables[kind] if kind in self.tables else empty_table(kind)
+
+    def nouns(self, kind: str) -> Iterator[Any]:
+        """The rows of a table as nouns, one at a time."""
+        return iter(nouns_from_table(kind, self.table(kind)))
+
+    @property
+    def revision(self) -> int:
+        """Number of the current revision."""
+        return self.revisions[-1].number
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Rows per table, empty tables left out."""
+        return {kind: table.num_rows for kind in KINDS if (table := self.table(kind)).num_rows}
+
+    @cached_property
+    def hash(self) -> str:
+        """Content hash: the same study in any file format gives the same 64 hex digits."""
+        meta = {
+            "criteria": [criterion.record() for criterion in self.criteria],
+            "cohorts": [cohort.record() for cohort in self.cohorts],
+            "compare_within": self.compare_within,
+            "design": self.design.record(),
+            "simulated": self.simulated,
+        }
+        return fingerprint(meta, {kind: self.table(kind) for kind in KINDS})
+
+    # -- numbering -----------------------------------------------------------------------------------------
+
+    def ids(self, kind: str) -> pa.Array:
+        """Labels by number: item i of a view is `ids('items')[i]`. Also 'criteria' and 'groups'."""
+        if kind == "criteria":
+            return pa.array([criterion.id for criterion in self.criteria], pa.string())
+        if kind == "groups":
+            return self._groups[0]
+        return self.table(kind).column("id").combine_chunks()
+
+    def label(self, kind: str, number: int) -> str:
+        """The id behind one number of a view."""
+        return str(self.ids(kind)[int(number)].as_py())
+
+    def criterion(self, id: str) -> Criterion:
+        """One of the study's criteria by id."""
+        for criterion in self.criteria:
+            if criterion.id == id:
+                return criterion
+        raise UnknownReference(
+            "a criterion of the study is needed",
+            found=repr(id),
+            where=f"study {self.name!r}",
+            remedy="one of " + ", ".join(criterion.id for criterion in self.criteria),
+        )
+
+    @cached_property
+    def _groups(self) -> tuple[pa.Array, NDArray[np.int32]]:
+        """Group labels, and the group of every item (-1 where an item has none)."""
+        items = self.table("items")
+        if self.compare_within == "all":
+            return pa.array([self.name], pa.string()), np.zeros(items.num_rows, np.int32)
+        if self.compare_within not in items.column_names:
+            return pa.array([], pa.string()), np.full(items.num_rows, -1, np.int32)
+        column = items.column(self.compare_within).combine_chunks()
+        codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return column.dictionary, codes.astype(np.int32, copy=False)
+
+    @property
+    def item_groups(self) -> NDArray[np.int32]:
+        """The group (prompt, category or whole study) of every item; -1 where it has none."""
+        return self._groups[1]
+
+    @cached_property
+    def crowds(self) -> NDArray[np.bool_]:
+        """For every rater: is it a crowd, that is, people the source cannot tell apart?"""
+        raters = self.table("raters")
+        if "kind" not in raters.column_names:
+            return np.zeros(raters.num_rows, bool)
+        crowd: NDArray[np.bool_] = (
+            pc.equal(raters.column("kind").cast(pa.string()), "crowd").fill_null(False).to_numpy()
+        )
+        return crowd
+
+    def codes(self, kind: str, column: pa.ChunkedArray | pa.Array) -> NDArray[np.int32]:
+        """A reference column as numbers into `ids(kind)`; -1 for null or unknown."""
+        array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        ids = self.ids(kind)
+        lookup = (
+            np.arange(len(ids), dtype=np.int32)
+            if array.dictionary.equals(ids)
+            else pc.index_in(array.dictionary, value_set=ids).fill_null(-1).to_numpy(zero_copy_only=False)
+        )
+        lookup = np.append(lookup.astype(np.int32, copy=False), np.int32(-1))  # index -1 (null) stays -1
+        indices = array.indices if array.indices.null_count == 0 else array.indices.fill_null(-1)
+        numbers: NDArray[np.int32] = lookup[indices.to_numpy(zero_copy_only=False)]
+        return numbers
+
+    # -- columnar views ------------------------------------------------------------------------------------
+
+    @cached_property
+    def comparisons(self) -> views.Comparisons:
+        """All comparisons as arrays."""
+        table, skipped = self._answered("comparisons")
+        a = self.codes("items", table.column("a"))
+        left = table.column("left") if "left" in table.column_names else None
+        return views.Comparisons(
+            **self._by(table),
+            group=self.item_groups[a],
+            a=a,
+            b=self.codes("items", table.column("b")),
+            outcome=_words(table.column("outcome"), views.OUTCOMES, default=-1),
+            left=np.full(len(a), 2, np.int8) if left is None else _words(left, views.LEFTS, default=2),
+            skipped=skipped,
+        )
+
+    @cached_property
+    def rankings(self) -> views.Rankings:
+        """All rankings as arrays."""
+        table, skipped = self._answered("rankings")
+        lists = table.column("items").combine_chunks()
+        ranks = table.column("ranks").combine_chunks()
+        offsets = lists.offsets.to_numpy().astype(np.int64)
+        items = self.codes("items", lists.values)[offsets[0] : offsets[-1]]
+        offsets = offsets - offsets[0]
+        first = items[offsets[:-1]] if len(lists) else np.zeros(0, np.int32)
+        return views.Rankings(
+            **self._by(table),
+            group=self.item_groups[first],
+            offsets=offsets,
+            items=items,
+            ranks=ranks.flatten().to_numpy(zero_copy_only=False).astype(np.int32, copy=False),
+            skipped=skipped,
+        )
+
+    @cached_property
+    def ratings(self) -> views.Ratings:
+        """All ratings as arrays."""
+        table, skipped = self._answered("ratings")
+        item = self.codes("items", table.column("item"))
+        value = table.column("value").to_numpy()
+        return views.Ratings(**self._by(table), group=self.item_groups[item], item=item, value=value, skipped=skipped)
+
+    def _answered(self, kind: str) -> tuple[pa.Table, int]:
+        """The rows that hold an answer, and how many were skipped instead."""
+        table = self.table(kind)
+        if "skipped" not in table.column_names:
+            return table, 0
+        kept = table.filter(pc.is_null(table.column("skipped")))
+        return kept, table.num_rows - kept.num_rows
+
+    def _by(self, table: pa.Table) -> dict[str, Any]:
+        names = table.column_names
+        seconds = table.column("seconds").to_numpy() if "seconds" in names else None
+        repeat = (
+            table.column("repeat").fill_null(0).to_numpy() if "repeat" in names else np.zeros(table.num_rows, np.int16)
+        )
+        return {
+            "criterion": self.codes("criteria", table.column("criterion")),
+            "rater": self.codes("raters", table.column("rater")),
+            "repeat": repeat,
+            "seconds": seconds,
+        }
+
+    # -- new studies from old ------------------------------------------------------------------------------
+
+    def revised(self, reason: str, *, at: str | None = None, **changes: Any) -> Study:
+        """This study with `changes`, as a new revision."""
+        revision = Revision(number=self.revision + 1, reason=reason, at=at)
+        return replace(self, revisions=(*self.revisions, revision), **changes)
+
+    def without_rater(self, rater: str, *, at: str | None = None) -> Study:
+        """The study with one rater and all their answers erased, as a new revision."""
+        if not pc.any(pc.equal(self.table("raters").column("id"), rater)).as_py():
+            raise UnknownReference("a rater of the study is needed", found=repr(rater), where=f"study {self.name!r}")
+        tables = dict(self.tables)
+        tables["raters"] = _without(tables["raters"], "id", rater)
+        for kind in JUDGMENTS:
+            if kind in tables:
+                tables[kind] = _without(tables[kind], "rater", rater)
+        return self.revised("a rater was erased", at=at, tables=tables)
+
+
+def _without(table: pa.Table, column: str, value: str) -> pa.Table:
+    labels = table.column(column)
+    plain = labels.cast(pa.string()) if pa.types.is_dictionary(labels.type) else labels
+    return table.filter(pc.not_equal(plain, value))
+
+
+def _words(column: pa.ChunkedArray, words: tuple[str, ...], *, default: int) -> NDArray[np.int8]:
+    """A column of known words as their numbers."""
+    array = column.combine_chunks()
+    lookup = [words.index(word) if word in words else default for word in array.dictionary.to_pylist()]
+    table = np.array([*lookup, default], np.int8)
+    indices = array.indices if array.indices.null_count == 0 else array.indices.fill_null(-1)
+    numbers: NDArray[np.int8] = table[indices.to_numpy(zero_copy_only=False)]
+    return numbers

@@ -1,0 +1,183 @@
+"""The columns of a study's tables, and nouns to rows and back.
+
+A study may hold ten million judgments, so it keeps them as Arrow columns and makes nouns only on request.
+References (to items, raters, prompts, criteria) are dictionary-encoded: four bytes a row. Optional columns
+that nobody filled in are left out of a table altogether.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from salon.errors import BadColumns, BadValue
+from salon.study.item import Item
+from salon.study.judgment import Checklist, Choice, Comparison, Ranking, Rating
+from salon.study.noun import Noun
+from salon.study.prompt import Prompt
+from salon.study.rater import Rater
+
+TEXT = pa.string()
+REFERENCE = pa.dictionary(pa.int32(), pa.string())
+REFERENCES = pa.list_(REFERENCE)
+NUMBER = pa.float64()
+
+
+@dataclass(frozen=True)
+class TableKind:
+    """One table: the noun its rows are, its required columns, and the optional ones."""
+
+    noun: type[Noun]
+    required: dict[str, pa.DataType]
+    optional: dict[str, pa.DataType]
+
+    @property
+    def columns(self) -> dict[str, pa.DataType]:
+        """All columns in their fixed order."""
+        return self.required | self.optional
+
+
+_FACTS = {
+    "repeat": pa.int16(),
+    "rationale": TEXT,
+    "confidence": NUMBER,
+    "seconds": NUMBER,
+    "at": TEXT,
+    "skipped": REFERENCE,
+}
+_BY = {"criterion": REFERENCE, "rater": REFERENCE}
+
+KINDS: dict[str, TableKind] = {
+    "prompts": TableKind(
+        Prompt,
+        {"id": TEXT},
+        {"text": TEXT, "intent": TEXT, "description": TEXT, "aesthetics": TEXT, "category": REFERENCE},
+    ),
+    "items": TableKind(
+        Item,
+        {"id": TEXT},
+        {
+            "prompt": REFERENCE,
+            "generator": REFERENCE,
+            "image": TEXT,
+            "category": REFERENCE,
+            "tier": REFERENCE,
+            "source": REFERENCE,
+        },
+    ),
+    "raters": TableKind(Rater, {"id": TEXT}, {"kind": REFERENCE, "cohort": REFERENCE}),
+    "comparisons": TableKind(
+        Comparison,
+        {**_BY, "a": REFERENCE, "b": REFERENCE, "outcome": REFERENCE},
+        {"left": REFERENCE, **_FACTS},
+    ),
+    "rankings": TableKind(Ranking, {**_BY, "items": REFERENCES, "ranks": pa.list_(pa.int32())}, _FACTS),
+    "ratings": TableKind(Rating, {**_BY, "item": REFERENCE, "value": NUMBER}, _FACTS),
+    "checklists": TableKind(
+        Checklist, {**_BY, "item": REFERENCE, "points": REFERENCES, "answers": pa.list_(pa.bool_())}, _FACTS
+    ),
+    "choices": TableKind(Choice, {**_BY, "items": REFERENCES, "chosen": REFERENCE}, _FACTS),
+}
+NAMED = ("prompts", "items", "raters")
+JUDGMENTS = ("comparisons", "rankings", "ratings", "checklists", "choices")
+
+
+def empty_table(kind: str) -> pa.Table:
+    """A table of `kind` with its required columns and no rows."""
+    columns = KINDS[kind].required
+    return pa.table({name: pa.array([], type=dtype) for name, dtype in columns.items()})
+
+
+def table_from_nouns(kind: str, nouns: Iterable[Noun]) -> pa.Table:
+    """Nouns as one table."""
+    return table_from_records(kind, [noun.model_dump() for noun in nouns])
+
+
+def table_from_records(kind: str, records: Sequence[dict[str, Any]]) -> pa.Table:
+    """Records that are known to be valid (made by a reader or a noun) as one table."""
+    columns = KINDS[kind].columns
+    data = {name: [record.get(name) for record in records] for name in columns}
+    return conform(kind, pa.table({name: _column(values, columns[name]) for name, values in data.items()}))
+
+
+def _column(values: list[Any], dtype: pa.DataType) -> pa.Array:
+    """An Arrow array of `dtype`; Arrow cannot make lists of references directly, so those go by text."""
+    if dtype == REFERENCES:
+        return pa.array(values, type=pa.list_(TEXT))
+    return pa.array(values, type=TEXT if dtype == REFERENCE else dtype)
+
+
+def conform(kind: str, table: pa.Table, *, where: str | None = None) -> pa.Table:
+    """`table` with the kind's columns, types and order; empty optional columns dropped, unknown ones refused."""
+    spec = KINDS[kind]
+    place = where or f"table {kind!r}"
+    for name in spec.required:
+        if name not in table.column_names:
+            raise BadColumns.missing(name, table.column_names, where=place)
+    unknown = [name for name in table.column_names if name not in spec.columns]
+    if unknown:
+        raise BadColumns(
+            f"a {kind} table has only the columns {', '.join(spec.columns)}",
+            found=f"also {', '.join(unknown)}",
+            where=place,
+            remedy="remove or rename them; docs/data.md shows every column",
+        )
+    if len(set(table.column_names)) != len(table.column_names):
+        raise BadColumns("each column may stand once", found=", ".join(table.column_names), where=place)
+    kept = {}
+    for name, dtype in spec.columns.items():
+        if name not in table.column_names:
+            continue
+        column = table.column(name)
+        if name in spec.optional and (column.null_count == len(column)):
+            continue
+        kept[name] = _cast(column, dtype, f"{place}, column {name!r}")
+    return pa.table(kept)
+
+
+def _cast(column: pa.ChunkedArray, dtype: pa.DataType, where: str) -> pa.ChunkedArray:
+    if column.type == dtype:
+        return column.unify_dictionaries() if dtype == REFERENCE and column.num_chunks > 1 else column
+    try:
+        if dtype == REFERENCE:
+            if not pa.types.is_dictionary(column.type):
+                return column.cast(TEXT).dictionary_encode().unify_dictionaries()
+            return pa.chunked_array([_as_reference(chunk) for chunk in column.chunks], dtype).unify_dictionaries()
+        if dtype == REFERENCES:
+            return pa.chunked_array([_encode_lists(column.combine_chunks())], REFERENCES)
+        return column.cast(dtype)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        raise BadValue(f"values of type {dtype} are needed", found=f"{column.type}: {error}", where=where) from None
+
+
+def _as_reference(chunk: pa.DictionaryArray) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(chunk.indices.cast(pa.int32()), chunk.dictionary.cast(TEXT))
+
+
+def _encode_lists(lists: pa.ListArray | pa.ChunkedArray) -> pa.ListArray:
+    """Lists of text as lists of references (also from large lists or already dictionary-encoded ones)."""
+    if isinstance(lists, pa.ChunkedArray):
+        lists = pa.concat_arrays(lists.chunks) if lists.num_chunks else pa.array([], pa.list_(TEXT))
+    if not pa.types.is_list(lists.type):
+        lists = lists.cast(pa.list_(TEXT))
+    values = lists.values
+    if pa.types.is_dictionary(values.type):
+        values = _as_reference(values)
+    else:
+        values = values.cast(TEXT).dictionary_encode()
+    mask = lists.is_null() if lists.null_count else None
+    return pa.ListArray.from_arrays(lists.offsets, values, type=REFERENCES, mask=mask)
+
+
+def nouns_from_table(kind: str, table: pa.Table, rows: Iterable[int] | None = None) -> Iterable[Any]:
+    """The nouns in `table`, all of them or those in `rows`, made one at a time."""
+    noun = KINDS[kind].noun
+    for row in range(table.num_rows) if rows is None else rows:
+        record = {name: table.column(name)[row].as_py() for name in table.column_names}
+        yield noun.parse(
+            {name: value for name, value in record.items() if value is not None},
+            where=f"{kind}, row {row + 1}",
+        )
