@@ -1,0 +1,60 @@
+"""How results look on a terminal: aligned tables for people, JSON for machines, progress on stderr."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything drawn by chance.")
+
+
+def out() -> Console:
+    """The console for results; wide when piped, so that rows never wrap in a log."""
+    console = Console(highlight=False, soft_wrap=False)
+    return console if console.is_terminal else Console(highlight=False, width=160)
+
+
+def print_json(record: Any) -> None:
+    """One JSON object; NaN and infinity are never written."""
+    click.echo(json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def print_table(
+    title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)
+) -> None:
+    """A table whose first column (or those in `left`) stands left and numbers stand right."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for number, name in enumerate(columns):
+        table.add_column(name, justify="left" if number in left else "right", header_style="dim", no_wrap=number != 0)
+    for row in rows:
+        table.add_row(*(_plain(cell) for cell in row))
+    out().print(table)
+
+
+def _plain(cell: str) -> str:
+    """Labels come from users' files: brackets are text here, never markup, and control characters do nothing."""
+    return "".join(c if c.isprintable() else "�" for c in cell).replace("[", "\\[")
+
+
+@contextmanager
+def progress(label: str, total: int | None) -> Iterator[Progress]:
+    """A progress bar on stderr that vanishes when done and stays silent when nobody watches."""
+    console = Console(stderr=True)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        bar.add_task(label, total=total)
+        yield bar

@@ -1,0 +1,110 @@
+"""The terminal door: finds the command, turns errors into messages and exit codes, and nothing else.
+
+Exit codes: 0 done; 2 misuse or bad input; 1 only where a yes/no was asked for; 70 a fault of Salon's own.
+Commands are imported when they are called, so `salon --help` starts in a tenth of a second.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from salon.errors import SalonError
+
+COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
+    "Study": {
+        "init": ("salon.cli.study:init", "Start an empty study folder."),
+        "import": ("salon.cli.study:import_", "Read a file of judgments into a study."),
+        "export": ("salon.cli.study:export", "Write a study as Parquet, CSV, JSONL or a Hugging Face folder."),
+        "merge": ("salon.cli.study:merge_", "Put several studies into one."),
+        "simulate": ("salon.cli.simulate:simulate", "Write a clearly labelled simulated study."),
+    },
+    "Check": {
+        "check": ("salon.cli.check:check", "Is there signal in these judgments, and how good can a model get?"),
+        "null": ("salon.cli.check:null", "The exact law of agreement under random raters."),
+        "anchor": ("salon.cli.check:anchor", "Agreement in another data set, at the same number of items and raters."),
+        "plan": ("salon.cli.check:plan", "Power and comparison budget of a study before it is run."),
+    },
+}
+
+
+class House(click.Group):
+    """A group that imports a command's module only when that command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for stage in COMMANDS.values() for name in stage]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        for stage in COMMANDS.values():
+            if name in stage:
+                module, attribute = stage[name][0].split(":")
+                command: click.Command = getattr(importlib.import_module(module), attribute)
+                return command
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for stage, commands in COMMANDS.items():
+            with formatter.section(stage):
+                formatter.write_dl([(name, help) for name, (_, help) in commands.items()])
+
+
+@click.command(cls=House, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="salon", prog_name="salon", message="%(prog)s %(version)s")
+def salon() -> None:
+    """Salon makes taste measurable.
+
+    Bring judgments of pictures (comparisons, rankings, ratings, flags) in almost any file; Salon tells whether
+    they carry signal, and how good a model could get on them, with numbers you can publish.
+
+    \b
+    A first look, from a CSV of votes to a report:
+      salon import comparisons votes.csv --left left --right right --outcome winner --rater worker -o study
+      salon check study --html check.html
+
+    STUDY is always a study folder; every command takes --json for machines.
+    """
+
+
+def run(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit code; no traceback reaches a user (SALON_DEBUG=1 shows it)."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = salon.main(args=arguments, prog_name="salon", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.exceptions.Abort:
+        click.echo("stopped", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except SalonError as error:
+        _say(error.message(), error.as_json(), arguments)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        text = f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
+        _say(text, {"error": "OSError", "needed": text, "found": None, "where": None, "remedy": None}, arguments)
+        sys.exit(2)
+    except Exception as error:
+        if os.environ.get("SALON_DEBUG"):
+            raise
+        text = (
+            f"Salon failed: {type(error).__name__}: {error}\n  do:    run again with SALON_DEBUG=1 and report the trace"
+        )
+        _say(text, {"error": "Internal", "needed": str(error), "found": None, "where": None, "remedy": None}, arguments)
+        sys.exit(70)
+
+
+def _say(text: str, record: dict[str, str | None], arguments: Sequence[str]) -> None:
+    """The message for a person on stderr; for a machine that asked for --json, one JSON object on stdout too."""
+    click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+    click.echo(text, err=True)
+    if "--json" in arguments:
+        click.echo(json.dumps(record, ensure_ascii=False))

@@ -1,0 +1,61 @@
+"""Flags from settings: each field of a stage's settings is described once, and the terminal reads it there."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+import click
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from salon.errors import BadValue
+
+S = TypeVar("S", bound=BaseModel)
+Command = Callable[..., Any]
+
+
+def options_from(settings: type[BaseModel]) -> Callable[[Command], Command]:
+    """A decorator that adds one option per field of `settings`, with its description and default."""
+
+    def decorate(command: Command) -> Command:
+        for name, field in reversed(settings.model_fields.items()):
+            command = _option(name, field)(command)
+        return command
+
+    return decorate
+
+
+def settings_from(settings: type[S], flags: Mapping[str, Any]) -> S:
+    """The settings object that the flags describe; a value out of range is a usage error."""
+    given = {name: flags[name] for name in settings.model_fields if name in flags}
+    try:
+        return settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        flag = "--" + str(fault["loc"][0]).replace("_", "-") if fault["loc"] else "these settings"
+        raise BadValue(f"{flag}: {fault['msg']}", found=repr(fault.get("input"))) from None
+
+
+def _option(name: str, field: FieldInfo) -> Callable[[Command], Command]:
+    flag = "--" + name.replace("_", "-")
+    kind = _plain_type(field.annotation)
+    default = field.get_default(call_default_factory=True, validated_data={})
+    help = field.description or ""
+    if kind is bool:
+        return click.option(f"{flag}/--no-{flag[2:]}", name, default=default, show_default=True, help=help)
+    if get_origin(kind) is Literal:
+        choice = click.Choice([str(value) for value in get_args(kind)])
+        return click.option(flag, name, type=choice, default=default, show_default=True, help=help)
+    if get_origin(kind) is tuple:
+        return click.option(flag, name, type=get_args(kind)[0], multiple=True, default=default, help=help)
+    shown = default is not None
+    return click.option(flag, name, type=kind, default=default, show_default=shown, help=help)
+
+
+def _plain_type(annotation: Any) -> Any:
+    """`X | None` as X."""
+    if get_origin(annotation) in (Union, types.UnionType):
+        return next(part for part in get_args(annotation) if part is not type(None))
+    return annotation
