@@ -1,0 +1,111 @@
+"""Curves of a quantity over another, with bands: power over the number of prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from salon.errors import BadValue
+from salon.report import numbers
+from salon.report.frame import LINE, x_axis, y_grid, y_ticks_width
+from salon.report.scale import Scale, domain, spread
+from salon.report.svg import canvas, drawn, element, group, line, text, text_width
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One series; `low` and `high` draw its band."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+
+
+@drawn
+def line_curves(
+    curves: Sequence[Curve],
+    *,
+    title: str = "Curves",
+    x_label: str = "",
+    y_label: str = "",
+    y_domain: tuple[float, float] | None = None,
+    reference_lines: Sequence[tuple[str, float]] = (),
+    percent: bool = False,
+    height: float = 320,
+    width: int,
+) -> Markup:
+    """Each curve with its name at its right end; colours and dashes both tell them apart."""
+    _check(curves)
+    names = max(text_width(c.label) for c in curves)
+    right = width - min(names + 16, width * 0.3)
+    top, bottom = (26 if y_label else 10), height - (2 * LINE + 10 if x_label else LINE + 8)
+    ys = [v for c in curves for part in (c.y, c.low or (), c.high or ()) for v in part]
+    y = Scale(*(y_domain or domain(ys, include=[at for _, at in reference_lines])), bottom, top)
+    left = y_ticks_width(y, percent=percent)
+    x = Scale(*domain((v for c in curves for v in c.x), pad=0), left, right)
+    levels = spread([y(c.y[-1]) + 4 for c in curves], 15, top + 4, bottom)
+    return canvas(
+        width,
+        height,
+        title,
+        _words(curves, percent),
+        text(0, 12, y_label, "axis-label") if y_label else None,
+        y_grid(y, left, right, percent=percent),
+        *(_reference(name, at, y, left, right) for name, at in reference_lines),
+        *(_band(c, x, y, i) for i, c in enumerate(curves) if c.low is not None and c.high is not None),
+        *(_curve(c, x, y, i, levels[i], width - right - 12, percent) for i, c in enumerate(curves)),
+        x_axis(x, bottom, label=x_label),
+    )
+
+
+def _curve(curve: Curve, x: Scale, y: Scale, index: int, level: float, room: float, percent: bool) -> Markup:
+    style = f"series-{index % 6 + 1}"
+    path = "M" + "L".join(f"{x(a):.2f} {y(b):.2f}" for a, b in zip(curve.x, curve.y))
+    dots = []
+    for a, b in zip(curve.x, curve.y):
+        shown = numbers.percent(b, 1) if percent else numbers.significant(b)
+        tip = f"{curve.label}: {shown} at {numbers.significant(a)}"
+        dot = element("circle", element("title", tip), cx=x(a), cy=y(b), r=3, class_=f"{style} dot")
+        dots.append(dot)
+    return group(
+        element("path", d=path, class_=f"{style} curve"),
+        *dots,
+        text(x.stop + 10, level, curve.label, f"{style}-label", room=room),
+    )
+
+
+def _band(curve: Curve, x: Scale, y: Scale, index: int) -> Markup:
+    low, high = curve.low or (), curve.high or ()
+    there = [f"{x(a):.2f} {y(b):.2f}" for a, b in zip(curve.x, high)]
+    back = [f"{x(a):.2f} {y(b):.2f}" for a, b in zip(reversed(curve.x), reversed(low))]
+    return element("path", d="M" + "L".join(there + back) + "Z", class_=f"series-{index % 6 + 1} band")
+
+
+def _reference(name: str, at: float, y: Scale, left: float, right: float) -> Markup:
+    return group(
+        line(left, y(at), right, y(at), "reference dashed"),
+        text(left + 5, y(at) - 5, name, "reference-label"),
+    )
+
+
+def _check(curves: Sequence[Curve]) -> None:
+    if not curves:
+        raise BadValue("at least one curve is needed", found="none")
+    for curve in curves:
+        parts = [p for p in (curve.x, curve.y, curve.low, curve.high) if p is not None]
+        lengths = {len(p) for p in parts}
+        if len(lengths) != 1 or 0 in lengths:
+            raise BadValue("as many y (and low, high) as x, at least one", found=lengths, where=curve.label)
+
+
+def _words(curves: Sequence[Curve], percent: bool) -> str:
+    told = []
+    for c in curves:
+        ends = [numbers.percent(v) if percent else numbers.significant(v) for v in (c.y[0], c.y[-1])]
+        span = [numbers.significant(v) for v in (c.x[0], c.x[-1])]
+        told.append(f"{c.label}: {ends[0]} at {span[0]}, {ends[1]} at {span[1]}")
+    return "; ".join(told) + "."

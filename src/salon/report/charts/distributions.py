@@ -1,0 +1,205 @@
+"""What was observed, over what random raters would give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+from markupsafe import Markup
+
+from salon.errors import BadValue
+from salon.report import numbers
+from salon.report.frame import LINE, Key, legend, x_axis, y_grid, y_ticks_width
+from salon.report.scale import Scale
+from salon.report.svg import canvas, drawn, element, group, line, rect, text, text_width
+
+LEAST_BAR = 5.0
+"""Pixels: with thinner bars adjacent support points are shown as one."""
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Shares observed and expected in bins of equal width around `centers`."""
+
+    centers: np.ndarray
+    width: float
+    counts: np.ndarray
+    observed: np.ndarray
+    null: np.ndarray
+
+
+@drawn
+def histogram_over_null(
+    support: Sequence[float],
+    observed_counts: Sequence[int],
+    null_probabilities: Sequence[float],
+    *,
+    title: str = "Observed distribution over its null",
+    x_label: str = "",
+    unit: str = "prompts",
+    tone: str = "cohort-1",
+    height: float = 190,
+    top_share: float | None = None,
+    keys: bool = False,
+    width: int,
+) -> Markup:
+    """Bars of the observed share with the exact null as a stepped outline; both medians marked.
+
+    `top_share` fixes the height of the axis, for small multiples that are to be compared.
+    """
+    values, counts, null = _checked(support, observed_counts, null_probabilities)
+    bins = _binned(values, counts, null, most=int((width - 50) / LEAST_BAR))
+    names = [Key(tone, "observed"), Key("null-line", "random raters (null)", "line")] if keys else []
+    top_block, used = legend(names, 0, 0, width)
+    top, bottom = used + 22, height - (2 * LINE + 8 if x_label else LINE + 6)
+    tallest = top_share or max(bins.observed.max(), bins.null.max())
+    y = Scale(0, tallest * 1.04, bottom, top)
+    left = y_ticks_width(y, percent=True)
+    x = Scale(bins.centers[0] - bins.width, bins.centers[-1] + bins.width, left, width - 6)
+    medians = _median(values, counts), _median(values, null)
+    return canvas(
+        width,
+        height,
+        title,
+        _histogram_words(counts, medians, unit),
+        top_block,
+        y_grid(y, left, width - 6, percent=True),
+        *_observed_bars(bins, x, y, unit, tone),
+        _stepped_null(bins, x, y),
+        x_axis(x, bottom, room=52, label=x_label),
+        _median_marks(medians, x, top, bottom, tone),
+    )
+
+
+@drawn
+def pmax_bars(
+    levels: Sequence[str],
+    observed: Sequence[float],
+    null: Sequence[float],
+    *,
+    title: str = "Share of item pairs by split of the raters",
+    unit: str = "item pairs",
+    tone: str = "cohort-1",
+    height: float = 190,
+    top_share: float | None = None,
+    keys: bool = False,
+    width: int,
+) -> Markup:
+    """One bar per level of agreement (3–2, 4–1, 5–0) with the null's share as a bar of its own line.
+
+    `observed` are counts or shares; they are normalised to 1.
+    """
+    _, counts, expected = _checked(range(len(levels)), observed, null)
+    shares = counts / counts.sum()
+    names = [Key(tone, "observed"), Key("null-line", "random raters (null)", "line")] if keys else []
+    top_block, used = legend(names, 0, 0, width)
+    top, bottom = used + 18, height - LINE - 6
+    y = Scale(0, (top_share or max(shares.max(), expected.max())) * 1.04, bottom, top)
+    left = y_ticks_width(y, percent=True)
+    slot = (width - 6 - left) / len(levels)
+    marks = [
+        _pmax_bar(left + slot * i, slot, y, str(levels[i]), shares[i], expected[i], unit, tone)
+        for i in range(len(levels))
+    ]
+    words = ", ".join(
+        f"{level}: {numbers.percent(s)} against {numbers.percent(e)} under the null"
+        for level, s, e in zip(levels, shares, expected)
+    )
+    grid = y_grid(y, left, width - 6, percent=True)
+    return canvas(width, height, title, words, top_block, grid, *marks, line(left, bottom, width - 6, bottom, "axis"))
+
+
+def _pmax_bar(
+    x: float, slot: float, y: Scale, level: str, share: float, expected: float, unit: str, tone: str
+) -> Markup:
+    bar = min(slot * 0.56, 64)
+    left, middle = x + (slot - bar) / 2, x + slot / 2
+    tip = f"{level}: {numbers.percent(share, 1)} of {unit}; null {numbers.percent(expected, 1)}"
+    over = min(y(share), y(expected) if abs(y(share) - y(expected)) < 16 else y(share)) - 6
+    reach = min(slot - 4, bar + 16)
+    return group(
+        rect(left, y(share), bar, y(0) - y(share), tone),
+        line(middle - reach / 2, y(expected), middle + reach / 2, y(expected), "null-line stroke"),
+        text(middle, over, numbers.percent(share), "value", anchor="middle"),
+        text(middle, y(0) + LINE, level, "tick", anchor="middle", room=slot),
+        tip=tip,
+        class_="mark",
+    )
+
+
+def _checked(
+    support: Sequence[float], counts: Sequence[float], null: Sequence[float]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    arrays = [np.asarray([float(v) for v in part]) for part in (support, counts, null)]
+    lengths = [len(a) for a in arrays]
+    if len(set(lengths)) != 1 or not lengths[0]:
+        raise BadValue("support, observed and null must have one equal length above 0", found=lengths)
+    if not all(np.isfinite(a).all() for a in arrays) or arrays[1].min() < 0 or arrays[1].sum() <= 0:
+        raise BadValue("finite values and at least one observation are needed", found=arrays[1][:8].tolist())
+    return arrays[0], arrays[1], arrays[2]
+
+
+def _binned(values: np.ndarray, counts: np.ndarray, null: np.ndarray, most: int) -> Bins:
+    """Support points as they are where each has room for a bar, else in `most` equal bins."""
+    step = float(np.diff(values).min()) if len(values) > 1 else 1.0
+    slots = round((values[-1] - values[0]) / step) + 1
+    merge = -(-slots // max(1, most))
+    width = step * merge
+    index = np.floor((values - values[0]) / width + 1e-9).astype(int)
+    size = index[-1] + 1
+    held, expected = np.bincount(index, counts, size), np.bincount(index, null, size)
+    centers = values[0] + width * np.arange(size) + (merge - 1) * step / 2
+    return Bins(centers, width, held, held / held.sum(), expected)
+
+
+def _observed_bars(bins: Bins, x: Scale, y: Scale, unit: str, tone: str) -> list[Markup]:
+    bar = (x(bins.width) - x(0)) * 0.78
+    bars = []
+    for center, count, share, null in zip(bins.centers, bins.counts, bins.observed, bins.null):
+        tip = (
+            f"{numbers.fixed(center)}: {numbers.count(int(count))} {unit} ({numbers.percent(share, 1)}); "
+            f"null {numbers.percent(null, 1)}"
+        )
+        column = rect(x(center) - bar / 2, y.stop, bar, y.start - y.stop, "hit")
+        bars.append(
+            group(column, rect(x(center) - bar / 2, y(share), bar, y(0) - y(share), tone), tip=tip, class_="mark")
+        )
+    return bars
+
+
+def _stepped_null(bins: Bins, x: Scale, y: Scale) -> Markup:
+    """One outline over all bins; a gap in the support is a step down to zero."""
+    half = bins.width / 2
+    steps = "".join(f"L{x(c - half):.2f} {y(p):.2f}H{x(c + half):.2f}" for c, p in zip(bins.centers, bins.null))
+    start, end = x(bins.centers[0] - half), y(0)
+    path = f"M{start:.2f} {end:.2f}{steps}V{end:.2f}"
+    return group(element("path", d=path, class_="null-area"), element("path", d=path, class_="null-line stroke"))
+
+
+def _median(values: np.ndarray, weights: np.ndarray) -> float:
+    """The least value that holds half the weight."""
+    running = list(accumulate(weights))
+    return float(values[next(i for i, w in enumerate(running) if w >= running[-1] / 2 - 1e-12)])
+
+
+def _median_marks(medians: tuple[float, float], x: Scale, top: float, bottom: float, tone: str) -> Markup:
+    """The observed median as a line with its number, the null's as a dashed line."""
+    seen, null = medians
+    words = f"median {numbers.fixed(seen)}"
+    half = text_width(words) / 2
+    at = min(max(x(seen), x.start + half), x.stop - half)
+    return group(
+        line(x(null), top, x(null), bottom, "null-line dashed"),
+        line(x(seen), top - 2, x(seen), bottom, f"{tone} marker"),
+        text(at, top - 8, words, "value", anchor="middle"),
+        tip=f"{words}; null median {numbers.fixed(null)}",
+    )
+
+
+def _histogram_words(counts: np.ndarray, medians: tuple[float, float], unit: str) -> str:
+    return (
+        f"{numbers.count(int(counts.sum()))} {unit}; observed median {numbers.fixed(medians[0])}, "
+        f"null median {numbers.fixed(medians[1])}."
+    )

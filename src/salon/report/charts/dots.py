@@ -1,0 +1,136 @@
+"""Estimates with their intervals, one row each, against a null line and named references."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from salon.errors import BadValue
+from salon.report import numbers
+from salon.report.frame import LINE, Key, legend, x_axis, x_grid
+from salon.report.scale import Scale, domain, lanes
+from salon.report.svg import canvas, drawn, element, group, line, rect, text, text_width
+
+COMPACT = 520
+"""Below this width a label stands above its row instead of beside it."""
+
+DotRow = tuple[str, float, float | None, float | None, str]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the columns of the chart stand."""
+
+    width: float
+    label_room: float
+    plot: tuple[float, float]
+    row: float
+    compact: bool
+
+
+@drawn
+def dot_intervals(
+    rows: Sequence[DotRow],
+    null_line: float | None = None,
+    reference_lines: Sequence[tuple[str, float]] = (),
+    *,
+    title: str = "Estimates with intervals",
+    x_label: str = "",
+    null_label: str = "null",
+    sort: bool = True,
+    width: int,
+) -> Markup:
+    """Rows (label, value, low, high, group), largest value first unless `sort` is False.
+
+    Groups take the colours of cohorts in order of appearance and are named in a legend when there are several.
+    """
+    if not rows:
+        raise BadValue("at least one row is needed to draw intervals", found="none")
+    groups = list(dict.fromkeys(row[4] for row in rows))
+    ordered = sorted(rows, key=lambda row: -row[1]) if sort else list(rows)
+    decimals = numbers.common_decimals((row[2], row[3]) for row in rows)
+    layout = _layout(ordered, decimals, width)
+    keys = [Key(_tone(groups, g), g, "dot") for g in groups] if len(groups) > 1 else []
+    top_block, used = legend(keys, 0, 0, width)
+    marks = [] if null_line is None else [(f"{null_label} {numbers.fixed(null_line)}", null_line, "null-line")]
+    marks += [(f"{name} {numbers.fixed(at)}", at, "reference") for name, at in reference_lines]
+    ends = [v for row in rows for v in row[1:4]]
+    x = Scale(*domain(ends, include=[m[1] for m in marks]), *layout.plot)
+    lines, lines_height = _upright_lines(marks, x, used + 4, layout, len(rows))
+    top = used + 4 + lines_height
+    bottom = top + layout.row * len(rows) + 4
+    height = bottom + (2 * LINE + 10 if x_label else LINE + 8)
+    return canvas(
+        width,
+        height,
+        title,
+        _words(ordered, decimals, marks),
+        top_block,
+        x_grid(x, top, bottom),
+        lines,
+        *(_row(row, i, top, x, layout, decimals, _tone(groups, row[4])) for i, row in enumerate(ordered)),
+        x_axis(x, bottom, label=x_label),
+    )
+
+
+def _layout(rows: Sequence[DotRow], decimals: int, width: float) -> Layout:
+    values = max(text_width(numbers.estimate(*row[1:4], decimals)) for row in rows)
+    if width < COMPACT:
+        return Layout(width, width - values - 12, (8, width - 8), 46, True)
+    labels = min(max(text_width(row[0]) for row in rows), width * 0.3)
+    return Layout(width, labels, (labels + 20, width - values - 24), 27, False)
+
+
+def _row(row: DotRow, index: int, top: float, x: Scale, layout: Layout, decimals: int, tone: str) -> Markup:
+    label, value, low, high, _ = row
+    y = top + layout.row * (index + (0.72 if layout.compact else 0.5))
+    words_y = y - 14 if layout.compact else y + 4
+    shown = numbers.estimate(value, low, high, decimals)
+    whisker = None
+    if low is not None and high is not None:
+        whisker = line(x(low), y, x(high), y, f"{tone} whisker")
+    return group(
+        rect(0, top + layout.row * index, layout.width, layout.row, "hit"),
+        whisker,
+        element("circle", cx=x(value), cy=y, r=5, class_=f"{tone} dot"),
+        text(0, words_y, label, "label", room=layout.label_room),
+        text(layout.width, words_y, shown, "value", anchor="end"),
+        tip=f"{label}: {shown}",
+        class_="mark row",
+    )
+
+
+def _upright_lines(
+    marks: Sequence[tuple[str, float, str]], x: Scale, top: float, layout: Layout, rows: int
+) -> tuple[Markup, float]:
+    """Null and reference lines with labels above the rows, in as many lanes as they need."""
+    if not marks:
+        return Markup(""), 4
+    centers = [_kept_inside(x(at), words, layout.width) for words, at, _ in marks]
+    level = lanes(centers, [words for words, _, _ in marks])
+    height = LINE * (max(level) + 1) + 6
+    bottom = top + height + layout.row * rows + 4
+    parts = []
+    for (words, at, class_), center, lane in zip(marks, centers, level):
+        y = top + 12 + LINE * lane
+        stroke = "stroke" if class_ == "null-line" else "dashed"
+        parts.append(line(x(at), y + 4, x(at), bottom, f"{class_} {stroke}"))
+        parts.append(text(center, y, words, f"{class_}-label", anchor="middle"))
+    return group(*parts), height
+
+
+def _kept_inside(x: float, words: str, width: float) -> float:
+    half = text_width(words) / 2
+    return min(max(x, half), width - half)
+
+
+def _tone(groups: Sequence[str], name: str) -> str:
+    return f"cohort-{groups.index(name) % 4 + 1}"
+
+
+def _words(rows: Sequence[DotRow], decimals: int, marks: Sequence[tuple[str, float, str]]) -> str:
+    told = [f"{row[0]}: {numbers.estimate(*row[1:4], decimals)}" for row in rows[:30]]
+    rest = [f"and {len(rows) - 30} more"] if len(rows) > 30 else []
+    return "; ".join([*told, *rest, *(m[0] for m in marks)]) + "."

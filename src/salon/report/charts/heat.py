@@ -1,0 +1,165 @@
+"""A matrix as coloured cells: agreement of raters with raters, or any table with a centre."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from salon.errors import BadValue
+from salon.report import numbers
+from salon.report.svg import canvas, drawn, element, group, rect, text, text_width
+
+LARGEST_CELL = 66.0
+LEAST_FOR_TEXT = 34.0
+LEAST_FOR_N = 44.0
+KEY_HEIGHT = 40
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Sizes in pixels: one cell, and the room for row and column labels."""
+
+    cell: float
+    tall: float
+    left: float
+    top: float
+    turned: bool
+
+
+Matrix = Sequence[Sequence[float | None]]
+
+
+@drawn
+def heat_map(
+    matrix: Matrix,
+    row_labels: Sequence[str],
+    col_labels: Sequence[str],
+    *,
+    n: Sequence[Sequence[int]] | None = None,
+    title: str = "Heat map",
+    center: float = 0.0,
+    limit: float | None = None,
+    decimals: int = 2,
+    value_name: str = "value",
+    width: int,
+) -> Markup:
+    """Cells coloured by their distance from `center`, full colour at `limit` (default: the largest distance).
+
+    None is a blank cell (the diagonal of rater by rater). The number and its `n` are printed where they fit
+    and are always in the tooltip.
+    """
+    _check_shape(matrix, row_labels, col_labels)
+    known = [float(v) for row in matrix for v in row if v is not None]
+    if any(not math.isfinite(v) for v in known):
+        raise BadValue("finite values are needed in a heat map", remedy="pass None for an empty cell")
+    reach = limit or max((abs(v - center) for v in known), default=0.0) or 1.0
+    grid = _grid(row_labels, col_labels, width)
+    cells = []
+    for i, row in enumerate(matrix):
+        for j, value in enumerate(row):
+            count = None if n is None else n[i][j]
+            tip = _tip(row_labels[i], col_labels[j], value, count, decimals, value_name)
+            cells.append(_cell(grid, i, j, value, count, (center, reach), decimals, tip))
+    bottom = grid.top + grid.tall * len(row_labels)
+    return canvas(
+        width,
+        bottom + KEY_HEIGHT,
+        title,
+        _words(matrix, row_labels, col_labels, decimals, value_name),
+        *_labels(grid, row_labels, col_labels),
+        *cells,
+        _key(grid, bottom + 12, center, reach, decimals, width),
+    )
+
+
+def _grid(rows: Sequence[str], columns: Sequence[str], width: float) -> Grid:
+    left = min(max(map(text_width, rows)) + 12, width * 0.3)
+    cell = min(LARGEST_CELL, (width - left - 2) / len(columns))
+    widest = max(map(text_width, columns))
+    turned = widest > cell - 6
+    top = min(widest, 110) + 12 if turned else 22
+    tall = max(min(cell, 46.0), 14.0) if len(rows) <= 40 else max(cell, 4.0)
+    return Grid(cell, tall, left, top, turned)
+
+
+def _cell(
+    grid: Grid, i: int, j: int, value: float | None, n: int | None, colour: tuple[float, float], decimals: int, tip: str
+) -> Markup:
+    x, y = grid.left + grid.cell * j, grid.top + grid.tall * i
+    gap = 1.5 if grid.cell > 12 else 0
+    box = (x, y, grid.cell - gap, grid.tall - gap)
+    if value is None:
+        return group(rect(*box, "cell-blank"), tip=tip)
+    distance = (float(value) - colour[0]) / colour[1]
+    hue = "heat-above" if distance >= 0 else "heat-below"
+    both = n is not None and grid.cell >= LEAST_FOR_N and grid.tall >= 36
+    words = None
+    if grid.cell >= LEAST_FOR_TEXT:
+        at = y + grid.tall / 2 + (-1 if both else 4)
+        words = text(x + grid.cell / 2, at, numbers.fixed(value, decimals), "on-heat", anchor="middle")
+    size = text(x + grid.cell / 2, y + grid.tall / 2 + 13, f"n {n}", "on-heat small", anchor="middle", size=10)
+    opacity = f"{min(1.0, abs(distance)):.3f}"
+    paint = rect(*box, hue, fill_opacity=opacity)
+    return group(rect(*box, "cell"), paint, words, size if both else None, tip=tip, class_="mark")
+
+
+def _labels(grid: Grid, rows: Sequence[str], columns: Sequence[str]) -> list[Markup]:
+    """Row and column names; where cells are thinner than a line of text only every k-th is written."""
+    parts = []
+    every = max(1, math.ceil(13 / grid.tall))
+    for i in range(0, len(rows), every):
+        y = grid.top + grid.tall * (i + 0.5) + 4
+        parts.append(text(grid.left - 8, y, rows[i], "label", anchor="end", room=grid.left - 10))
+    every = max(1, math.ceil(15 / grid.cell)) if grid.turned else 1
+    for j in range(0, len(columns), every):
+        x = grid.left + grid.cell * (j + 0.5)
+        if grid.turned:
+            at = f"rotate(-90 {x + 4:.1f} {grid.top - 8:.1f})"
+            parts.append(text(x + 4, grid.top - 8, columns[j], "label", room=grid.top - 10, transform=at))
+        else:
+            parts.append(text(x, grid.top - 8, columns[j], "label", anchor="middle", room=grid.cell - 4))
+    return parts
+
+
+def _key(grid: Grid, y: float, center: float, reach: float, decimals: int, width: float) -> Markup:
+    """A small bar from lowest to highest colour with its three numbers."""
+    steps, size = 11, 14.0
+    boxes = []
+    left = min(grid.left, width - steps * size - 80)
+    lead = text_width(numbers.fixed(center - reach, decimals)) + 8
+    for k in range(steps):
+        share = (k - steps // 2) / (steps // 2)
+        hue = "heat-above" if share >= 0 else "heat-below"
+        boxes.append(rect(left + lead + size * k, y, size, 10, hue, fill_opacity=f"{abs(share):.2f}"))
+    return group(
+        text(left + lead - 7, y + 9, numbers.fixed(center - reach, decimals), "tick", anchor="end"),
+        *boxes,
+        text(left + lead + size * steps / 2, y + 24, numbers.fixed(center, decimals), "tick", anchor="middle"),
+        text(left + lead + size * steps + 7, y + 9, numbers.fixed(center + reach, decimals), "tick"),
+        element("rect", x=left + lead, y=y, width=size * steps, height=10, class_="frame"),
+    )
+
+
+def _tip(row: str, column: str, value: float | None, n: int | None, decimals: int, name: str) -> str:
+    if value is None:
+        return f"{row} · {column}: no {name}"
+    return f"{row} · {column}: {name} {numbers.fixed(value, decimals)}" + ("" if n is None else f", n {n}")
+
+
+def _words(matrix: Matrix, rows: Sequence[str], columns: Sequence[str], decimals: int, name: str) -> str:
+    """The extremes, not every cell: a matrix read aloud helps nobody."""
+    cells = [(float(v), rows[i], columns[j]) for i, r in enumerate(matrix) for j, v in enumerate(r) if v is not None]
+    if not cells:
+        return f"{len(rows)} by {len(columns)} cells, all empty."
+    told = [f"{word} {numbers.fixed(v, decimals)} ({r}, {c})" for word, (v, r, c) in
+            (("lowest", min(cells)), ("highest", max(cells)))]  # fmt: skip
+    return f"{len(rows)} by {len(columns)} cells of {name}; {told[0]}, {told[1]}."
+
+
+def _check_shape(matrix: Matrix, rows: Sequence[str], columns: Sequence[str]) -> None:
+    shape = len(matrix), {len(row) for row in matrix}
+    if not rows or not columns or shape != (len(rows), {len(columns)}):
+        raise BadValue(f"a matrix of {len(rows)} by {len(columns)} values is needed", found=f"{shape[0]} by {shape[1]}")

@@ -1,0 +1,104 @@
+"""A report: one HTML file that needs nothing else, in the one look of the house."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from markupsafe import Markup
+
+from salon.report import palette, svg
+from salon.report.block import Block, Card, templates
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and the blocks under it; plain strings are paragraphs."""
+
+    title: str
+    blocks: Sequence[Block | str]
+    summary: str = ""
+    """One sentence under the heading."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """Title, cards, contents, sections, and a footer that says how to make it again."""
+
+    title: str
+    subtitle: str
+    sections: Sequence[Section]
+    cards: Sequence[Card] = ()
+    kicker: str = "Salon"
+    signature: str = ""
+    """The line that reproduces every number of the page."""
+    notes: Sequence[str] = field(default_factory=tuple)
+    """Small print above the signature: policies, versions, sources."""
+    language: str = "en"
+
+    def html(self) -> str:
+        """The whole page as text; the same page always gives the same bytes."""
+        script = asset("page.js")
+        return templates().get_template("page.html").render(
+            page=self,
+            anchors=anchors([section.title for section in self.sections]),
+            style=Markup(style()),
+            script=Markup(script),
+            policy=_policy(script),
+        )  # fmt: skip
+
+    def write(self, target: str | os.PathLike[str]) -> Path:
+        """Write the page whole or not at all."""
+        path = Path(target)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(self.html())
+            os.chmod(name, 0o644)
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        return path
+
+
+def style() -> str:
+    """The style sheet of every page: palette, charts, page."""
+    return "\n".join((palette.css(), asset("chart.css"), asset("page.css")))
+
+
+def standalone_svg(drawing: str) -> str:
+    """A drawing as the text of an .svg file that follows the reader's theme."""
+    return svg.standalone(drawing, palette.css() + "\n" + asset("chart.css"))
+
+
+def anchors(titles: Sequence[str]) -> list[str]:
+    """One id per heading, in ASCII, no two alike."""
+    seen: dict[str, int] = {}
+    found = []
+    for title in titles:
+        slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "section"
+        seen[slug] = seen.get(slug, 0) + 1
+        found.append(slug if seen[slug] == 1 else f"{slug}--{seen[slug]}")
+    return found
+
+
+@cache
+def asset(name: str) -> str:
+    """A text file of this room."""
+    return (resources.files("salon.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _policy(script: str) -> str:
+    """Only the page's own script may run, nothing may be fetched: escaping has a second wall behind it."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"

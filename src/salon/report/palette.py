@@ -1,0 +1,67 @@
+"""Colours, once: light and dark values of every CSS variable. The contrast test reads what `css` writes.
+
+Cohorts, null and alert stay apart for colour-blind eyes (blue, ochre, grey, crimson differ in lightness or in
+the blue-yellow direction), and none of them carries meaning without words, a shape or a dash beside it.
+"""
+
+from __future__ import annotations
+
+LIGHT = {
+    "paper": "#fbfaf6",
+    "card": "#ffffff",
+    "ink": "#1f1d1a",
+    "soft": "#5e5a52",
+    "rule": "#e2ddd2",
+    "rule-strong": "#b9b2a4",
+    "accent": "#8a3b1e",
+    "cohort-1": "#2a5ea3",
+    "cohort-2": "#a85a06",
+    "cohort-3": "#14735d",
+    "cohort-4": "#7b4397",
+    "null": "#6f6a61",
+    "null-wash": "#ece8de",
+    "alert": "#b01e3c",
+    "good": "#14735d",
+    "heat-above": "#7fb2e0",
+    "heat-below": "#eeab72",
+}
+
+DARK = {
+    "paper": "#161512",
+    "card": "#1e1c19",
+    "ink": "#efeae0",
+    "soft": "#aba498",
+    "rule": "#35322c",
+    "rule-strong": "#5c574d",
+    "accent": "#eb9d77",
+    "cohort-1": "#84b3ee",
+    "cohort-2": "#e6a250",
+    "cohort-3": "#66c4a7",
+    "cohort-4": "#c79be0",
+    "null": "#a09a8e",
+    "null-wash": "#2a2823",
+    "alert": "#ff8c9b",
+    "good": "#66c4a7",
+    "heat-above": "#2f659d",
+    "heat-below": "#8d4f16",
+}
+
+
+def css() -> str:
+    """Light by default and on paper; dark by the system's wish or by the reader's toggle."""
+    return "\n".join(
+        [
+            _block(":root", "light", LIGHT),
+            "@media screen and (prefers-color-scheme: dark) {",
+            _block(':root:not([data-theme="light"])', "dark", DARK),
+            "}",
+            "@media screen {",
+            _block(':root[data-theme="dark"]', "dark", DARK),
+            "}",
+        ]
+    )
+
+
+def _block(selector: str, scheme: str, colors: dict[str, str]) -> str:
+    lines = "".join(f"  --{name}: {value};\n" for name, value in colors.items())
+    return f"{selector} {{\n  color-scheme: {scheme};\n{lines}}}"

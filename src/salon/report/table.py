@@ -1,0 +1,147 @@
+"""One table, two doors: the same columns and rows become HTML on a page and aligned text on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from markupsafe import Markup, escape
+
+from salon.errors import BadValue
+from salon.report import numbers, values
+from salon.report.block import Badge, Block
+from salon.report.svg import element
+
+Kind = Literal["text", "number", "count", "percent", "exact", "estimate", "p", "duration", "badge"]
+WORDS = ("text", "badge")
+
+
+@dataclass(frozen=True)
+class Column:
+    """`path` finds the value in a row (`mean_tau`, `tests.T.p`); `kind` says how it is written."""
+
+    path: str
+    header: str
+    kind: Kind = "text"
+    decimals: int | None = None
+    hint: str = ""
+    """What the column means, shown on its header."""
+
+    @property
+    def numeric(self) -> bool:
+        return self.kind not in WORDS
+
+
+@dataclass(frozen=True)
+class Table(Block):
+    """Rows are mappings (or result objects) read by the columns' paths.
+
+    `key` is the path of the rows in the JSON document and `row_keys` their names there (default 0, 1, 2 ...):
+    with it every number carries its own path. `key=None` marks numbers that are in no document.
+    """
+
+    template: ClassVar[str] = "table.html"
+
+    columns: Sequence[Column]
+    rows: Sequence[object]
+    caption: str = ""
+    key: str | None = None
+    row_keys: Sequence[str] | None = None
+    sortable: bool = True
+
+    def __post_init__(self) -> None:
+        if self.row_keys is not None and len(self.row_keys) != len(self.rows):
+            raise BadValue(f"{len(self.rows)} row keys are needed", found=len(self.row_keys), where=self.caption)
+
+    def html_rows(self) -> list[list[Markup]]:
+        """Finished `<td>` elements."""
+        places = [self._decimals(c) for c in self.columns]
+        return [
+            [self._cell(row, i, column, places[j]) for j, column in enumerate(self.columns)]
+            for i, row in enumerate(self.rows)
+        ]
+
+    def text(self) -> str:
+        """The table for a terminal: words to the left, numbers with their points in line."""
+        body = [numbers_or_words(self._words(c)) if c.numeric else self._words(c) for c in self.columns]
+        lines = []
+        for column, cells in zip(self.columns, body):
+            width = max(len(column.header), *(len(c) for c in cells)) if cells else len(column.header)
+            side = str.rjust if column.numeric else str.ljust
+            lines.append([side(column.header, width), "─" * width, *(side(c, width) for c in cells)])
+        return "\n".join("  ".join(parts).rstrip() for parts in zip(*lines))
+
+    def _words(self, column: Column) -> list[str]:
+        places = self._decimals(column)
+        return [written(values.lookup(row, column.path), column.kind, places) for row in self.rows]
+
+    def _decimals(self, column: Column) -> int | None:
+        """Estimates of one column share their decimals, by the median width of their intervals."""
+        if column.decimals is not None or column.kind != "estimate":
+            return column.decimals
+        found = [values.lookup(row, column.path) for row in self.rows]
+        return numbers.common_decimals(values.estimate_parts(v)[1:] for v in found if v is not None)
+
+    def _cell(self, row: object, index: int, column: Column, places: int | None) -> Markup:
+        raw = values.lookup(row, column.path)
+        key = None
+        if self.key is not None and column.numeric:
+            name = str(index) if self.row_keys is None else self.row_keys[index]
+            key = values.join(self.key, values.path(name), column.path)
+        inside = cell_html(raw, column.kind, key, places)
+        return element("td", inside, class_=f"kind-{column.kind}", data_sort=_sort_key(raw, column.kind))
+
+
+def numbers_or_words(cells: Sequence[str]) -> list[str]:
+    """Aligned on their points; all the same width."""
+    return numbers.align(cells)
+
+
+def written(raw: object, kind: Kind, decimals: int | None = None) -> str:
+    """A raw value as plain text."""
+    if raw is None:
+        return numbers.MISSING
+    if kind == "estimate":
+        return numbers.estimate(*values.estimate_parts(raw), decimals)
+    if kind == "badge":
+        badges = raw if isinstance(raw, list | tuple) else [raw]
+        return ", ".join(str(b.words) if isinstance(b, Badge) else str(b) for b in badges)
+    if kind == "text":
+        return str(raw)
+    return _number(raw, kind, decimals)
+
+
+def cell_html(raw: object, kind: Kind, key: str | None, decimals: int | None = None) -> Markup:
+    """A raw value as the inside of a cell."""
+    if kind == "badge":
+        badges = raw if isinstance(raw, list | tuple) else [raw] if raw is not None else []
+        return Markup(" ").join(b if isinstance(b, Badge) else Badge(str(b)) for b in badges)
+    if kind == "text":
+        return escape(written(raw, "text"))
+    if kind == "estimate" and raw is not None:
+        return values.estimate_value(raw, key, decimals)
+    return values.value(raw, key, written(raw, kind, decimals))
+
+
+def _number(raw: object, kind: Kind, decimals: int | None) -> str:
+    if kind == "exact":
+        return numbers.exact(raw)  # type: ignore[arg-type]
+    x = numbers.plain(raw)
+    if kind == "number":
+        return numbers.fixed(x, 3 if decimals is None else decimals)
+    if kind == "percent":
+        return numbers.percent(x, 1 if decimals is None else decimals)
+    plain = {"count": numbers.count, "p": numbers.p_value, "duration": numbers.duration}
+    return plain[kind](x)  # type: ignore[operator]
+
+
+def _sort_key(raw: object, kind: Kind) -> object:
+    """What a click on the header sorts by: the raw number, or the words."""
+    if raw is None:
+        return ""
+    if kind == "estimate":
+        return repr(values.estimate_parts(raw)[0])
+    if kind in WORDS or isinstance(raw, Mapping):
+        return None
+    return values.written(raw)

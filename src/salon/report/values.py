@@ -1,0 +1,132 @@
+"""Numbers on a page that can be proved equal to the numbers of a JSON document.
+
+Every number is written as `<data data-key="criteria.Mood.mean_tau.value" data-value="0.147">0.147</data>`:
+the key is the path of the number in the document, the value its raw `repr`. `disagreements(html, document)`
+finds each one that differs, so a test can prove a page number for number.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from html.parser import HTMLParser
+
+from markupsafe import Markup
+
+from salon.errors import BadColumns
+from salon.report import numbers
+from salon.report.svg import element
+
+
+def path(*parts: object) -> str:
+    """Join names into a key; a dot inside a name is written `\\.` so that any name can be part of a path."""
+    return ".".join(str(p).replace("\\", "\\\\").replace(".", "\\.") for p in parts if p != "")
+
+
+def join(*keys: str) -> str:
+    """Join keys that are paths already."""
+    return ".".join(k for k in keys if k)
+
+
+def lookup(document: object, key: str) -> object:
+    """The value at `key` in nested mappings, sequences and result objects."""
+    found = document
+    for part in _parts(key):
+        found = _step(found, part, key)
+    return found
+
+
+def value(raw: object, key: str | None, words: str) -> Markup:
+    """One number as people read it, carrying its key and its raw value."""
+    marks = {} if key is None else {"data_key": key, "data_value": written(raw)}
+    return element("data", words, value=written(raw), **marks)
+
+
+def written(raw: object) -> Markup | str:
+    """The raw number exactly: `repr` of the Python number, `null` for None, `p/q` for a fraction."""
+    if isinstance(raw, Fraction | str):
+        return str(raw)
+    number = numbers.plain(raw)
+    return "null" if number is None else Markup(repr(number))
+
+
+def estimate_value(estimate: object, key: str | None, decimals: int | None = None) -> Markup:
+    """An estimate's value and, softer, its interval; each of the three numbers carries its key."""
+    mid, low, high = estimate_parts(estimate)
+    places = numbers.decimals_for(low, high) if decimals is None else decimals
+    keys = [None if key is None else join(key, part) for part in ("value", "low", "high")]
+    if not isinstance(estimate, Mapping) and not hasattr(estimate, "value"):
+        keys[0] = key
+    shown = value(mid, keys[0], numbers.fixed(mid, places))
+    if low is None and high is None:
+        return shown
+    ends = [value(v, k, numbers.fixed(v, places)) for v, k in zip((low, high), keys[1:])]
+    return shown + element("span", " [", ends[0], ", ", ends[1], "]", class_="interval")
+
+
+def estimate_parts(estimate: object) -> tuple[float | None, float | None, float | None]:
+    """Value, low and high of an Estimate, of its JSON mapping, of a triple or of a bare number."""
+    if isinstance(estimate, Mapping):
+        triple = tuple(estimate.get(part) for part in ("value", "low", "high"))
+    elif isinstance(estimate, Sequence):
+        triple = tuple(estimate)
+    elif hasattr(estimate, "value"):
+        triple = (estimate.value, getattr(estimate, "low", None), getattr(estimate, "high", None))
+    else:
+        triple = (estimate, None, None)
+    value, low, high = (numbers.plain(v) for v in triple)
+    return value, low, high
+
+
+def numbers_in(html: str) -> list[tuple[str, str]]:
+    """Every (key, raw value) a page carries, in its order."""
+    reader = _KeyReader()
+    reader.feed(html)
+    return reader.found
+
+
+def disagreements(html: str, document: object) -> list[str]:
+    """Sentences for every keyed number of the page that is not the document's; empty when all agree."""
+    return [
+        f"{key}: page {shown}, document {_json(lookup(document, key))}"
+        for key, shown in numbers_in(html)
+        if shown != _json(lookup(document, key))
+    ]
+
+
+class _KeyReader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, str]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        if "data-key" in named:
+            self.found.append((named["data-key"] or "", named.get("data-value") or ""))
+
+
+def _json(raw: object) -> str:
+    """A value of the document in the form a page writes it."""
+    if isinstance(raw, float) and math.isfinite(raw):
+        return repr(raw)
+    return raw if isinstance(raw, str) else json.dumps(raw) if isinstance(raw, bool) else str(written(raw))
+
+
+def _parts(key: str) -> Iterator[str]:
+    for part in re.findall(r"(?:\\.|[^.\\])+", key):
+        yield re.sub(r"\\(.)", r"\1", part)
+
+
+def _step(holder: object, part: str, key: str) -> object:
+    if isinstance(holder, Mapping):
+        if part in holder:
+            return holder[part]
+        raise BadColumns.missing(part, [str(k) for k in holder], where=f"path {key!r}")
+    if isinstance(holder, Sequence) and not isinstance(holder, str) and part.isdigit() and int(part) < len(holder):
+        return holder[int(part)]
+    if hasattr(holder, part):
+        return getattr(holder, part)
+    raise BadColumns.missing(part, [], where=f"path {key!r}")
