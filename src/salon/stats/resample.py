@@ -1,0 +1,194 @@
+"""The bootstrap over clusters: whole prompts are drawn again, never single answers.
+
+Model: n clusters (prompts) are a simple random sample; answers inside a cluster may depend on each other in
+any way. One draw gives cluster i the weight w_i, w ~ Multinomial(n; 1/n, ..., 1/n), and the statistic is
+computed with these weights. The percentile interval holds the middle `level` of the drawn values. BCa (Efron
+1987) shifts the two percentiles by a bias z0 and an acceleration a from the jackknife over clusters.
+
+Two doors to the same bootstrap:
+
+* `bootstrap_clusters` for any statistic that takes a vector of cluster weights;
+* `bootstrap_totals` for a statistic of *totals* (sums over clusters of a table of counts). Clusters with
+  equal rows are exchangeable, so only the number of clusters of each kind is drawn: the law is exactly the
+  same, and a million prompts with thirty kinds of row cost as much as thirty prompts.
+
+Edges: one cluster has no spread to learn from, so the interval is None (never of zero width). Draws on which
+the statistic is undefined (NaN) are counted in `method`; if more than 5% are undefined there is no interval.
+Percentile intervals undercover slightly for few clusters (about 93% at n=20 for a mean).
+
+Source: Efron & Tibshirani, An Introduction to the Bootstrap, 1993, chapters 13-14; Field & Welsh 2007 for
+clusters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri
+
+from salon.errors import BadValue, TooFew
+from salon.stats.result import Estimate
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Kind = Literal["percentile", "bca"]
+
+_MAX_CELLS = 20_000_000  # weights held at once: 160 MB
+_MAX_UNDEFINED = 0.05
+
+
+def bootstrap_clusters(
+    statistic: Callable[[FloatArray], float],
+    clusters: int,
+    *,
+    draws: int,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    kind: Kind = "percentile",
+    unit: str = "prompt",
+) -> Estimate:
+    """Interval of `statistic(weights)`; weights has one number per cluster (all 1: the data as they are)."""
+    check_settings(clusters, draws, level)
+    value = float(statistic(np.ones(clusters)))
+    if clusters == 1:
+        return Estimate(value, None, None, 1, unit, level, "no interval: one cluster")
+    chance = np.full(clusters, 1.0 / clusters)
+    drawn = [statistic(rng.multinomial(clusters, chance).astype(float)) for _ in range(draws)]
+    folds = None
+    if kind == "bca":
+        folds = np.array([statistic(1.0 - _one(clusters, i)) for i in range(clusters)])
+    return interval(value, np.asarray(drawn, float), n=clusters, unit=unit, level=level, folds=folds)
+
+
+def bootstrap_totals(
+    statistic: Callable[[FloatArray], FloatArray],
+    table: ArrayLike,
+    *,
+    draws: int,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    kind: Kind = "percentile",
+    unit: str = "prompt",
+) -> Estimate:
+    """Interval of a statistic of totals.
+
+    `table` is (clusters, m): what each cluster adds to m totals. `statistic` maps totals (draws, m) to
+    values (draws,).
+    """
+    rows, counts = row_kinds(table)
+    n = int(counts.sum())
+    check_settings(n, draws, level)
+    total = (counts @ rows)[None, :]
+    value = float(statistic(total)[0])
+    if n == 1:
+        return Estimate(value, None, None, 1, unit, level, "no interval: one cluster")
+    drawn = statistic(draw_totals(rows, counts, draws=draws, rng=rng))
+    if kind == "percentile":
+        return interval(value, drawn, n=n, unit=unit, level=level)
+    folds = statistic(total - rows)
+    return interval(value, drawn, n=n, unit=unit, level=level, folds=folds, fold_counts=counts)
+
+
+def row_kinds(table: ArrayLike) -> tuple[FloatArray, IntArray]:
+    """The distinct rows of a (clusters, m) table and how many clusters have each."""
+    rows = np.asarray(table)
+    if rows.ndim == 1:
+        rows = rows[:, None]
+    if rows.ndim != 2 or rows.size == 0:
+        raise TooFew("at least one cluster is needed to resample", found=f"a table of shape {rows.shape}")
+    keys = _row_keys(rows)
+    if keys is None:
+        kinds, counts = np.unique(rows, axis=0, return_counts=True)
+        return kinds.astype(float), counts.astype(np.int64)
+    _, first, counts = np.unique(keys, return_index=True, return_counts=True)
+    return rows[first].astype(float), counts.astype(np.int64)
+
+
+def draw_totals(rows: FloatArray, counts: IntArray, *, draws: int, rng: np.random.Generator) -> FloatArray:
+    """Totals (draws, m) of `draws` bootstrap samples of clusters, from distinct rows and their counts."""
+    n = int(counts.sum())
+    if len(counts) > n / 8:  # few equal rows: picking clusters one by one beats one binomial per row
+        owner = np.repeat(np.arange(len(counts)), counts)
+        picked = (np.bincount(owner[rng.integers(0, n, n)], minlength=len(counts)) for _ in range(draws))
+        return np.array([weights @ rows for weights in picked])
+    step = max(1, _MAX_CELLS // len(counts))
+    out = np.empty((draws, rows.shape[1]))
+    for start in range(0, draws, step):
+        stop = min(start + step, draws)
+        out[start:stop] = rng.multinomial(n, counts / n, size=stop - start) @ rows
+    return out
+
+
+def interval(
+    value: float,
+    drawn: FloatArray,
+    *,
+    n: int,
+    unit: str,
+    level: float = 0.95,
+    folds: FloatArray | None = None,
+    fold_counts: IntArray | None = None,
+) -> Estimate:
+    """Percentile interval of the drawn values, or BCa if the jackknife `folds` are given."""
+    defined = drawn[~np.isnan(drawn)]
+    undefined = len(drawn) - len(defined)
+    method = f"{'BCa ' if folds is not None else ''}bootstrap of {unit}s, {len(drawn)} draws"
+    if undefined:
+        method += f" ({undefined} undefined, left out)"
+    if undefined > _MAX_UNDEFINED * len(drawn):
+        return Estimate(value, None, None, n, unit, level, f"no interval: {method}")
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    if folds is not None:
+        tails = _bca_tails(tails, value, defined, folds, fold_counts)
+    low, high = np.quantile(defined, tails, method="inverted_cdf")
+    return Estimate(value, float(low), float(high), n, unit, level, method)
+
+
+def check_settings(clusters: int, draws: int, level: float) -> None:
+    """Refuse settings that no bootstrap can use."""
+    if clusters < 1:
+        raise TooFew("at least one cluster is needed to resample", found=clusters)
+    if draws < 100:
+        raise BadValue("a bootstrap interval needs at least 100 draws", found=draws, remedy="draws=2000")
+    if not 0 < level < 1:
+        raise BadValue("a confidence level lies between 0 and 1", found=level, remedy="level=0.95")
+
+
+def _bca_tails(
+    tails: FloatArray, value: float, drawn: FloatArray, folds: FloatArray, counts: IntArray | None
+) -> FloatArray:
+    below = np.mean(drawn < value) + np.mean(drawn == value) / 2
+    # A statistic at its own extreme has no finite bias correction: half a draw keeps it finite.
+    z0 = ndtri(np.clip(below, 0.5 / len(drawn), 1 - 0.5 / len(drawn)))
+    weights = np.ones(len(folds)) if counts is None else counts
+    away = np.average(folds, weights=weights) - folds
+    spread = float(weights @ away**2)
+    acceleration = float(weights @ away**3) / (6 * spread**1.5) if spread > 0 else 0.0
+    z = z0 + ndtri(tails)
+    return np.asarray(ndtr(z0 + z / (1 - acceleration * z)), dtype=np.float64)
+
+
+def _row_keys(rows: NDArray[Any]) -> IntArray | None:
+    """One integer per row, equal exactly where rows are equal; None where that does not fit 62 bits."""
+    keys = np.zeros(len(rows), np.int64)
+    product = 1
+    for column in rows.T:
+        if np.issubdtype(rows.dtype, np.integer):
+            code, size = column - column.min(), int(column.max()) - int(column.min()) + 1
+        else:
+            distinct, code = np.unique(column, return_inverse=True)
+            size = len(distinct)
+        product *= size
+        if product > 2**62:
+            return None
+        keys = keys * size + code
+    return keys
+
+
+def _one(n: int, i: int) -> FloatArray:
+    out = np.zeros(n)
+    out[i] = 1.0
+    return out
