@@ -1,0 +1,52 @@
+# Salon's doors for people who build it. Each target makes .venv on first use and installs only what it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+export OMP_NUM_THREADS ?= 1
+export HF_HUB_OFFLINE ?= 1
+JOBS ?= $(shell nproc 2>/dev/null || echo 1)
+
+.PHONY: help demo test lint bench prove docs serve clean
+help: ## what there is to make
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.core
+
+demo: $(VENV)/.core ## simulate a labelled designer study, check it, leave demo/check.html
+	$(BIN)/python -m salon.flows.demo demo
+
+test: $(VENV)/.dev ## every test and check, as CI runs them
+	@tools/system-packages chromium
+	@$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+lint: $(VENV)/.dev ## style, types and the walls between rooms
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev ## speed beside peers, one JSON line each; ONLY=name for one
+	@$(BIN)/python -m benchmarks $(ONLY)
+
+prove: $(VENV)/.dev ## the long evidence: size, power, fits; writes the tables the docs quote; ONLY=name for one
+	@$(BIN)/python -m prove $(ONLY)
+
+docs: $(VENV)/.dev ## write the generated pages of docs/reference
+	$(BIN)/python -m tools.reference
+
+serve: demo ## show the demo's report at http://127.0.0.1:8000/check.html
+	$(BIN)/python -m http.server 8000 --bind 127.0.0.1 --directory demo
+
+clean: ## remove .venv, caches and the demo
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Speed beside peers, measured in one run."""

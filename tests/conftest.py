@@ -1,0 +1,38 @@
+"""What every test may use, and CI's rule that nothing but real-data tests may skip."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def salon_data() -> Path:
+    """The folder of real human judgments: SALON_DATA, or a sibling shared/data when there is one."""
+    folder = Path(os.environ.get("SALON_DATA") or ROOT.parent / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip("real judgments not found: set SALON_DATA to their folder")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests never read or write the user's cache."""
+    monkeypatch.setenv("SALON_CACHE", str(tmp_path_factory.getbasetemp() / "salon-cache"))
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  # noqa: ANN201
+    """With CI=true a skip is a failure, except for tests marked `data`."""
+    outcome = yield
+    report = outcome.get_result()
+    if report.skipped and os.environ.get("CI") == "true" and "data" not in item.keywords:
+        if hasattr(report, "wasxfail"):
+            return
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"skipped in CI, where only tests marked 'data' may skip: {reason}"
