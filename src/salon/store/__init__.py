@@ -1,0 +1,20 @@
+"""Where a study is kept."""
+
+from salon.store.export import EXPORTS, export_study
+from salon.store.folder import is_study, open_study, save_study
+from salon.store.metadata import Metadata, read_metadata, write_metadata
+from salon.store.table_files import TableWriter, read_table, write_table
+
+__all__ = [
+    "EXPORTS",
+    "Metadata",
+    "TableWriter",
+    "export_study",
+    "is_study",
+    "open_study",
+    "read_metadata",
+    "read_table",
+    "save_study",
+    "write_metadata",
+    "write_table",
+]

@@ -1,0 +1,148 @@
+"""Files and folders that appear whole or not at all, whenever the process dies.
+
+Everything is written beside its final place under a dotted name, flushed to the disk, and then renamed. A folder
+that exists already is exchanged with the new one in a single system call where the system has one (Linux, on any
+common file system). Elsewhere the old folder is first moved aside as `.<name>.replaced`; whoever finds only that
+one reads it, and the next writer puts it back.
+
+One writer at a time: two that replace the same folder at once leave one of the two results, whole.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - Windows; leftovers of a killed writer then stay until removed by hand
+    fcntl = None  # type: ignore[assignment]
+
+PART = ".part"
+"""Ending of a file that is still being written."""
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to write that replaces `path` when the block ends well, and vanishes when it does not."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
+    try:
+        with open(part, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+        sync_folder(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """A new, empty folder that becomes `path` when the block ends well, in place of what stood there.
+
+    Whoever fills it must have flushed the files (`whole_file` does); the folders are flushed here.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    recover(path)
+    _sweep(path)
+    stage = path.with_name(f".{path.name}.saving-{secrets.token_hex(4)}")
+    stage.mkdir()
+    lock = _lock(stage)
+    try:
+        yield stage
+        if path.exists():
+            shutil.copymode(path, stage)
+        for folder, _, _ in os.walk(stage):
+            sync_folder(Path(folder))
+        _put(stage, path)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)  # the old contents by now, or a new folder that failed
+        if lock is not None:
+            os.close(lock)
+
+
+def present(path: Path) -> Path:
+    """Where the folder `path` can be read now: there, or moved aside by a writer that died half-way."""
+    aside = _aside(path)
+    return aside if aside.is_dir() and not path.exists() else path
+
+
+def recover(path: Path) -> None:
+    """Undo what a writer left that died while the old folder was moved aside."""
+    aside = _aside(path)
+    if not aside.is_dir():
+        return
+    if path.exists():
+        shutil.rmtree(aside)
+    else:
+        os.rename(aside, path)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush a folder's list of names to the disk."""
+    with suppress(PermissionError, IsADirectoryError):  # Windows cannot open folders
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+def _put(stage: Path, path: Path) -> None:
+    empty = not path.exists() or not any(path.iterdir())
+    if empty:
+        os.rename(stage, path)
+    elif not _exchange(stage, path):
+        os.rename(path, _aside(path))
+        os.rename(stage, path)
+        shutil.rmtree(_aside(path), ignore_errors=True)
+    sync_folder(path.parent)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two folders in one step; False where the system cannot."""
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if os.name == "posix" else None
+    if rename is None:
+        return False
+    done: int = rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE)
+    return done == 0
+
+
+def _aside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.replaced")
+
+
+def _lock(folder: Path) -> int | None:
+    """Hold `folder` for as long as this process lives; None when another process holds it."""
+    if fcntl is None:  # pragma: no cover
+        return None
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(number)
+        return None
+    return number
+
+
+def _sweep(path: Path) -> None:
+    """Remove what writers of `path` left behind that were killed: folders nobody holds any more."""
+    for leftover in path.parent.glob(f".{_literal(path.name)}.saving-*"):
+        lock = _lock(leftover)
+        if lock is not None:
+            shutil.rmtree(leftover, ignore_errors=True)
+            os.close(lock)
+
+
+def _literal(name: str) -> str:
+    """`name` with the characters that glob treats as patterns made plain."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)

@@ -1,0 +1,81 @@
+"""A table as Parquet: the canonical form.
+
+References are written as dictionaries of the labels in use and read back as dictionaries, so ten million rows are
+numbers on the disk, in memory and in between. No Arrow schema is stored: to any other reader the columns are plain
+text and numbers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from salon.study.tables import KINDS, REFERENCE, REFERENCES
+
+ROWS_IN_GROUP = 1_000_000
+
+
+def read(kind: str, path: Path) -> pa.Table:
+    """The table in `path`, its reference columns as dictionaries."""
+    columns = KINDS[kind].columns
+    with pq.ParquetFile(path) as plain:
+        leaves = [plain.schema.column(number) for number in range(len(plain.schema))]
+        metadata = plain.metadata
+    # A list's text stands one or more levels down, and writers differ in what they call those levels.
+    references = [
+        leaf.path
+        for leaf in leaves
+        if columns.get(leaf.path.split(".")[0]) in (REFERENCE, REFERENCES) and leaf.physical_type == "BYTE_ARRAY"
+    ]
+    with pq.ParquetFile(path, metadata=metadata, read_dictionary=references) as file:
+        return file.read()
+
+
+def write(kind: str, table: pa.Table, file: BinaryIO) -> None:
+    """Write `table` with only the labels its rows use: an erased rater's name is not left in a dictionary."""
+    compact = compacted(table)
+    with writer(compact.schema, file) as parquet:
+        parquet.write_table(compact, row_group_size=ROWS_IN_GROUP)
+
+
+def writer(schema: pa.Schema, file: BinaryIO) -> pq.ParquetWriter:
+    """A Parquet writer with the settings of every table Salon writes."""
+    return pq.ParquetWriter(file, schema, compression="zstd", store_schema=False)
+
+
+def compacted(table: pa.Table) -> pa.Table:
+    """`table` with every dictionary cut down to the labels its rows use."""
+    return pa.table({name: _compacted(table.column(name)) for name in table.column_names})
+
+
+def _compacted(column: pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    if column.type == REFERENCE:
+        return _used_labels(_one(column))
+    if column.type == REFERENCES:
+        lists = _one(column)
+        lengths = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
+        offsets = pa.array(np.append(0, np.cumsum(lengths)), pa.int32())
+        mask = lists.is_null() if lists.null_count else None
+        return pa.ListArray.from_arrays(offsets, _used_labels(lists.flatten()), mask=mask)
+    return column
+
+
+def _one(column: pa.ChunkedArray) -> Any:
+    return column.unify_dictionaries().combine_chunks()
+
+
+def _used_labels(array: pa.DictionaryArray) -> pa.DictionaryArray:
+    indices = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    used = np.zeros(len(array.dictionary) + 1, bool)
+    used[indices] = True  # null, -1, marks the spare last place
+    if used[:-1].all():
+        return array
+    renumber = (np.cumsum(used) - 1).astype(np.int32)
+    nulls = indices < 0 if array.null_count else None
+    labels = array.dictionary.filter(pa.array(used[:-1]))
+    return pa.DictionaryArray.from_arrays(pa.array(renumber[indices], mask=nulls), labels)
