@@ -1,0 +1,323 @@
+"""What accuracy can a model reach against this panel? Buckets, ceilings and the warnings that go with them.
+
+Data: for each item pair, k of R raters prefer the first item (R may vary by pair) and the prompt it belongs
+to. m = max(k, R - k) is the size of the larger camp. Everything is a function of how many pairs have each
+(R, m), so the bootstrap over prompts runs on count tables, never on rows. Pairs with fewer than two raters
+are left out and counted.
+
+A model is scored against the panel's majority. A tied panel (even R) names no winner: such pairs cannot be
+scored and are out of the denominator of `next_rater` and `oracle`, as they are out of a model's accuracy;
+`tied_share` reports them.
+
+* panel: mean of m/R. A rater against a majority that contains that rater (TASTE calls this leave-one-out).
+* leave_one_out: a rater against the majority of the other R - 1; ties of the others count half.
+* leave_one_out_dropped: the same over the judgments where the others are not tied.
+* cap: 1 for each pair decided by more than one vote, 1/2 for the rest (3-2 at R = 5; 2-2 at R = 4). Not a
+  bound.
+* next_rater, oracle: with pair probabilities p ~ Beta(a, a) (`beta_binomial_fit`), p given the votes is
+  Beta(m + a, R - m + a) for the larger camp. next_rater is the mean of (m + a)/(R + 2a): one more rater
+  drawn from the same population. oracle is the mean of P(p > 1/2 | votes): a predictor that knows every p.
+  Quote these two.
+
+The oracle leans on the shape of the law of p: R votes fix only its first R//2 even moments. `oracle_range`
+and `next_rater_range` hold the values over *all* laws of p whose expected table lies in the joint bootstrap
+bounds of the observed one: sampling error and unknown shape together. Where every pair has p = .7 the beta
+oracle says .765 and the truth, .837, lies only in the range.
+
+Sources: TASTE 7.1 for panel and cap; Williams 1975 for the beta-binomial; Lord & Cressie 1975 for the ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc
+
+from salon.errors import BadValue, NotIdentified, TooFew
+from salon.stats.pair_law import accuracy_ranges, beta_binomial_rho, full_cells
+from salon.stats.resample import check_settings, draw_totals, interval, row_kinds
+from salon.stats.result import Estimate
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """Pairs on which `larger` of `raters` agree, e.g. 4 of 5."""
+
+    raters: int
+    larger: int
+    share: Estimate
+    """Share among the pairs with this number of raters."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.larger}-{self.raters - self.larger}"
+
+
+@dataclass(frozen=True, slots=True)
+class BetaFit:
+    """Symmetric beta law of pair probabilities. `a` is inf for coin flips, 0 for all-unanimous panels."""
+
+    a: float
+    rho: float
+    """1/(2a + 1) = E(2p - 1)^2: the correlation of two raters' votes on a pair."""
+    boundary: str | None
+    """Words for a fit on the edge of its range, None inside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """All ceilings of one criterion, each with its interval over prompts."""
+
+    panel: Estimate
+    leave_one_out: Estimate
+    leave_one_out_dropped: Estimate
+    cap: Estimate
+    next_rater: Estimate
+    oracle: Estimate
+    next_rater_range: tuple[float, float]
+    oracle_range: tuple[float, float]
+    fit: BetaFit
+    buckets: tuple[Bucket, ...]
+    pairs: int
+    tied_share: float
+    left_out: int
+    """Pairs with fewer than two raters."""
+
+
+@dataclass(frozen=True, slots=True)
+class VoteTable:
+    """Counts of pairs by (R, m): one row per prompt, one column per cell."""
+
+    raters: IntArray
+    larger: IntArray
+    counts: IntArray
+    """(prompts, cells)"""
+    left_out: int
+
+
+def vote_table(k: ArrayLike, raters: ArrayLike, prompts: ArrayLike | None = None) -> VoteTable:
+    """Votes per pair as counts per prompt and (R, m). Without `prompts` every pair is its own cluster."""
+    votes, size = _whole(k, "votes"), _whole(raters, "raters")
+    size = np.broadcast_to(size, votes.shape)
+    if (bad := np.flatnonzero((votes < 0) | (votes > size))).size:
+        i = int(bad[0])
+        raise BadValue("votes lie between 0 and the number of raters", found=votes[i], where=f"pair {i}")
+    labels = np.arange(len(votes)) if prompts is None else np.asarray(prompts)
+    if labels.shape != votes.shape:
+        raise BadValue(f"one prompt for each of the {len(votes)} pairs is needed", found=f"shape {labels.shape}")
+    keep = size >= 2
+    if not keep.any():
+        raise TooFew("ceilings need pairs with two raters or more", found=f"{len(votes)} pairs, none with two")
+    left_out = int((~keep).sum())
+    votes, size, labels = votes[keep], size[keep], labels[keep]
+    larger = np.maximum(votes, size - votes)
+    top = int(size.max()) + 1
+    cells, cell = _index(size * top + larger)
+    distinct, row = _index(labels)
+    flat = np.bincount(row * len(cells) + cell, minlength=len(distinct) * len(cells))
+    return VoteTable(cells // top, cells % top, flat.reshape(len(distinct), len(cells)), left_out)
+
+
+def ceilings(
+    k: ArrayLike,
+    raters: ArrayLike,
+    prompts: ArrayLike,
+    *,
+    draws: int,
+    rng: np.random.Generator,
+    level: float = 0.95,
+) -> Ceilings:
+    """All ceilings with intervals from whole prompts drawn again; see the module for definitions."""
+    table = vote_table(k, raters, prompts)
+    check_settings(len(table.counts), draws, level)
+    total = table.counts.sum(axis=0).astype(float)
+    rows, kinds = row_kinds(table.counts)
+    drawn = draw_totals(rows, kinds, draws=draws, rng=rng)
+
+    def estimate(statistic: Callable[[FloatArray], FloatArray]) -> Estimate:
+        return _estimate(statistic, total, drawn, n=len(table.counts), level=level)
+
+    _needs_majority(table)
+    next_range, oracle_range = _shape_free(table, total, drawn, level)
+    return Ceilings(
+        panel=estimate(lambda t: panel(table, t)),
+        leave_one_out=estimate(lambda t: leave_one_out(table, t)),
+        leave_one_out_dropped=estimate(lambda t: leave_one_out(table, t, drop_ties=True)),
+        cap=estimate(lambda t: cap(table, t)),
+        next_rater=estimate(lambda t: next_rater(table, t)),
+        oracle=estimate(lambda t: oracle(table, t)),
+        next_rater_range=next_range,
+        oracle_range=oracle_range,
+        fit=beta_binomial_fit(table),
+        buckets=_buckets(table, estimate),
+        pairs=int(total.sum()),
+        tied_share=float(total[2 * table.larger == table.raters].sum() / total.sum()),
+        left_out=table.left_out,
+    )
+
+
+def panel(table: VoteTable, totals: FloatArray) -> FloatArray:
+    """Mean of m/R for each row of totals (draws, cells)."""
+    return _mean(totals, table.larger / table.raters)
+
+
+def leave_one_out(table: VoteTable, totals: FloatArray, *, drop_ties: bool = False) -> FloatArray:
+    """A rater against the majority of the others.
+
+    Of the m in the larger camp each faces m - 1 against R - m others: agreement if 2m > R + 1, a tie if 2m =
+    R + 1. Everyone else faces a majority of the other side.
+    """
+    share = table.larger / table.raters
+    agree = np.where(2 * table.larger > table.raters + 1, share, 0.0)
+    tie = np.where(2 * table.larger == table.raters + 1, share, 0.0)
+    if drop_ties:
+        return _ratio(totals @ agree, totals @ (1 - tie))
+    return _mean(totals, agree + tie / 2)
+
+
+def cap(table: VoteTable, totals: FloatArray) -> FloatArray:
+    """1 where the majority is by more than one vote, 1/2 elsewhere."""
+    return _mean(totals, np.where(2 * table.larger - table.raters > 1, 1.0, 0.5))
+
+
+def next_rater(table: VoteTable, totals: FloatArray) -> FloatArray:
+    """Accuracy of one more rater against the majority: mean of (m + a)/(R + 2a) over pairs not tied."""
+    rho = beta_binomial_rho(table.raters, table.larger, totals)[:, None]
+    follows = (2 * rho * table.larger + 1 - rho) / (2 * (rho * table.raters + 1 - rho))
+    return _untied_mean(table, totals, follows)
+
+
+def oracle(table: VoteTable, totals: FloatArray) -> FloatArray:
+    """Accuracy of a predictor that knows every p: mean of P(p > 1/2 | votes) over pairs not tied."""
+    # betainc is exact enough to rho = 1e-7 (a = 5e6), where the answer is 1/2 to four digits.
+    rho = np.clip(beta_binomial_rho(table.raters, table.larger, totals), 1e-7, 1 - 1e-12)[:, None]
+    a = (1 - rho) / (2 * rho)
+    return _untied_mean(table, totals, betainc(table.raters - table.larger + a, table.larger + a, 0.5))
+
+
+def beta_binomial_fit(table: VoteTable) -> BetaFit:
+    """The symmetric beta law by maximum likelihood; both ends of its range are answers, and are named."""
+    total = table.counts.sum(axis=0, dtype=float)[None]
+    rho = float(beta_binomial_rho(table.raters, table.larger, total)[0])
+    if rho == 0:
+        return BetaFit(np.inf, 0.0, "raters split at least as evenly as coin flips: a = inf, every p = 1/2")
+    if rho == 1:
+        return BetaFit(0.0, 1.0, "every pair is unanimous: a = 0, every p is 0 or 1")
+    return BetaFit((1 - rho) / (2 * rho), rho, None)
+
+
+def buckets(k: ArrayLike, raters: ArrayLike) -> tuple[Bucket, ...]:
+    """Shares of pairs by split, largest majority first, for each panel size; no intervals."""
+    table = vote_table(k, raters)
+    total = table.counts.sum(axis=0).astype(float)
+
+    def plain(statistic: Callable[[FloatArray], FloatArray]) -> Estimate:
+        value = float(statistic(total[None])[0])
+        return Estimate(value, None, None, int(total.sum()), "pair", method="no interval asked")
+
+    return _buckets(table, plain)
+
+
+def accuracy_warnings(accuracy: Estimate, of: Ceilings) -> list[str]:
+    """Plain words for an accuracy against this panel's majority that should not be taken at its face."""
+    warnings = []
+    low, high = accuracy.low, accuracy.high
+    if low is not None and high is not None and low <= 0.5 <= high:
+        warnings.append(f"The interval {low:.3f} to {high:.3f} holds .5: no better than chance.")
+    top = of.oracle.value if of.oracle.high is None else of.oracle.high
+    if accuracy.value > top:
+        words = f"Accuracy {accuracy.value:.3f} is above the oracle's interval (to {top:.3f}): suspect a leak."
+        if accuracy.value <= of.oracle_range[1]:
+            words += (
+                f" Or the pair probabilities are not beta-like: other laws with these splits"
+                f" allow an oracle up to {of.oracle_range[1]:.3f}."
+            )
+        warnings.append(words)
+    return warnings
+
+
+def _buckets(
+    table: VoteTable, estimate: Callable[[Callable[[FloatArray], FloatArray]], Estimate]
+) -> tuple[Bucket, ...]:
+    out = []
+    for size in np.unique(table.raters).tolist():
+        same = (table.raters == size).astype(float)
+        for m in range(size, (size - 1) // 2, -1):
+            cell = same * (table.larger == m)
+            share = estimate(lambda t, cell=cell, same=same: _ratio(t @ cell, t @ same))  # type: ignore[misc]
+            out.append(Bucket(size, m, share))
+    return tuple(out)
+
+
+def _estimate(
+    statistic: Callable[[FloatArray], FloatArray], total: FloatArray, drawn: FloatArray, *, n: int, level: float
+) -> Estimate:
+    value = float(statistic(total[None])[0])
+    if n == 1:
+        return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
+    return interval(value, statistic(drawn), n=n, unit="prompt", level=level)
+
+
+def _mean(totals: FloatArray, per_cell: FloatArray) -> FloatArray:
+    return np.asarray(totals @ per_cell / totals.sum(axis=1), dtype=np.float64)
+
+
+def _untied_mean(table: VoteTable, totals: FloatArray, per_cell: FloatArray) -> FloatArray:
+    untied = totals * (2 * table.larger != table.raters)
+    return _ratio((untied * per_cell).sum(axis=1), untied.sum(axis=1))
+
+
+def _ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
+    """top/bottom, NaN where nothing is left in the denominator."""
+    return np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), np.nan)
+
+
+def _shape_free(
+    table: VoteTable, total: FloatArray, drawn: FloatArray, level: float
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Ranges over all laws of p; bootstrap quantiles, Bonferroni over cells, bound each cell's share."""
+    cells = full_cells(table.raters, table.larger)
+    tail = (1 - level) / (2 * len(cells))
+    observed, low, high = np.zeros(len(cells)), np.zeros(len(cells)), np.zeros(len(cells))
+    for i, (size, m) in enumerate(cells):
+        cell = ((table.raters == size) & (table.larger == m)).astype(float)
+        observed[i] = total @ cell
+        shares = _ratio(drawn @ cell, drawn @ (table.raters == size).astype(float))
+        low[i], high[i] = np.nanquantile(shares, [tail, 1 - tail])
+        if observed[i] == 0:  # the bootstrap cannot draw what was not seen: the exact bound for no success in n
+            high[i] = 1 - tail ** (1 / len(table.counts))
+    return accuracy_ranges(cells, observed, low, high)
+
+
+def _needs_majority(table: VoteTable) -> None:
+    if (2 * table.larger == table.raters).all():
+        raise NotIdentified(
+            "accuracy against the majority needs a pair with a majority",
+            found="every panel is tied",
+            remedy="ask one more rater per pair: odd panels are never tied",
+        )
+
+
+def _index(labels: NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """Distinct labels in rising order and each label's place; dense integers need no sorting."""
+    if np.issubdtype(labels.dtype, np.integer):
+        low, high = int(labels.min()), int(labels.max())
+        if high - low <= 4 * len(labels) + 1000:
+            used = np.bincount(labels - low, minlength=high - low + 1) > 0
+            return np.flatnonzero(used) + low, (np.cumsum(used) - 1)[labels - low]
+    distinct, index = np.unique(labels, return_inverse=True)
+    return distinct, index.astype(np.int64)
+
+
+def _whole(values: ArrayLike, name: str) -> IntArray:
+    x = np.atleast_1d(np.asarray(values))
+    if x.ndim != 1 or not np.issubdtype(x.dtype, np.number) or not np.all(np.equal(np.mod(x, 1), 0)):
+        raise BadValue(f"{name} must be a list of whole numbers", found=x[:3])
+    return x.astype(np.int64)
