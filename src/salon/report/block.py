@@ -151,4 +151,3 @@ class Figures(Block):
     caption: str = ""
     legend: Sequence[tuple[str, str]] = ()
     """(swatch class, words) pairs that explain all of them at once, e.g. ("cohort-1", "observed")."""
-

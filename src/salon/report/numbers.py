@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 from salon.errors import BadValue
@@ -31,9 +32,14 @@ def fixed(x: Number | None, decimals: int = 3) -> str:
     value = _checked(x)
     if math.isinf(value):
         return "∞" if value > 0 else MINUS + "∞"
-    text = f"{abs(value):,.{decimals}f}"
+    text = f"{rounded(abs(value), decimals):,.{decimals}f}"
     negative = value < 0 and any(c in "123456789" for c in text)
     return (MINUS if negative else "") + text.replace(",", THIN)
+
+
+def rounded(x: float, decimals: int) -> Decimal:
+    """Half goes up, as people round: 62.5 is 63, and 0.0625 to three digits is 0.063."""
+    return Decimal(repr(x)).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
 
 
 def significant(x: Number | None, digits: int = 3) -> str:
@@ -178,6 +184,11 @@ def _magnitude(x: Number, digits: int) -> int:
 
 def _p_decimals(p: float) -> int:
     places = max(2, min(4, 1 - _magnitude(p, 2)))
-    while places < MAX_DECIMALS and any((p < mark) != (round(p, places) < mark) for mark in P_LANDMARKS):
+    while places < MAX_DECIMALS and _crosses_landmark(p, places):
         places += 1
     return places
+
+
+def _crosses_landmark(p: float, places: int) -> bool:
+    shown = float(rounded(p, places))
+    return any((p < mark) != (shown < mark) for mark in P_LANDMARKS)

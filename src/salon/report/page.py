@@ -47,13 +47,14 @@ class Page:
     def html(self) -> str:
         """The whole page as text; the same page always gives the same bytes."""
         script = asset("page.js")
-        return templates().get_template("page.html").render(
+        text = templates().get_template("page.html").render(
             page=self,
             anchors=anchors([section.title for section in self.sections]),
             style=Markup(style()),
             script=Markup(script),
             policy=_policy(script),
         )  # fmt: skip
+        return svg.clean(text)
 
     def write(self, target: str | os.PathLike[str]) -> Path:
         """Write the page whole or not at all."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -44,13 +45,15 @@ def ticks(low: float, high: float, most: int) -> list[float]:
     power = 10.0 ** math.floor(math.log10(raw))
     step = next(power * m for m in (1, 2, 2.5, 5, 10) if power * m >= raw * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    return [round(i * step, 12) for i in range(first, last + 1)]
+    places = max(0, 4 - math.floor(math.log10(step)))
+    return [round(i * step, places) for i in range(first, last + 1)]
 
 
 def tick_labels(values: Sequence[float], *, percent: bool = False) -> list[str]:
     """All ticks with the same number of decimals, as few as tell them apart."""
     scaled = [100 * v if percent else v for v in values]
-    places = next((d for d in range(8) if all(abs(round(v, d) - v) < 1e-9 * max(1, abs(v)) for v in scaled)), 8)
+    step = min((abs(b - a) for a, b in itertools.pairwise(scaled)), default=1.0)
+    places = next((d for d in range(15) if all(abs(round(v, d) - v) < 1e-3 * step for v in scaled)), 15)
     return [numbers.fixed(v, places) + ("%" if percent else "") for v in scaled]
 
 

@@ -125,6 +125,11 @@ def fit(words: str, room: float, size: float = FONT) -> str:
     return kept.rstrip() + "…"
 
 
+def clean(words: str) -> str:
+    """`words` with every character that XML forbids shown as the replacement character."""
+    return _NOT_XML.sub("\ufffd", words)
+
+
 def standalone(drawing: str, css: str) -> str:
     """A drawing as a file of its own: with its namespace and its style inside."""
     opening, rest = drawing.split(">", 1)
@@ -150,4 +155,4 @@ def _short(value: object) -> object:
 
 def _legible(value: object) -> str:
     """Escaped, and without the characters XML forbids: a NUL in an id must not break the page."""
-    return value if isinstance(value, Markup) else _NOT_XML.sub("\ufffd", str(escape(value)))
+    return value if isinstance(value, Markup) else clean(str(escape(value)))

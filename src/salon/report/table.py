@@ -15,6 +15,8 @@ from salon.report.svg import element
 
 Kind = Literal["text", "number", "count", "percent", "exact", "estimate", "p", "duration", "badge"]
 WORDS = ("text", "badge")
+POINTED = ("number", "count", "percent", "estimate")
+"""Kinds whose decimal points line up on a terminal; the other numbers end flush right."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Table(Block):
 
     def text(self) -> str:
         """The table for a terminal: words to the left, numbers with their points in line."""
-        body = [numbers_or_words(self._words(c)) if c.numeric else self._words(c) for c in self.columns]
+        body = [numbers.align(self._words(c)) if c.kind in POINTED else self._words(c) for c in self.columns]
         lines = []
         for column, cells in zip(self.columns, body):
             width = max(len(column.header), *(len(c) for c in cells)) if cells else len(column.header)
@@ -91,11 +93,6 @@ class Table(Block):
             key = values.join(self.key, values.path(name), column.path)
         inside = cell_html(raw, column.kind, key, places)
         return element("td", inside, class_=f"kind-{column.kind}", data_sort=_sort_key(raw, column.kind))
-
-
-def numbers_or_words(cells: Sequence[str]) -> list[str]:
-    """Aligned on their points; all the same width."""
-    return numbers.align(cells)
 
 
 def written(raw: object, kind: Kind, decimals: int | None = None) -> str:

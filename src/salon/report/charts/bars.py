@@ -25,7 +25,7 @@ def bucket_bar(
     null_label: str = "random raters (null)",
     width: int,
 ) -> Markup:
-    """Each row's counts or shares stacked to 100%, the strongest bucket (first) darkest; the null last, hatched.
+    """Each row's counts or shares stacked to 100%, the strongest bucket (first) darkest; the null last.
 
     Serves the splits of a panel (5–0, 4–1, 3–2) and the answers of raters (No, Minor, Major) alike.
     """
@@ -54,7 +54,7 @@ def bar_list(
     *,
     title: str = "Values",
     percent: bool = False,
-    decimals: int = 3,
+    decimals: int | None = None,
     tone: str = "cohort-1",
     sort: bool = True,
     width: int,
@@ -63,7 +63,7 @@ def bar_list(
     if not rows:
         raise BadValue("at least one row is needed to draw bars", found="none")
     ordered = sorted(rows, key=lambda row: -row[1]) if sort else list(rows)
-    told = [numbers.percent(v) if percent else numbers.fixed(v, decimals) for _, v in ordered]
+    told = [_bar_words(v, percent, decimals) for _, v in ordered]
     labels = min(max(text_width(label) for label, _ in rows) + 16, width * (0.42 if width < COMPACT else 0.3))
     room = max(map(text_width, told)) + 10
     low, high = min(0.0, *(v for _, v in rows)), max(0.0, *(v for _, v in rows))
@@ -84,6 +84,12 @@ def bar_list(
         )
     words = "; ".join(f"{label}: {t}" for (label, _), t in zip(ordered, told)) + "."
     return canvas(width, 8 + 27 * len(rows), title, words, *bars)
+
+
+def _bar_words(value: float, percent: bool, decimals: int | None) -> str:
+    if percent:
+        return numbers.percent(value, 1 if decimals is None else decimals)
+    return numbers.fixed(value, 3 if decimals is None else decimals)
 
 
 def _stack(label: str, shares: Sequence[float], names: Sequence[str], x: Scale, top: float) -> Markup:

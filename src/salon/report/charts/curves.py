@@ -53,7 +53,7 @@ def line_curves(
         height,
         title,
         _words(curves, percent),
-        text(0, 12, y_label, "axis-label") if y_label else None,
+        text(0, 12, y_label, "axis-label", room=width) if y_label else None,
         y_grid(y, left, right, percent=percent),
         *(_reference(name, at, y, left, right) for name, at in reference_lines),
         *(_band(c, x, y, i) for i, c in enumerate(curves) if c.low is not None and c.high is not None),
@@ -88,7 +88,7 @@ def _band(curve: Curve, x: Scale, y: Scale, index: int) -> Markup:
 def _reference(name: str, at: float, y: Scale, left: float, right: float) -> Markup:
     return group(
         line(left, y(at), right, y(at), "reference dashed"),
-        text(left + 5, y(at) - 5, name, "reference-label"),
+        text(left + 5, y(at) - 5, name, "reference-label", room=right - left - 10),
     )
 
 

@@ -15,6 +15,7 @@ from salon.report.frame import LINE, Key, legend, x_axis, y_grid, y_ticks_width
 from salon.report.scale import Scale
 from salon.report.svg import canvas, drawn, element, group, line, rect, text, text_width
 
+TICK_ROOM = 30
 LEAST_BAR = 5.0
 """Pixels: with thinner bars adjacent support points are shown as one."""
 
@@ -56,7 +57,7 @@ def histogram_over_null(
     top, bottom = used + 22, height - (2 * LINE + 8 if x_label else LINE + 6)
     tallest = top_share or max(bins.observed.max(), bins.null.max())
     y = Scale(0, tallest * 1.04, bottom, top)
-    left = y_ticks_width(y, percent=True)
+    left = y_ticks_width(y, room=TICK_ROOM, percent=True)
     x = Scale(bins.centers[0] - bins.width, bins.centers[-1] + bins.width, left, width - 6)
     medians = _median(values, counts), _median(values, null)
     return canvas(
@@ -65,7 +66,7 @@ def histogram_over_null(
         title,
         _histogram_words(counts, medians, unit),
         top_block,
-        y_grid(y, left, width - 6, percent=True),
+        y_grid(y, left, width - 6, room=TICK_ROOM, percent=True),
         *_observed_bars(bins, x, y, unit, tone),
         _stepped_null(bins, x, y),
         x_axis(x, bottom, room=52, label=x_label),
@@ -87,7 +88,7 @@ def pmax_bars(
     keys: bool = False,
     width: int,
 ) -> Markup:
-    """One bar per level of agreement (3–2, 4–1, 5–0) with the null's share as a bar of its own line.
+    """One bar per level of agreement (3–2, 4–1, 5–0) with the null's share as a line across it.
 
     `observed` are counts or shares; they are normalised to 1.
     """
@@ -97,7 +98,7 @@ def pmax_bars(
     top_block, used = legend(names, 0, 0, width)
     top, bottom = used + 18, height - LINE - 6
     y = Scale(0, (top_share or max(shares.max(), expected.max())) * 1.04, bottom, top)
-    left = y_ticks_width(y, percent=True)
+    left = y_ticks_width(y, room=TICK_ROOM, percent=True)
     slot = (width - 6 - left) / len(levels)
     marks = [
         _pmax_bar(left + slot * i, slot, y, str(levels[i]), shares[i], expected[i], unit, tone)
@@ -107,7 +108,7 @@ def pmax_bars(
         f"{level}: {numbers.percent(s)} against {numbers.percent(e)} under the null"
         for level, s, e in zip(levels, shares, expected)
     )
-    grid = y_grid(y, left, width - 6, percent=True)
+    grid = y_grid(y, left, width - 6, room=TICK_ROOM, percent=True)
     return canvas(width, height, title, words, top_block, grid, *marks, line(left, bottom, width - 6, bottom, "axis"))
 
 
@@ -117,16 +118,25 @@ def _pmax_bar(
     bar = min(slot * 0.56, 64)
     left, middle = x + (slot - bar) / 2, x + slot / 2
     tip = f"{level}: {numbers.percent(share, 1)} of {unit}; null {numbers.percent(expected, 1)}"
-    over = min(y(share), y(expected) if abs(y(share) - y(expected)) < 16 else y(share)) - 6
+    at, style = _value_place(y(share), y(expected), y(0))
     reach = min(slot - 4, bar + 16)
+    null = (middle - reach / 2, y(expected), middle + reach / 2, y(expected))
     return group(
         rect(left, y(share), bar, y(0) - y(share), tone),
-        line(middle - reach / 2, y(expected), middle + reach / 2, y(expected), "null-line stroke"),
-        text(middle, over, numbers.percent(share), "value", anchor="middle"),
+        line(*null, "halo"),
+        line(*null, "null-line stroke"),
+        text(middle, at, numbers.percent(share), style, anchor="middle"),
         text(middle, y(0) + LINE, level, "tick", anchor="middle", room=slot),
         tip=tip,
         class_="mark",
     )
+
+
+def _value_place(bar: float, null: float, floor: float) -> tuple[float, str]:
+    """Height and style of a bar's number: above it, or inside where the null's line would strike it through."""
+    if not 0 <= bar - null < 24:
+        return bar - 6, "value"
+    return (bar + 16, "on-bar") if floor - bar > 22 else (null - 6, "value")
 
 
 def _checked(
@@ -175,7 +185,8 @@ def _stepped_null(bins: Bins, x: Scale, y: Scale) -> Markup:
     steps = "".join(f"L{x(c - half):.2f} {y(p):.2f}H{x(c + half):.2f}" for c, p in zip(bins.centers, bins.null))
     start, end = x(bins.centers[0] - half), y(0)
     path = f"M{start:.2f} {end:.2f}{steps}V{end:.2f}"
-    return group(element("path", d=path, class_="null-area"), element("path", d=path, class_="null-line stroke"))
+    layers = ("null-area", "halo", "null-line stroke")
+    return group(*(element("path", d=path, class_=layer) for layer in layers))
 
 
 def _median(values: np.ndarray, weights: np.ndarray) -> float:

@@ -11,7 +11,7 @@ from salon.errors import BadValue
 from salon.report import numbers
 from salon.report.frame import LINE, Key, legend, x_axis, x_grid
 from salon.report.scale import Scale, domain, lanes
-from salon.report.svg import canvas, drawn, element, group, line, rect, text, text_width
+from salon.report.svg import canvas, drawn, element, fit, group, line, rect, text, text_width
 
 COMPACT = 520
 """Below this width a label stands above its row instead of beside it."""
@@ -54,8 +54,8 @@ def dot_intervals(
     layout = _layout(ordered, decimals, width)
     keys = [Key(_tone(groups, g), g, "dot") for g in groups] if len(groups) > 1 else []
     top_block, used = legend(keys, 0, 0, width)
-    marks = [] if null_line is None else [(f"{null_label} {numbers.fixed(null_line)}", null_line, "null-line")]
-    marks += [(f"{name} {numbers.fixed(at)}", at, "reference") for name, at in reference_lines]
+    marks = [] if null_line is None else [_mark(null_label, null_line, "null-line", width)]
+    marks += [_mark(name, at, "reference", width) for name, at in reference_lines]
     ends = [v for row in rows for v in row[1:4]]
     x = Scale(*domain(ends, include=[m[1] for m in marks]), *layout.plot)
     lines, lines_height = _upright_lines(marks, x, used + 4, layout, len(rows))
@@ -95,8 +95,8 @@ def _row(row: DotRow, index: int, top: float, x: Scale, layout: Layout, decimals
         rect(0, top + layout.row * index, layout.width, layout.row, "hit"),
         whisker,
         element("circle", cx=x(value), cy=y, r=5, class_=f"{tone} dot"),
-        text(0, words_y, label, "label", room=layout.label_room),
-        text(layout.width, words_y, shown, "value", anchor="end"),
+        text(0, words_y, label, "label haloed", room=layout.label_room),
+        text(layout.width, words_y, shown, "value haloed", anchor="end"),
         tip=f"{label}: {shown}",
         class_="mark row",
     )
@@ -119,6 +119,12 @@ def _upright_lines(
         parts.append(line(x(at), y + 4, x(at), bottom, f"{class_} {stroke}"))
         parts.append(text(center, y, words, f"{class_}-label", anchor="middle"))
     return group(*parts), height
+
+
+def _mark(name: str, at: float, class_: str, width: float) -> tuple[str, float, str]:
+    """Words, place and style of an upright line; a long name is cut, its number never."""
+    number = numbers.fixed(at)
+    return f"{fit(name, width / 2)} {number}", at, class_
 
 
 def _kept_inside(x: float, words: str, width: float) -> float:

@@ -44,6 +44,7 @@ def heat_map(
     limit: float | None = None,
     decimals: int = 2,
     value_name: str = "value",
+    key: bool = True,
     width: int,
 ) -> Markup:
     """Cells coloured by their distance from `center`, full colour at `limit` (default: the largest distance).
@@ -66,12 +67,12 @@ def heat_map(
     bottom = grid.top + grid.tall * len(row_labels)
     return canvas(
         width,
-        bottom + KEY_HEIGHT,
+        bottom + (KEY_HEIGHT if key else 2),
         title,
         _words(matrix, row_labels, col_labels, decimals, value_name),
         *_labels(grid, row_labels, col_labels),
         *cells,
-        _key(grid, bottom + 12, center, reach, decimals, width),
+        _key(grid, bottom + 12, center, reach, decimals, width) if key else None,
     )
 
 

@@ -1,7 +1,7 @@
 """A simulated designer study and the report on it: every block and chart, with realistic numbers.
 
 Nine criteria in two cohorts, 80 prompts each, four items and five raters per prompt. Run as a script it
-writes the page: `python tests/report/example.py check.html`.
+writes the page: `python tests/report/report_example.py check.html`.
 """
 
 from __future__ import annotations
@@ -42,6 +42,14 @@ COHORTS = {
     "intent and description": {"Overall": 0.62, "Color Accuracy": 0.58, "Spatial Relations": 0.72, "Lettering": 0.02},
 }  # fmt: skip
 REFERENCES = [("Sushi", 0.107), ("MovieLens", 0.146), ("HPSv2", 0.060)]
+HOSTILE = (
+    "<script>window.pwned=1</script>",
+    '"><img src=x onerror="window.pwned=2">',
+    "]]></title></svg><b>{{ 7 * 7 }}",
+    "nul\x00bell\x07lone\ud800 & 'quote' `tick`",
+    "\u202eright to left " + "long " * 60,
+)
+"""Rater names nobody has and somebody will try."""
 LEVELS = ["5–0", "4–1", "3–2"]
 NULL_SHARES = [1 / 16, 5 / 16, 10 / 16]
 NULL_CYCLES = 3875 / 18432
@@ -145,11 +153,11 @@ def _distribution_section(document: dict[str, Any]) -> Section:
     for name, c in document["criteria"].items():
         tone = f"cohort-{cohorts.index(c['cohort']) + 1}"
         histogram = charts.histogram_over_null(
-            null["support"], c["T_counts"], null["pmf"], title=f"T of {name}", tone=tone, top_share=0.3, width=SMALL
+            null["support"], c["T_counts"], null["pmf"], title=f"T of {name}", tone=tone, top_share=0.26, width=SMALL
         )
         bars = charts.pmax_bars(
             LEVELS[::-1], c["splits"][::-1], NULL_SHARES[::-1], title=f"Splits of {name}", tone=tone,
-            top_share=0.7, height=150, width=SMALL,
+            top_share=0.7, height=165, width=SMALL,
         )  # fmt: skip
         figures.append(Figure(histogram, heading=name))
         splits.append(Figure(bars, heading=name))
@@ -183,7 +191,7 @@ def _rater_section(document: dict[str, Any]) -> Section:
     raters = document["raters"]
     figures = [
         Figure(
-            charts.heat_map(c["rater_tau"], raters, raters, n=[[PROMPTS] * RATERS] * RATERS, title=f"Raters on {name}",
+            charts.heat_map(c["rater_tau"], raters, raters, title=f"Raters on {name}",
                             limit=0.4, value_name="mean τ", width=SMALL),
             heading=name,
         )
@@ -207,8 +215,8 @@ def _rater_section(document: dict[str, Any]) -> Section:
         Column("flags", "Flags", "badge"),
     ]
     table = Table(columns, rows, "Raters, with flags that hold across criteria.")
-    answers = [(r, [300 - 20 * i, 140, 40 + 20 * i]) for i, r in enumerate(raters)]
-    flag_split = charts.bucket_bar(answers, ["No", "Minor", "Major"], title="Flags by rater")
+    answers = [(r, [40 + 20 * i, 140, 300 - 20 * i]) for i, r in enumerate(raters)]
+    flag_split = charts.bucket_bar(answers, ["Major", "Minor", "No"], title="Flags by rater")
     return Section(
         "Raters",
         [Figures(figures), Figure(wide, "Mean τ of each pair of raters."), table, Figure(flag_split, "Flags given.")],
@@ -261,7 +269,7 @@ def _plan_section() -> Section:
         )
     drawing = charts.line_curves(
         curves, title="Power of the test of T", x_label="prompts", y_label="chance to detect τ = 0.10",
-        y_domain=(0, 1), reference_lines=[("80%", 0.8)], percent=True,
+        y_domain=(0, 1), reference_lines=[("80% power", 0.8)], percent=True,
     )  # fmt: skip
     caption = "Power of the test of T at four items per prompt."
     return Section("Next time", [Figure(drawing, caption)], "How many prompts would have been enough.")

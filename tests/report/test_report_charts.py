@@ -1,0 +1,184 @@
+"""Every chart: well-formed, said in words, honest about its numbers, calm about hostile labels."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from report_example import HOSTILE
+
+from salon.errors import BadValue
+from salon.report import charts, standalone_svg
+from salon.report.svg import NARROW, SMALL, WIDE, text_width
+
+WIDTHS = (SMALL, NARROW, WIDE)
+
+
+def drawings(label: str, width: int) -> dict[str, str]:
+    """One of each chart with `label` wherever words go."""
+    names = [label, "b"]
+    return {
+        "histogram": charts.histogram_over_null(
+            [-0.2, 0, 0.2], [3, 5, 2], [0.3, 0.5, 0.2], title=label, x_label=label, unit=label, keys=True, width=width
+        ),
+        "pmax": charts.pmax_bars(names, [3, 1], [0.6, 0.4], title=label, unit=label, keys=True, width=width),
+        "dots": charts.dot_intervals(
+            [(label, 0.1, 0.0, 0.2, label), ("b", 0.3, None, None, "g")], 0.0, [(label, 0.2)], title=label,
+            x_label=label, null_label=label, width=width,
+        ),
+        "heat": charts.heat_map([[None, -0.5], [0.5, 0]], names, names, n=[[0, 9], [9, 8]], title=label, width=width),
+        "buckets": charts.bucket_bar([(label, [1, 2])], names, [0.5, 0.5], title=label, null_label=label, width=width),
+        "curves": charts.line_curves(
+            [charts.Curve(label, [1, 2], [0.1, 0.2], [0, 0.1], [0.2, 0.3])], title=label, x_label=label,
+            y_label=label, reference_lines=[(label, 0.15)], width=width,
+        ),
+        "bars": charts.bar_list([(label, 0.5), ("b", -0.2)], title=label, width=width),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("label", [*HOSTILE, "", "Mood", "色の調和" * 20])
+def test_charts_are_well_formed_and_inert(label, width):
+    for name, svg in drawings(label, width).items():
+        root = ElementTree.fromstring(svg)
+        assert {e.tag for e in root.iter()} <= {
+            "svg", "title", "desc", "g", "rect", "line", "path", "circle", "text",
+        }, name  # fmt: skip
+        assert not [a for e in root.iter() for a in e.attrib if a.startswith("on") or a in ("href", "style")]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_charts_speak_to_screen_readers(width):
+    for name, svg in drawings("Mood", width).items():
+        root = ElementTree.fromstring(svg)
+        assert root.get("role") == "img", name
+        first, second = list(root)[:2]
+        assert (first.tag, second.tag) == ("title", "desc")
+        assert root.get("aria-labelledby") == f"{first.get('id')} {second.get('id')}"
+        assert first.text == "Mood"
+        assert len(second.text) > 15
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("label", ["Mood", "a criterion with a very long name that cannot fit anywhere at all " * 2])
+def test_text_stays_inside_the_drawing(label, width):
+    """Left and right edges; by the generous estimate of text width that the layout itself must respect."""
+    for name, svg in drawings(label, width).items():
+        for node in ElementTree.fromstring(svg).iter("text"):
+            if node.get("transform"):
+                continue
+            shown = "".join(t for t in [node.text, *(child.tail for child in node)] if t)
+            size, x = text_width(shown), float(node.get("x"))
+            left = {"middle": x - size / 2, "end": x - size}.get(node.get("text-anchor"), x)
+            assert left >= -8, (name, shown)
+            assert left + size <= width + 8, (name, shown)
+
+
+def test_long_labels_are_cut_and_kept_whole_in_their_title():
+    label = "extraordinarily long name of a criterion " * 4
+    for name in ("dots", "buckets", "bars"):
+        svg = drawings(label, WIDE)[name]
+        assert "…</text>" in svg
+        assert f"<title>{label}</title>" in svg
+
+
+def test_drawing_redraws_itself_narrower():
+    drawing = drawings("Mood", WIDE)["dots"]
+    narrow = ElementTree.fromstring(drawing.at(NARROW))
+    assert narrow.get("viewBox").startswith(f"0 0 {NARROW} ")
+    assert drawing.at(WIDE) is drawing
+
+
+def test_histogram_bars_are_proportional_to_shares():
+    svg = charts.histogram_over_null([0, 1, 2, 3], [10, 30, 40, 20], [0.25] * 4, width=SMALL)
+    heights = [float(r.get("height")) for r in ElementTree.fromstring(svg).iter("rect") if "cohort-1" in r.get("class")]
+    assert np.allclose(np.array(heights) / heights[0], [1, 3, 4, 2], atol=0.01)
+
+
+def test_histogram_medians_by_hand():
+    """Counts 4, 1, 0: half of five is reached at the first point. Null .2, .2, .6: half at the third."""
+    svg = charts.histogram_over_null([-1, 0, 1], [4, 1, 0], [0.2, 0.2, 0.6], width=SMALL)
+    assert "observed median −1.000, null median 1.000" in svg
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 2000), st.integers(0, 2**32 - 1))
+def test_histogram_merges_thin_bars_without_losing_anything(points, seed):
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(0, 50, points) + 1
+    null = rng.dirichlet(np.ones(points))
+    svg = charts.histogram_over_null(np.linspace(-0.3, 1, points), counts, null, width=SMALL)
+    told = re.findall(r"<title>[^<]*?: ([\d\u202f]+) prompts \(", svg)
+    assert len(told) <= SMALL / 4
+    assert sum(int(t.replace("\u202f", "")) for t in told) == counts.sum()
+
+
+def test_dots_are_sorted_and_say_their_numbers():
+    rows = [("low", 0.1, 0.05, 0.15, "a"), ("high", 0.3, 0.25, 0.35, "b")]
+    svg = charts.dot_intervals(rows, 0.21, [("Sushi", 0.107)])
+    assert svg.index("high: 0.30 [0.25, 0.35]") < svg.index("low: 0.10 [0.05, 0.15]")
+    assert "null 0.210" in svg
+    assert "Sushi 0.107" in svg
+    unsorted = charts.dot_intervals(rows, sort=False)
+    assert unsorted.index(">low<") < unsorted.index(">high<")
+
+
+def test_heat_map_colours_by_distance_from_the_centre():
+    svg = charts.heat_map([[0.2, -0.1], [None, 0.0]], ["a", "b"], ["c", "d"], limit=0.2, key=False)
+    cells = [(r.get("class"), float(r.get("fill-opacity"))) for r in ElementTree.fromstring(svg).iter("rect")
+             if r.get("class").startswith("heat")]  # fmt: skip
+    assert cells == [("heat-above", 1.0), ("heat-below", 0.5), ("heat-above", 0.0)]
+    assert "b · c: no value" in svg
+
+
+def test_a_large_heat_map_drops_its_text_but_not_its_cells():
+    size = 90
+    names = [f"r{i}" for i in range(size)]
+    svg = charts.heat_map(np.zeros((size, size)).tolist(), names, names)
+    root = ElementTree.fromstring(svg)
+    assert sum(r.get("class") == "cell" for r in root.iter("rect")) == size * size
+    rows = [float(t.get("y")) for t in root.iter("text") if t.get("text-anchor") == "end" and t.text.startswith("r")]
+    assert all(b - a >= 12 for a, b in itertools.pairwise(rows))
+
+
+def test_buckets_fill_the_whole_width():
+    svg = charts.bucket_bar([("a", [5, 3, 2])], ["5–0", "4–1", "3–2"], width=NARROW)
+    bars = [r for r in ElementTree.fromstring(svg).iter("rect") if r.get("height") == "23"]
+    assert sum(float(r.get("width")) + 1.5 for r in bars) == pytest.approx(NARROW, abs=0.05)
+    assert "a, 5–0: 50.0%" in svg
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: charts.histogram_over_null([], [], []),
+        lambda: charts.histogram_over_null([0, 1], [1], [0.5, 0.5]),
+        lambda: charts.histogram_over_null([0, 1], [0, 0], [0.5, 0.5]),
+        lambda: charts.histogram_over_null([0, 1], [1, float("nan")], [0.5, 0.5]),
+        lambda: charts.pmax_bars(["a"], [1, 2], [1]),
+        lambda: charts.dot_intervals([]),
+        lambda: charts.dot_intervals([("a", float("nan"), 0, 1, "g")]),
+        lambda: charts.heat_map([[1]], ["a", "b"], ["c"]),
+        lambda: charts.heat_map([[float("inf")]], ["a"], ["c"]),
+        lambda: charts.bucket_bar([], ["a"]),
+        lambda: charts.bucket_bar([("a", [0, 0])], ["x", "y"]),
+        lambda: charts.line_curves([]),
+        lambda: charts.line_curves([charts.Curve("a", [1, 2], [1])]),
+        lambda: charts.bar_list([]),
+    ],
+)
+def test_bad_input_is_a_named_error(draw):
+    with pytest.raises(BadValue):
+        draw()
+
+
+def test_standalone_svg_carries_its_style():
+    text = standalone_svg(drawings("Mood", WIDE)["dots"])
+    root = ElementTree.fromstring(text)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert "--cohort-1" in text
