@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
+from importlib.resources import files
 from itertools import permutations
 
+import krippendorff
 import numpy as np
 import pytest
 import statsmodels.api as sm
@@ -13,6 +16,7 @@ from scipy import stats
 
 from salon.errors import BadValue, TooFew
 from salon.stats.laws import RankingLaw, expected_tau, expected_taus, fit_tau, noise_for_tau
+from salon.stats.signal import cells_votes, votes_rankings
 from salon.stats.simulate import (
     TIE,
     bradley_terry_comparisons,
@@ -258,6 +262,50 @@ def test_thresholds_at_normal_quantiles_give_their_prevalence(rng):
     cuts = np.sqrt(2) * stats.norm.ppf([0.55, 0.90])
     levels = ratings_from_utilities(rng.standard_normal(40_000), 3, cuts, rng=rng)
     assert np.bincount(levels.ravel()) / levels.size == pytest.approx([0.55, 0.35, 0.10], abs=0.01)
+
+
+# ---------------------------------------------------------------------------------- the fitted settings
+def taste_like() -> dict:
+    return tomllib.loads(files("salon.flows").joinpath("taste_like.toml").read_text(encoding="utf-8"))
+
+
+def test_the_simulated_designer_study_has_the_published_tau_and_shape():
+    study = taste_like()
+    cohorts = {cohort["id"]: cohort for cohort in study["cohort"]}
+    assert study["simulated"] is True
+    assert [sum(c["cohort"] == name for c in study["criterion"]) for name in cohorts] == [5, 4]
+    for criterion in study["criterion"]:
+        law = RankingLaw(criterion["law"], criterion["noise"], pattern=tuple(cohorts[criterion["cohort"]]["pattern"]))
+        assert expected_tau(law, 5, study["items"]) == pytest.approx(criterion["paper"]["mean_tau"], abs=1e-5)
+        taus = expected_taus(law, 5, study["items"])
+        assert taus[0, 1:].max() < taus[1, 2]  # the planted designer agrees least
+        for figure, margin in (("mean_pmax", 0.004), ("median_T", 0.068)):
+            assert criterion["large_n"][figure] == pytest.approx(criterion["paper"][figure], abs=margin)
+
+
+def test_the_simulated_study_repeats_its_large_n_figures(rng):
+    study = taste_like()
+    laws = {
+        "taste/color-harmony": RankingLaw("thurstone", study["criterion"][3]["noise"], pattern=(2.0, 1, 1, 1, 1)),
+        "control/random": RankingLaw("uniform"),
+        "control/factions": RankingLaw("factions", 1.0, shares=(0.6, 0.4)),
+    }
+    printed = {entry["id"]: entry["large_n"] for entry in study["criterion"] + study["control"]}
+    for name, law in laws.items():
+        cells = cells_votes(votes_rankings(law.draw(60_000, 5, 4, rng=rng)), 5, 4)
+        for figure in ("median_T", "mean_tau", "mean_pmax", "cycle_rate"):
+            assert getattr(cells, figure) == pytest.approx(printed[name][figure], abs=0.006), (name, figure)
+
+
+def test_the_simulated_flags_have_the_published_shares_and_alpha(rng):
+    for flag in taste_like()["flag"]:
+        levels = ratings_from_utilities(
+            rng.standard_normal(60_000), 5, flag["thresholds"], offset=flag["offset"], scale=flag["stretch"], rng=rng
+        )
+        assert np.bincount(levels.ravel()) / levels.size == pytest.approx([0.55, 0.35, 0.10], abs=0.006)
+        alpha = krippendorff.alpha(levels[:, :4_000], level_of_measurement="ordinal")
+        assert alpha == pytest.approx(flag["paper"]["alpha_ordinal"], abs=0.03)
+        assert np.mean(levels == 2, axis=1).max() > 0.17
 
 
 # --------------------------------------------------------------------------------------------- at the edge
