@@ -153,7 +153,14 @@ def _distribution_section(document: dict[str, Any]) -> Section:
     for name, c in document["criteria"].items():
         tone = f"cohort-{cohorts.index(c['cohort']) + 1}"
         histogram = charts.histogram_over_null(
-            null["support"], c["T_counts"], null["pmf"], title=f"T of {name}", tone=tone, top_share=0.26, width=SMALL
+            null["support"],
+            c["T_counts"],
+            null["pmf"],
+            title=f"T of {name}",
+            tone=tone,
+            top_share=0.26,
+            x_range=(-0.2, 0.9),
+            width=SMALL,
         )
         bars = charts.pmax_bars(
             LEVELS[::-1], c["splits"][::-1], NULL_SHARES[::-1], title=f"Splits of {name}", tone=tone,

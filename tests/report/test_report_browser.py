@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from browser import open_page
 
+from salon.report import SMALL, Figure, Page, Section, charts
+
 pytestmark = pytest.mark.browser
 
 WIDTHS = (1280, 390)
@@ -60,6 +62,47 @@ def test_one_version_of_each_figure_is_shown(chromium, address):
         figures = page.locator("figure:not(.table)")
         shown = [figures.nth(i).locator("svg.chart:visible").count() for i in range(figures.count())]
         assert set(shown) == {1}
+        page.context.close()
+
+
+OVERLAPS = """() => [...document.querySelectorAll("svg.chart")].flatMap(svg => {
+  const frame = svg.getBoundingClientRect();
+  const words = [...svg.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
+  const shown = words.filter(([w, box]) => w.trim() && box.width);
+  const clash = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
+  const pairs = shown.flatMap(([v, a], i) => shown.slice(i + 1).filter(([, b]) => clash(a, b)).map(([w]) => [v, w]));
+  return [...pairs, ...shown.filter(([, b]) => b.left < frame.left - 3 || b.right > frame.right + 3).map(([w]) => [w])];
+})"""
+
+
+def crowded_page() -> Page:
+    """Charts with more, longer and closer labels than they have room for."""
+    names = [f"annotator-{i:02d}@studio-north" for i in range(24)]
+    dots = [
+        (f"Typographic hierarchy and rhythm of the whole sheet {i}", 0.02 * i, 0.0, 0.3, f"cohort {i % 4}")
+        for i in range(9)
+    ]
+    references = [("Sushi", 0.144), ("MovieLens", 0.146), ("HPSv2, the four best generators", 0.15), ("x", 0.149)]
+    splits = [f"{10 - i}–{i}" for i in range(6)]
+    drawings = [
+        charts.dot_intervals(dots, 0.14, references, x_label="a long label for this axis " * 9),
+        charts.heat_map([[0.1] * 24] * 24, names, names, n=[[1_000_000] * 24] * 24),
+        charts.pmax_bars(splits, [10, 20, 20, 10, 5, 1], [0.25, 0.4, 0.2, 0.1, 0.04, 0.01], width=SMALL),
+        charts.bucket_bar([(dots[0][0], [1, 90, 2, 3, 1, 60])], splits, [1, 1, 1, 1, 1, 1]),
+        charts.line_curves([charts.Curve(f"a series with a long name {i}", [1, 2], [0.1, 0.2]) for i in range(6)]),
+        charts.line_curves([charts.Curve(f"s {i}", [1, 2], [0.1, 0.2]) for i in range(6)]),
+        charts.bar_list([(row[0], row[1] - 0.1) for row in dots]),
+    ]
+    return Page("Crowded", "", [Section("Charts", [Figure(drawing) for drawing in drawings])])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_labels_never_overlap_or_leave_their_drawing(chromium, address, tmp_path, width):
+    crowded = crowded_page().write(tmp_path / "crowded.html").as_uri()
+    for target in (address, crowded):
+        page = open_page(chromium, target, width=width)
+        assert page.evaluate(OVERLAPS) == []
         page.context.close()
 
 

@@ -100,6 +100,24 @@ def test_histogram_bars_are_proportional_to_shares():
     assert np.allclose(np.array(heights) / heights[0], [1, 3, 4, 2], atol=0.01)
 
 
+def test_a_shorter_axis_changes_no_share():
+    """Cutting the empty tail keeps the null's 30% at 30%: shares are those of the whole."""
+    svg = charts.histogram_over_null([0, 1, 2, 3], [4, 6, 0, 0], [0.3, 0.3, 0.2, 0.2], x_range=(0, 1), width=SMALL)
+    assert "0.000: 4 prompts (40.0%); null 30.0%" in svg
+    assert "null median 1.000" in svg
+    assert "2.000:" not in svg
+
+
+def test_curves_with_long_names_get_a_legend():
+    short = charts.line_curves([charts.Curve("5 raters", [1, 2], [0.1, 0.2])])
+    long = charts.line_curves(
+        [charts.Curve("a name that is far too long for the margin", [1, 2], [0.1, 0.2])], width=NARROW
+    )
+    assert 'class="series-1-label"' in short
+    assert 'class="series-1-label"' not in long
+    assert "a name that is far too long for the margin</text>" in long
+
+
 def test_histogram_medians_by_hand():
     """Counts 4, 1, 0: half of five is reached at the first point. Null .2, .2, .6: half at the third."""
     svg = charts.histogram_over_null([-1, 0, 1], [4, 1, 0], [0.2, 0.2, 0.6], width=SMALL)
@@ -160,6 +178,8 @@ def test_buckets_fill_the_whole_width():
         lambda: charts.histogram_over_null([0, 1], [1], [0.5, 0.5]),
         lambda: charts.histogram_over_null([0, 1], [0, 0], [0.5, 0.5]),
         lambda: charts.histogram_over_null([0, 1], [1, float("nan")], [0.5, 0.5]),
+        lambda: charts.histogram_over_null([0, 1], [1, 1], [0.5, 0.5], x_range=(0, 0.5)),
+        lambda: charts.histogram_over_null([1, 0], [1, 1], [0.5, 0.5]),
         lambda: charts.pmax_bars(["a"], [1, 2], [1]),
         lambda: charts.dot_intervals([]),
         lambda: charts.dot_intervals([("a", float("nan"), 0, 1, "g")]),

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 import report_example as example
@@ -156,3 +157,12 @@ def test_a_wide_figure_has_a_narrow_twin_and_a_small_one_has_not():
 
 def test_the_page_stays_small(html):
     assert len(html.encode()) < 400_000
+
+
+def test_the_example_of_the_design_page_runs(tmp_path, monkeypatch):
+    guide = Path(__file__).parents[2] / "docs" / "design" / "report.md"
+    code = re.search(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.S).group(1)
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    exec(code, names)
+    assert disagreements((tmp_path / "check.html").read_text(encoding="utf-8"), names["document"]) == []

@@ -53,14 +53,14 @@ def significant(x: Number | None, digits: int = 3) -> str:
     return fixed(x, max(0, digits - 1 - size))
 
 
-def decimals_for(low: float | None, high: float | None, default: int = 3) -> int:
+def decimals_for(low: Number | None, high: Number | None, default: int = 3) -> int:
     """Digits after the point that show the width `high - low` to two significant digits."""
     if low is None or high is None or not math.isfinite(high - low) or high <= low:
         return default
     return min(MAX_DECIMALS, max(0, 1 - _magnitude(high - low, 2)))
 
 
-def common_decimals(intervals: Iterable[tuple[float | None, float | None]], default: int = 3) -> int:
+def common_decimals(intervals: Iterable[tuple[Number | None, Number | None]], default: int = 3) -> int:
     """One number of decimals for a whole column, that of its median width, so that its points line up."""
     known = [decimals_for(low, high, default) for low, high in intervals if low is not None and high is not None]
     return sorted(known)[len(known) // 2] if known else default
@@ -103,7 +103,7 @@ def exact(x: Fraction | str | None) -> str:
     return MISSING if x is None else str(x).replace("-", MINUS)
 
 
-def count(n: int | None) -> str:
+def count(n: Number | None) -> str:
     """1 000 000, with narrow no-break spaces."""
     return fixed(n, 0)
 

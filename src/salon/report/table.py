@@ -130,7 +130,7 @@ def _number(raw: object, kind: Kind, decimals: int | None) -> str:
     if kind == "percent":
         return numbers.percent(x, 1 if decimals is None else decimals)
     plain = {"count": numbers.count, "p": numbers.p_value, "duration": numbers.duration}
-    return plain[kind](x)  # type: ignore[operator]
+    return plain[kind](x)
 
 
 def _sort_key(raw: object, kind: Kind) -> object:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from salon.errors import BadValue
 from salon.report import numbers
-from salon.report.frame import LINE, x_axis, y_grid, y_ticks_width
+from salon.report.frame import LINE, Key, legend, x_axis, y_grid, y_ticks_width
 from salon.report.scale import Scale, domain, spread
 from salon.report.svg import canvas, drawn, element, group, line, text, text_width
 
@@ -38,11 +38,18 @@ def line_curves(
     height: float = 320,
     width: int,
 ) -> Markup:
-    """Each curve with its name at its right end; colours and dashes both tell them apart."""
+    """Each curve with its name at its right end, or in a legend where the names are too long for that.
+
+    Colours and dashes both tell the curves apart.
+    """
     _check(curves)
-    names = max(text_width(c.label) for c in curves)
-    right = width - min(names + 16, width * 0.3)
-    top, bottom = (26 if y_label else 10), height - (2 * LINE + 10 if x_label else LINE + 8)
+    names = max(text_width(c.label) for c in curves) + 16
+    direct = names <= width * 0.3
+    keys = [] if direct else [Key(_style(i), c.label, "line") for i, c in enumerate(curves)]
+    top_block, used = legend(keys, 0, 0, width)
+    height += used
+    right = width - (names if direct else 12)
+    top, bottom = used + (26 if y_label else 10), height - (2 * LINE + 10 if x_label else LINE + 8)
     ys = [v for c in curves for part in (c.y, c.low or (), c.high or ()) for v in part]
     y = Scale(*(y_domain or domain(ys, include=[at for _, at in reference_lines])), bottom, top)
     left = y_ticks_width(y, percent=percent)
@@ -53,17 +60,27 @@ def line_curves(
         height,
         title,
         _words(curves, percent),
-        text(0, 12, y_label, "axis-label", room=width) if y_label else None,
+        top_block,
+        text(0, used + 12, y_label, "axis-label", room=width) if y_label else None,
         y_grid(y, left, right, percent=percent),
         *(_reference(name, at, y, left, right) for name, at in reference_lines),
         *(_band(c, x, y, i) for i, c in enumerate(curves) if c.low is not None and c.high is not None),
-        *(_curve(c, x, y, i, levels[i], width - right - 12, percent) for i, c in enumerate(curves)),
+        *(_curve(c, x, y, i, percent) for i, c in enumerate(curves)),
+        *(_end_label(c, x, levels[i], i) for i, c in enumerate(curves) if direct),
         x_axis(x, bottom, label=x_label),
     )
 
 
-def _curve(curve: Curve, x: Scale, y: Scale, index: int, level: float, room: float, percent: bool) -> Markup:
-    style = f"series-{index % 6 + 1}"
+def _style(index: int) -> str:
+    return f"series-{index % 6 + 1}"
+
+
+def _end_label(curve: Curve, x: Scale, level: float, index: int) -> Markup:
+    return text(x.stop + 10, level, curve.label, f"{_style(index)}-label")
+
+
+def _curve(curve: Curve, x: Scale, y: Scale, index: int, percent: bool) -> Markup:
+    style = _style(index)
     path = "M" + "L".join(f"{x(a):.2f} {y(b):.2f}" for a, b in zip(curve.x, curve.y))
     dots = []
     for a, b in zip(curve.x, curve.y):
@@ -71,18 +88,14 @@ def _curve(curve: Curve, x: Scale, y: Scale, index: int, level: float, room: flo
         tip = f"{curve.label}: {shown} at {numbers.significant(a)}"
         dot = element("circle", element("title", tip), cx=x(a), cy=y(b), r=3, class_=f"{style} dot")
         dots.append(dot)
-    return group(
-        element("path", d=path, class_=f"{style} curve"),
-        *dots,
-        text(x.stop + 10, level, curve.label, f"{style}-label", room=room),
-    )
+    return group(element("path", d=path, class_=f"{style} curve"), *dots)
 
 
 def _band(curve: Curve, x: Scale, y: Scale, index: int) -> Markup:
     low, high = curve.low or (), curve.high or ()
     there = [f"{x(a):.2f} {y(b):.2f}" for a, b in zip(curve.x, high)]
     back = [f"{x(a):.2f} {y(b):.2f}" for a, b in zip(reversed(curve.x), reversed(low))]
-    return element("path", d="M" + "L".join(there + back) + "Z", class_=f"series-{index % 6 + 1} band")
+    return element("path", d="M" + "L".join(there + back) + "Z", class_=f"{_style(index)} band")
 
 
 def _reference(name: str, at: float, y: Scale, left: float, right: float) -> Markup:

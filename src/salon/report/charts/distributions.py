@@ -43,15 +43,18 @@ def histogram_over_null(
     tone: str = "cohort-1",
     height: float = 190,
     top_share: float | None = None,
+    x_range: tuple[float, float] | None = None,
     keys: bool = False,
     width: int,
 ) -> Markup:
     """Bars of the observed share with the exact null as a stepped outline; both medians marked.
 
-    `top_share` fixes the height of the axis, for small multiples that are to be compared.
+    `top_share` and `x_range` fix the axes, for small multiples that are to be compared. The range may cut off
+    a tail of the null but no observation; shares stay those of the whole.
     """
     values, counts, null = _checked(support, observed_counts, null_probabilities)
-    bins = _binned(values, counts, null, most=int((width - 50) / LEAST_BAR))
+    shown = _inside(values, counts, x_range)
+    bins = _binned(values[shown], counts[shown], null[shown], most=int((width - 50) / LEAST_BAR))
     names = [Key(tone, "observed"), Key("null-line", "random raters (null)", "line")] if keys else []
     top_block, used = legend(names, 0, 0, width)
     top, bottom = used + 22, height - (2 * LINE + 8 if x_label else LINE + 6)
@@ -148,7 +151,18 @@ def _checked(
         raise BadValue("support, observed and null must have one equal length above 0", found=lengths)
     if not all(np.isfinite(a).all() for a in arrays) or arrays[1].min() < 0 or arrays[1].sum() <= 0:
         raise BadValue("finite values and at least one observation are needed", found=arrays[1][:8].tolist())
+    if (np.diff(arrays[0]) <= 0).any():
+        raise BadValue("a support in increasing order is needed", found=arrays[0][:8].tolist())
     return arrays[0], arrays[1], arrays[2]
+
+
+def _inside(values: np.ndarray, counts: np.ndarray, x_range: tuple[float, float] | None) -> np.ndarray:
+    """Which support points the axis covers; an observation outside is refused, never dropped."""
+    low, high = x_range or (values[0], values[-1])
+    inside = (values >= low - 1e-9) & (values <= high + 1e-9)
+    if counts[~inside].any():
+        raise BadValue("an x_range that holds every observation is needed", found=x_range)
+    return inside
 
 
 def _binned(values: np.ndarray, counts: np.ndarray, null: np.ndarray, most: int) -> Bins:

@@ -112,13 +112,13 @@ def _upright_lines(
     level = lanes(centers, [words for words, _, _ in marks])
     height = LINE * (max(level) + 1) + 6
     bottom = top + height + layout.row * rows + 4
-    parts = []
+    lines, labels = [], []
     for (words, at, class_), center, lane in zip(marks, centers, level):
         y = top + 12 + LINE * lane
         stroke = "stroke" if class_ == "null-line" else "dashed"
-        parts.append(line(x(at), y + 4, x(at), bottom, f"{class_} {stroke}"))
-        parts.append(text(center, y, words, f"{class_}-label", anchor="middle"))
-    return group(*parts), height
+        lines.append(line(x(at), y + 4, x(at), bottom, f"{class_} {stroke}"))
+        labels.append(text(center, y, words, f"{class_}-label haloed", anchor="middle"))
+    return group(*lines, *labels), height
 
 
 def _mark(name: str, at: float, class_: str, width: float) -> tuple[str, float, str]:
