@@ -1,0 +1,208 @@
+"""The field's files, in: `recognize` a file, read it with `import_files`, or only its study with `read_study`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from salon.errors import BadFile, BadValue, SalonError
+from salon.store.formats import (
+    arena,
+    argilla,
+    comparisons,
+    genai_bench,
+    hpd,
+    label_studio,
+    likert,
+    movielens,
+    orders,
+    pickapic,
+    pwcmp,
+    rankings,
+    ratings,
+)
+from salon.store.formats.duplicates import settle_duplicates
+from salon.store.formats.head import Head, head_of
+from salon.store.formats.mapping import guess_columns
+from salon.store.formats.options import Columns, ImportOptions, Policies
+from salon.store.formats.source import Draft, Imported, Source
+from salon.study import Design, Study
+
+__all__ = [
+    "KINDS",
+    "Columns",
+    "Format",
+    "ImportOptions",
+    "Imported",
+    "Policies",
+    "import_files",
+    "read_study",
+    "recognize",
+]
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of file: its name, what it is, how to tell it by its beginning, and how to read it."""
+
+    name: str
+    about: str
+    recognise: Callable[[Head], bool]
+    read: Callable[[Source], Draft]
+    parts: tuple[str, ...] = ()
+    """Column flags that mean something to it; none where the layout is fixed."""
+
+
+def _has(*needed: str) -> Callable[[Head], bool]:
+    """Recognises a table whose columns can be guessed for all these parts."""
+    return lambda head: set(needed) <= set(guess_columns(head.columns, needed))
+
+
+GENERIC = {
+    form.name: form
+    for form in (
+        Format(
+            "comparisons",
+            "A table of votes between two items: CSV, TSV, JSON, JSONL or Parquet.",
+            _has("left", "right", "outcome"),
+            comparisons.read_comparisons,
+            (*comparisons.NEEDED, *comparisons.OPTIONAL),
+        ),
+        Format(
+            "ratings",
+            "A table of ratings, one row a rating: CSV, TSV, JSON, JSONL or Parquet.",
+            lambda head: _has("item", "value")(head) or _has("prompt", "generator", "value")(head),
+            ratings.read_ratings,
+            ("item", "value", *ratings.OPTIONAL),
+        ),
+        Format(
+            "rankings",
+            "A table of rankings, one row a ranked item or one row a ranking ('a>b=c').",
+            lambda head: _has("item", "rank")(head) or _has("ranking")(head),
+            rankings.read_rankings,
+            ("item", "rank", "ranking", *rankings.OPTIONAL),
+        ),
+    )
+}
+NAMED = {
+    form.name: form
+    for form in (
+        Format("preflib", "PrefLib ballots (.soc .soi .toc .toi).", orders.is_preflib, orders.read_preflib),
+        Format("sushi", "Sushi preference orders (.order).", orders.is_sushi, orders.read_sushi),
+        Format(
+            "movielens",
+            "MovieLens ratings (u.data, ratings.dat, ratings.csv).",
+            movielens.is_movielens,
+            movielens.read_movielens,
+        ),
+        Format("hpdv2", "HPDv2 train.json (comparisons) or test.json (rankings).", hpd.is_hpdv2, hpd.read_hpdv2),
+        Format("hpdv3", "HPDv3 JSON: pairs with the preferred image first.", hpd.is_hpdv3, hpd.read_hpdv3),
+        Format("pickapic", "Pick-a-Pic rows (Parquet or CSV).", pickapic.is_pickapic, pickapic.read_pickapic),
+        Format(
+            "imagereward", "ImageReward JSON: one agreed ranking a prompt.", hpd.is_imagereward, hpd.read_imagereward
+        ),
+        Format("arena", "Arena votes of FastChat and LMSYS (JSON, JSONL, CSV).", arena.is_arena, arena.read_arena),
+        Format(
+            "genai-bench",
+            "GenAI-Bench human votes with the verdicts of judges (CSV or JSONL).",
+            genai_bench.is_genai_bench,
+            genai_bench.read_genai_bench,
+        ),
+        Format(
+            "label-studio",
+            "Label Studio JSON export: pairwise, choices, rating, ranker.",
+            label_studio.is_label_studio,
+            label_studio.read_label_studio,
+            ("left", "right", "prompt"),
+        ),
+        Format(
+            "argilla",
+            "Argilla 2 records as JSON: responses and suggestions.",
+            argilla.is_argilla,
+            argilla.read_argilla,
+            ("left", "right", "prompt"),
+        ),
+        Format("dsg", "DSG's TIFA160 Likert answers (CSV).", likert.is_dsg, likert.read_dsg),
+        Format("imagenhub", "ImagenHub ratings, one TSV a rater.", likert.is_imagenhub, likert.read_imagenhub),
+        Format("pwcmp", "pwcmp comparisons of conditions on scenes (CSV).", pwcmp.is_pwcmp, pwcmp.read_pwcmp),
+    )
+}
+KINDS: dict[str, Format] = {**GENERIC, **NAMED}
+
+
+def recognize(path: str | Path) -> str:
+    """The kind of a file by its beginning; BadFile listing the kinds when none or several fit."""
+    head = head_of(Path(path))
+    found: list[str] = []
+    for forms in (NAMED, GENERIC):  # a table of known origin goes before a table in general
+        found = found or [form.name for form in forms.values() if form.recognise(head)]
+    if len(found) == 1:
+        return found[0]
+    seen = (
+        f"columns {', '.join(map(repr, head.columns[:12]))}" if head.columns else f"a file {head.suffix or 'of text'}"
+    )
+    raise BadFile(
+        "a file of one known kind is needed: " + ", ".join(KINDS),
+        found=f"{seen} ({'several fit: ' + ', '.join(found) if found else 'none fits'})",
+        where=str(path),
+        remedy=f"salon import KIND {Path(path).name} -o STUDY names the kind and its columns",
+    )
+
+
+def read_study(kind: str, paths: Sequence[str | Path], options: ImportOptions | None = None) -> Study:
+    """The study in these files."""
+    return import_files(kind, paths, options).study
+
+
+def import_files(kind: str, paths: Sequence[str | Path], options: ImportOptions | None = None) -> Imported:
+    """The study in these files, with every decision taken on the way."""
+    if kind not in KINDS:
+        raise BadValue("a known kind of file is needed", found=repr(kind), remedy="one of " + ", ".join(KINDS))
+    if not paths:
+        raise BadFile("at least one file is needed", found="none")
+    options = options or ImportOptions()
+    source = Source(kind, tuple(Path(path) for path in paths), options)
+    _check_flags(source, KINDS[kind])
+    draft = KINDS[kind].read(source)
+    study = _build(source, draft)
+    notes = (*source.notes, *(f"left out: {count:,} {reason}" for reason, count in source.left_out.items()))
+    files = tuple(str(path) for path in source.paths)
+    return Imported(study, kind, files, dict(source.columns) if kind in GENERIC else {}, notes, dict(source.left_out))
+
+
+def _check_flags(source: Source, form: Format) -> None:
+    given = [part for part, column in source.options.columns.model_dump().items() if column is not None]
+    bad = next((part for part in given if part not in form.parts), None)
+    if bad is not None:
+        flags = ", ".join("--" + part.replace("_", "-") for part in form.parts)
+        raise BadValue(
+            f"--{bad.replace('_', '-')} means nothing to the kind {form.name!r}",
+            remedy=f"it takes {flags}" if flags else "leave it out: the layout of this kind is fixed",
+        )
+
+
+def _build(source: Source, draft: Draft) -> Study:
+    policies = source.options.policies
+    tables = settle_duplicates(source, draft.tables)
+    design = Design(kind=policies.design) if policies.design else draft.design
+    place = ", ".join(str(path) for path in source.paths)
+    try:
+        return Study.build(
+            policies.name or source.paths[0].name.split(".")[0] or "study",
+            draft.criteria,
+            tables=tables,
+            compare_within=policies.compare_within or draft.compare_within,
+            design=design,
+            note=_note(source),
+        )
+    except SalonError as error:
+        where = f"{place}: {error.where}" if error.where else place
+        raise type(error)(error.needed, found=error.found, where=where, remedy=error.remedy) from None
+
+
+def _note(source: Source) -> str:
+    """Kept with the study: where it came from and what was decided."""
+    names = ", ".join(path.name for path in source.paths)
+    left_out = [f"left out: {count:,} {reason}" for reason, count in source.left_out.items()]
+    return "; ".join([f"imported from {names} as {source.kind}", *source.notes, *left_out])

@@ -1,0 +1,211 @@
+"""Commands that make, read, write and join studies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from salon.cli.console import json_option, out, print_json, print_table
+from salon.cli.options import options_from, settings_from
+from salon.errors import BadFile, BadValue
+from salon.store.export import EXPORTS, export_study
+from salon.store.folder import is_study, open_study, save_study
+from salon.store.formats import KINDS, Columns, Imported, ImportOptions, Policies, import_files
+from salon.study import Study, builtin_criteria, builtin_criterion, merge
+
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a study that is there already.")
+
+
+def output_option(what: str) -> Callable[[Any], Any]:
+    """The flag every command that writes shares."""
+    return click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help=what)
+
+
+# -- init --------------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--criteria", multiple=True, help="Built-in criterion, or a family such as taste/...; repeatable.")
+@click.option("--name", help="Name of the study; the folder's name when left out.")
+@click.option("--compare-within", type=click.Choice(["prompt", "category", "all"]), default="prompt", show_default=True)
+@overwrite_option
+@json_option
+def init(study: Path, criteria: Sequence[str], name: str | None, compare_within: str, overwrite: bool, as_json: bool):
+    """Start an empty study folder STUDY.
+
+    \b
+      salon init posters --criteria taste/mood --criteria taste/color-harmony
+      salon init posters --criteria taste/...          all criteria of the family
+    """
+    if is_study(study) and not overwrite:
+        raise _there_already(study)
+    chosen = [found for pattern in criteria for found in _criteria(pattern)]
+    made = Study.build(name or study.resolve().name, dict.fromkeys(chosen), tables={}, compare_within=compare_within)
+    save_study(made, study, overwrite=overwrite)
+    if as_json:
+        print_json({"study": str(study), "name": made.name, "criteria": [criterion.id for criterion in made.criteria]})
+        return
+    click.echo(f"started {study} with {len(made.criteria)} criteria")
+    if not made.criteria:
+        click.echo("built in: " + ", ".join(builtin_criteria()))
+
+
+def _criteria(pattern: str) -> list[Any]:
+    """One built-in criterion, or all whose id starts with what stands before '...'."""
+    if not pattern.endswith("..."):
+        return [builtin_criterion(pattern)]
+    start = pattern.removesuffix("...")
+    found = [criterion for id, criterion in builtin_criteria().items() if id.startswith(start)]
+    return found or [builtin_criterion(pattern)]
+
+
+# -- import ------------------------------------------------------------------------------------------------------
+
+
+class _Kinds(click.Command):
+    """A command whose help ends with the kinds of files, each with a sentence."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Kinds"):
+            formatter.write_dl([(form.name, form.about) for form in KINDS.values()])
+
+
+@click.command("import", cls=_Kinds)
+@click.argument("kind", type=click.Choice(list(KINDS)), metavar="KIND")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@output_option("Folder of the new study.")
+@click.option("--left-known/--left-unknown", "left_known", default=None, help="Was --left shown on the left?")
+@options_from(Columns)
+@options_from(Policies)
+@overwrite_option
+@json_option
+def import_(kind: str, files: Sequence[Path], output: Path, overwrite: bool, as_json: bool, **flags: Any) -> None:
+    """Read FILE... of KIND into the study folder OUTPUT.
+
+    Column flags are for comparisons, ratings and rankings; what is not named is guessed and the guess is printed.
+    Files may be gzipped. Nothing is written unless everything is right.
+
+    \b
+      salon import comparisons votes.csv --left left --right right --outcome winner --rater worker -o study
+      salon import ratings scores.parquet --item image --value stars --rater user --scale 1:5:1 -o study
+      salon import rankings orders.csv --item image --rank place --prompt brief -o study
+      salon import imagenhub rater1.tsv rater2.tsv rater3.tsv -o study
+    """
+    _check_output(files, output, overwrite)
+    options = ImportOptions(
+        columns=settings_from(Columns, flags),
+        policies=settings_from(Policies, flags),
+        left_known=flags["left_known"],
+    )
+    imported = import_files(kind, files, options)
+    save_study(imported.study, output, overwrite=overwrite)
+    if as_json:
+        print_json({"study": str(output), **imported.record()})
+    else:
+        _print_summary(imported, output)
+
+
+def _check_output(files: Sequence[Path], output: Path, overwrite: bool) -> None:
+    """Refuse before reading what could not be written after it."""
+    if any(file.exists() and output.exists() and file.samefile(output) for file in files):
+        raise BadFile("the output must be another place than the input", found=str(output), remedy="choose another -o")
+    if any(output.resolve() in file.resolve().parents for file in files if file.exists()) and not is_study(output):
+        raise BadFile("a new folder is needed to write to", found="the folder of the input", where=str(output))
+    if is_study(output) and not overwrite:
+        raise _there_already(output)
+
+
+def _there_already(path: Path) -> BadFile:
+    return BadFile(
+        "a study is only replaced when asked to",
+        found="a study that is there already",
+        where=str(path),
+        remedy="choose another place, or add --overwrite",
+    )
+
+
+def _print_summary(imported: Imported, output: Path) -> None:
+    study = imported.study
+    names = ", ".join(Path(file).name for file in imported.files)
+    click.echo(f"read {names} as {imported.kind}: study {study.name!r} in {output}")
+    rows = [(kind, f"{count:,}") for kind, count in study.counts.items()]
+    print_table(None, ("table", "rows"), rows)
+    click.echo(f"criteria: {', '.join(criterion.id for criterion in study.criteria)}")
+    click.echo(f"items are compared within: {study.compare_within}; design: {study.design.kind}")
+    _print_answers(study)
+    for note in imported.notes:
+        click.echo(f"- {note}")
+    out().print(f"next: salon check {output}", style="dim", markup=False)
+
+
+def _print_answers(study: Study) -> None:
+    """Ties and skipped answers, so that nobody meets them later unawares."""
+    total = len(study.comparisons)
+    if total:
+        ties = int((study.comparisons.outcome == 2).sum())
+        bad = int((study.comparisons.outcome == 3).sum())
+        click.echo(f"outcomes: {ties / total:.1%} ties, {bad / total:.1%} both bad, of {total:,}")
+    skipped = {kind: getattr(study, kind).skipped for kind in ("comparisons", "rankings", "ratings")}
+    if any(skipped.values()):
+        click.echo("skipped: " + ", ".join(f"{count:,} {kind}" for kind, count in skipped.items() if count))
+
+
+# -- export and merge --------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--to", type=click.Choice(EXPORTS), default="parquet", show_default=True, help="Form of the tables.")
+@output_option("Folder to write.")
+@overwrite_option
+@json_option
+def export(study: Path, to: str, output: Path, overwrite: bool, as_json: bool) -> None:
+    """Write STUDY as Parquet, CSV, JSONL or a Hugging Face folder with a data card.
+
+    The result is a study folder again: nothing is lost on the way, and every command takes it.
+
+    \b
+      salon export study --to csv -o tables
+      salon export study --to huggingface -o upload
+    """
+    found = open_study(study)
+    if is_study(output) and not overwrite:
+        raise _there_already(output)
+    if output.exists() and output.resolve() == study.resolve():
+        raise BadFile("the output must be another place than the study", found=str(output))
+    export_study(found, output, to, overwrite=overwrite, images=study)
+    _print_written(found, output, as_json, to=to)
+
+
+@click.command("merge")
+@click.argument("studies", nargs=-1, required=True, metavar="STUDY...", type=click.Path(path_type=Path))
+@output_option("Folder of the merged study.")
+@click.option("--name", help="Name of the merged study; the folder's name when left out.")
+@overwrite_option
+@json_option
+def merge_(studies: Sequence[Path], output: Path, name: str | None, overwrite: bool, as_json: bool) -> None:
+    """Put several studies into one; their criteria, prompts, items and raters must agree where they share ids.
+
+    \b
+      salon merge week1 week2 -o all
+    """
+    if len(studies) < 2:
+        raise BadValue("at least two studies are needed to merge", found=str(len(studies)))
+    if is_study(output) and not overwrite:
+        raise _there_already(output)
+    merged = merge([open_study(path) for path in studies], name=name or output.resolve().name)
+    save_study(merged, output, overwrite=overwrite)
+    _print_written(merged, output, as_json, merged=[str(path) for path in studies])
+
+
+def _print_written(study: Study, output: Path, as_json: bool, **facts: Any) -> None:
+    if as_json:
+        record = {"study": str(output), "name": study.name, **facts, "counts": study.counts, "data": study.hash[:12]}
+        print_json(record)
+        return
+    print_table(None, ("table", "rows"), [(kind, f"{count:,}") for kind, count in study.counts.items()])
+    click.echo(f"wrote {output}")

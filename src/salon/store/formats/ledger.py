@@ -1,0 +1,81 @@
+"""Where readers of record-shaped files write down what they meet; it becomes tables at the end."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from salon.errors import BadValue
+from salon.store.formats.record import Record
+from salon.store.formats.source import Source
+from salon.store.formats.text import read_records
+from salon.study.tables import table_from_records
+
+MAX_RANK = 2**31 - 1
+
+
+class Ledger:
+    """Prompts, items and raters by id, judgments in columns; the same id twice must mean the same thing."""
+
+    def __init__(self) -> None:
+        self.named: dict[str, dict[str, dict[str, Any]]] = {"prompts": {}, "items": {}, "raters": {}}
+        self.judgments: dict[str, list[dict[str, Any]]] = defaultdict(list)
+
+    def prompt(self, id: str, where: str, **facts: Any) -> str:
+        """A prompt, its id given back."""
+        return self._name("prompts", id, facts, where)
+
+    def item(self, id: str, where: str, **facts: Any) -> str:
+        """An item, its id given back."""
+        return self._name("items", id, facts, where)
+
+    def rater(self, id: str, kind: str = "person", where: str = "") -> str:
+        """A rater, its id given back."""
+        return self._name("raters", id, {"kind": kind}, where)
+
+    def _name(self, kind: str, id: str, facts: dict[str, Any], where: str) -> str:
+        if not id.strip():
+            raise BadValue(f"every one of the {kind} needs an id that is not blank", where=where)
+        known = self.named[kind].setdefault(id, facts)
+        if known != facts:
+            raise BadValue(
+                f"one of the {kind} may be described only once",
+                found=f"{id!r} as {known} and as {facts}",
+                where=where,
+                remedy="correct the file: the same id means the same thing everywhere",
+            )
+        return id
+
+    def add(self, kind: str, **columns: Any) -> None:
+        """One judgment."""
+        self.judgments[kind].append(columns)
+
+    def rank(self, items: Sequence[str], places: Sequence[float], where: str, **facts: Any) -> None:
+        """A ranking from one place per item, lowest best; places need not be sorted, and 0 may be the first."""
+        if any(place != int(place) or not 0 <= place < MAX_RANK for place in places):
+            raise BadValue("ranks must be whole numbers from 0 or 1", found=repr(list(places)), where=where)
+        if len(set(items)) != len(items):
+            raise BadValue("a ranking may name an item only once", found=repr(list(items)), where=where)
+        shift = 1 if 0 in places else 0
+        ordered = sorted(zip(places, range(len(items))))
+        self.add(
+            "rankings",
+            items=[items[number] for _, number in ordered],
+            ranks=[int(place) + shift for place, _ in ordered],
+            **facts,
+        )
+
+    def tables(self) -> dict[str, pa.Table]:
+        """All of it as the tables of a study."""
+        named = {kind: [{"id": id, **facts} for id, facts in found.items()] for kind, found in self.named.items()}
+        return {kind: table_from_records(kind, rows) for kind, rows in {**named, **self.judgments}.items() if rows}
+
+
+def each_record(source: Source, path: Path) -> list[Record]:
+    """The records of a JSON or JSONL file, each with its place."""
+    records = read_records(source, path)
+    return [Record(fields, f"{path}, record {number}") for number, fields in enumerate(records, 1)]
