@@ -70,8 +70,9 @@ def histogram_over_null(
         _histogram_words(counts, medians, unit),
         top_block,
         y_grid(y, left, width - 6, room=TICK_ROOM, percent=True),
+        _stepped_null(bins, x, y, "null-area"),
         *_observed_bars(bins, x, y, unit, tone),
-        _stepped_null(bins, x, y),
+        _stepped_null(bins, x, y, "halo", "null-line stroke"),
         x_axis(x, bottom, room=52, label=x_label),
         _median_marks(medians, x, top, bottom, tone),
     )
@@ -193,13 +194,12 @@ def _observed_bars(bins: Bins, x: Scale, y: Scale, unit: str, tone: str) -> list
     return bars
 
 
-def _stepped_null(bins: Bins, x: Scale, y: Scale) -> Markup:
+def _stepped_null(bins: Bins, x: Scale, y: Scale, *layers: str) -> Markup:
     """One outline over all bins; a gap in the support is a step down to zero."""
     half = bins.width / 2
     steps = "".join(f"L{x(c - half):.2f} {y(p):.2f}H{x(c + half):.2f}" for c, p in zip(bins.centers, bins.null))
     start, end = x(bins.centers[0] - half), y(0)
     path = f"M{start:.2f} {end:.2f}{steps}V{end:.2f}"
-    layers = ("null-area", "halo", "null-line stroke")
     return group(*(element("path", d=path, class_=layer) for layer in layers))
 
 
