@@ -136,7 +136,7 @@ def write(kind: str, table: pa.Table, file: BinaryIO) -> None:
 
 
 def _lines(table: pa.Table) -> pa.Array:
-    fields = []
+    fields: list[pa.Array] = []
     for name in table.column_names:
         text = as_json(table.column(name).combine_chunks())
         comma = "," if fields else ""  # the first column of every table is required
