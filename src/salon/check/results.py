@@ -1,0 +1,259 @@
+"""What a signal check gives back: the JSON of `salon check --json`, and what the HTML report prints.
+
+Every number that estimates something carries its interval, its n and how the interval was made. A number that
+cannot be given is None, with the reason beside it; nothing is ever silently left out.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from salon.stats.result import Estimate, Test
+from salon.study import Signature
+from salon.study.noun import Noun
+
+Verdict = Literal["random", "shared preference", "factions", "not distinguishable with this design", "too little data"]
+FORMAT = "salon.check/1"
+
+
+class Figure(Noun):
+    """A number with its interval."""
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    unit: str
+    level: float
+    method: str
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> Figure:
+        """A kernel's estimate as part of a report."""
+        return cls(**{name: getattr(estimate, name) for name in cls.model_fields})
+
+
+class Interval(Noun):
+    """Two ends at the report's confidence level; None where n does not allow one."""
+
+    low: float | None
+    high: float | None
+
+
+class Statistics(Noun):
+    """The four statistics of agreement, with their intervals under the same names."""
+
+    median_T: float | None = Field(description="Median over prompts of T, the mean Kendall tau between raters.")
+    mean_tau: float | None = Field(description="Mean over prompts of T.")
+    mean_pmax: float | None = Field(description="Mean share of the larger side over item pairs.")
+    cycle_rate: float | None = Field(description="Share of prompts whose majority order is intransitive.")
+    intervals: dict[str, Interval] = Field(description="Bootstrap interval of each, prompts drawn again.")
+
+
+class NullFigures(Noun):
+    """The same four statistics if every rater ranked at random."""
+
+    median_T: float | None
+    mean_tau: float
+    mean_pmax: float
+    cycle_rate: float | None
+    method: str = Field(description="'exact', or 'Monte Carlo, n=...'.")
+
+
+class ShapeFigures(Noun):
+    """Prompts with the same number of items and raters, with their histograms and the null's."""
+
+    items: int
+    raters: int
+    prompts: int
+    null_method: str
+    t_support: tuple[float, ...]
+    t_counts: tuple[float, ...] = Field(description="Prompts at each value of T (mean over tie-breaks).")
+    t_null: tuple[float, ...]
+    pmax_support: tuple[float, ...]
+    pmax_counts: tuple[float, ...] = Field(description="Item pairs at each value of p_max (mean over tie-breaks).")
+    pmax_null: tuple[float, ...]
+
+
+class TestFigures(Noun):
+    """One test of the random-rater null; `refused` says why it was not made."""
+
+    __test__ = False
+
+    name: Literal["T", "p_max", "cycle", "pairs"]
+    statistic: float | None = None
+    p: float | None = None
+    p_holm: float | None = Field(default=None, description="Adjusted over all criteria and tests of the report.")
+    p_naive: float | None = Field(default=None, description="Wrong law: pairs of a prompt as if independent.")
+    law: str | None = None
+    n: int | None = None
+    unit: str | None = None
+    refused: str | None = None
+
+    @classmethod
+    def of(cls, name: Literal["T", "p_max", "cycle", "pairs"], test: Test) -> TestFigures:
+        """A kernel's test as part of a report."""
+        return cls(
+            name=name, statistic=test.statistic, p=test.p, p_naive=test.p_naive, law=test.law, n=test.n, unit=test.unit
+        )
+
+
+class CeilingFigures(Noun):
+    """What a model can reach against this panel."""
+
+    next_rater: Figure = Field(description="One more rater against the panel's majority. Quote this one.")
+    oracle: Figure = Field(description="A predictor that knows every pair's true probability. And this one.")
+    next_rater_range: tuple[float, float] = Field(description="What other shapes of the pair law would give.")
+    oracle_range: tuple[float, float]
+    panel: Figure = Field(description="Mean of max(v)/R, TASTE's 'LOO': the rater is part of the majority.")
+    leave_one_out: Figure = Field(description="A rater against the majority of the others, ties at half.")
+    leave_one_out_dropped: Figure = Field(description="The same, ties dropped.")
+    cap: Figure = Field(description="TASTE's cap: not a bound.")
+    buckets: dict[str, Figure] = Field(description="Share of pairs by split, e.g. '4-1'.")
+    pairs: int
+    tied_share: float = Field(description="Share of pairs whose majority is a tie; scored as half or left out.")
+    left_out: int = Field(description="Pairs with fewer than two votes, left out.")
+
+
+class FactionFigures(Noun):
+    """Are there groups of raters whose agreement one shared order cannot explain?"""
+
+    p: float | None = None
+    p_holm: float | None = None
+    power: float | None = Field(default=None, description="Chance that two factions with this mean tau would show.")
+    split: tuple[tuple[str, ...], tuple[str, ...]] | None = Field(default=None, description="Best two-way split.")
+    within: float | None = None
+    between: float | None = None
+    law: str | None = None
+    refused: str | None = None
+
+
+class RaterFigures(Noun):
+    """Agreement between the raters of one criterion."""
+
+    raters: tuple[str, ...]
+    tau: tuple[tuple[float | None, ...], ...] = Field(description="Mean Kendall tau of each pair over prompts.")
+    error: tuple[tuple[float | None, ...], ...] = Field(description="Standard errors of the same.")
+    prompts: tuple[tuple[int, ...], ...] = Field(description="Prompts behind each cell.")
+    mean_tau: dict[str, float | None] = Field(description="Each rater's mean tau to the rest.")
+    most_agreeing: tuple[str, str] | None = None
+    least_agreeing: tuple[str, str] | None = None
+    left_out: int = Field(default=0, description="Raters beyond the most active, left out of the matrix.")
+
+
+class CriterionFigures(Noun):
+    """All that one criterion's answers say."""
+
+    criterion: str
+    name: str
+    protocol: Literal["rankings", "comparisons", "ratings", "votes"]
+    cohort: str | None = None
+    verdict: Verdict
+    sentence: str = Field(description="The verdict in plain words.")
+    prompts: int
+    judgments: int
+    statistics: Statistics
+    null: NullFigures | None
+    tests: tuple[TestFigures, ...]
+    shapes: tuple[ShapeFigures, ...]
+    alpha: Figure | None = Field(description="Krippendorff's alpha, ordinal, on the answers.")
+    mean_W: Figure | None = Field(description="Kendall's W, ties corrected, mean over prompts.")
+    pair_agreement: Figure | None = Field(
+        default=None, description="Where no complete orders exist: mean agreement of two votes on a pair, -1 to 1."
+    )
+    ceilings: CeilingFigures | None
+    raters: RaterFigures | None
+    factions: FactionFigures | None
+    tie_rate: float = Field(description="Share of item pairs that a rater left tied.")
+    tie_control: float | None = Field(
+        default=None,
+        description="With ties=stable: mean tau that the shared tie-break makes of shuffled answers.",
+    )
+    policies: tuple[str, ...] = Field(description="What was done about ties, gaps and skipped answers.")
+
+
+class RaterRow(Noun):
+    """One rater over the whole study."""
+
+    rater: str
+    kind: str
+    cohort: str | None
+    judgments: int
+    mean_tau: Figure | None = None
+    left_rate: Figure | None = Field(default=None, description="Share of decided comparisons won by the left item.")
+    tie_rate: float | None = None
+    repeat_agreement: Figure | None = None
+    intransitive: Figure | None = Field(default=None, description="Share of own triples that are intransitive.")
+    median_seconds: float | None = None
+    longest_run: int | None = Field(default=None, description="Longest run of the same answer side or value.")
+    extreme_share: float | None = Field(default=None, description="Share of ratings at the ends of the scale.")
+    flags: tuple[str, ...] = ()
+
+
+class FlagFigures(Noun):
+    """Ordinal flags: prevalence, agreement, who splits between which levels."""
+
+    criterion: str
+    name: str
+    levels: tuple[float, ...]
+    labels: tuple[str, ...]
+    shares: tuple[Figure, ...]
+    alpha: Figure | None
+    positive_from: float
+    positive_rate: dict[str, float] = Field(description="Each rater's share of positive flags.")
+    top_rate: dict[str, float] = Field(description="Each rater's share of the worst level.")
+    splits: dict[str, float] = Field(description="Share of items whose raters use exactly these levels.")
+    kappa: Figure | None
+
+
+class ProtocolRow(Noun):
+    """One diagnostic under both protocols."""
+
+    name: str
+    comparisons: Figure | None
+    ratings: Figure | None
+    note: str | None = None
+
+
+class ProtocolFigures(Noun):
+    """The same raters, items and criterion under comparisons and under ratings."""
+
+    criterion: str
+    group: str
+    items: int
+    raters: int
+    rows: tuple[ProtocolRow, ...]
+
+
+class AnchorFigures(Noun):
+    """Another domain's agreement at a stated shape."""
+
+    name: str
+    items: int
+    raters: int
+    median_T: float
+    mean_tau: float
+    mean_pmax: float
+    cycle_rate: float
+    source: str
+
+
+class CheckReport(Noun):
+    """The whole check."""
+
+    format: Literal["salon.check/1"] = FORMAT
+    study: str
+    simulated: bool
+    design: str
+    signature: Signature
+    signature_line: str
+    level: float
+    criteria: tuple[CriterionFigures, ...] = Field(description="Ordered by signal: mean tau, strongest first.")
+    raters: tuple[RaterRow, ...]
+    flags: tuple[FlagFigures, ...] = ()
+    protocols: tuple[ProtocolFigures, ...] = ()
+    anchors: tuple[AnchorFigures, ...] = ()
+    warnings: tuple[str, ...] = ()
+    seconds: float = Field(description="Time the computation took, reading the study apart.")

@@ -1,0 +1,205 @@
+"""Is there more agreement than random raters would show? The four statistics, their nulls and their tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salon.check.answers import Answers, Shape, shapes
+from salon.check.results import Interval, NullFigures, ShapeFigures, Statistics, TestFigures
+from salon.check.settings import CheckSettings
+from salon.errors import StatsError
+from salon.stats.nulls import Null
+from salon.stats.result import Test
+from salon.stats.signal import Cells, cells_votes, cycles_possible, votes_rankings
+from salon.stats.signal_tests import cycle_test, pmax_test, t_test
+
+STATISTICS = ("median_T", "mean_tau", "mean_pmax", "cycle_rate")
+Lookup = Callable[[int, int], Null]
+
+
+@dataclass(frozen=True)
+class Signal:
+    """One criterion's answers as cells: one list of (cells, null) per tie-break (one when nothing ties)."""
+
+    repeats: tuple[tuple[tuple[Cells, Null], ...], ...]
+
+    @property
+    def prompts(self) -> int:
+        """Prompts that enter the statistics."""
+        return sum(cells.n for cells, _ in self.repeats[0])
+
+    @cached_property
+    def values(self) -> dict[str, float | None]:
+        """The four statistics, averaged over tie-breaks."""
+        each = [_statistics(cells, np.concatenate([c.counts for c, _ in cells])[None]) for cells in self.repeats]
+        return {name: _mean([one[name] for one in each]) for name in STATISTICS}
+
+    def statistics(self, settings: CheckSettings, rng: np.random.Generator) -> Statistics:
+        """The four statistics with percentile intervals from prompts drawn again (pooled over tie-breaks)."""
+        draws = -(-settings.draws // len(self.repeats))
+        drawn = [_resample(cells, draws, rng) for cells in self.repeats]
+        tails = [(1 - settings.level) / 2, (1 + settings.level) / 2]
+        intervals = {}
+        for name in STATISTICS:
+            pooled = [one[name] for one in drawn]
+            if self.prompts < 2 or any(values is None for values in pooled):
+                intervals[name] = Interval(low=None, high=None)
+                continue
+            low, high = np.quantile(np.concatenate([v for v in pooled if v is not None]), tails)
+            intervals[name] = Interval(low=float(low), high=float(high))
+        return Statistics(**self.values, intervals=intervals)
+
+    def null_figures(self) -> NullFigures:
+        """The same statistics under random raters: each shape's null, weighted by its prompts."""
+        cells = self.repeats[0]
+        weights = np.array([c.n for c, _ in cells], float)
+        methods = {null_method(null) for _, null in cells}
+        rates = [(c.n, float(null.cycle_rate)) for c, null in cells if cycles_possible(c.items, c.raters)]
+        return NullFigures(
+            median_T=float(cells[0][1].median_T) if len(cells) == 1 else None,
+            mean_tau=0.0,
+            mean_pmax=float(np.average([float(null.mean_pmax) for _, null in cells], weights=weights)),
+            cycle_rate=sum(n * rate for n, rate in rates) / sum(n for n, _ in rates) if rates else None,
+            method=" and ".join(sorted(methods)),
+        )
+
+    def tests(self) -> tuple[TestFigures, ...]:
+        """T, p_max and cycle against the null; where ties were broken at random, twice the median p over repeats."""
+        return (
+            _combine("T", [_try(t_test, cells) for cells in self.repeats]),
+            _combine("p_max", [_try(pmax_test, cells) for cells in self.repeats]),
+            _combine("cycle", [_try(cycle_test, _cyclable(cells)) for cells in self.repeats]),
+        )
+
+    def shape_figures(self) -> tuple[ShapeFigures, ...]:
+        """Histograms of T and p_max beside their nulls, shape by shape."""
+        return tuple(self._shape(number) for number in range(len(self.repeats[0])))
+
+    def _shape(self, number: int) -> ShapeFigures:
+        cells, null = self.repeats[0][number]
+        support = sorted(null.t_counts)
+        place = {value: i for i, value in enumerate(support)}
+        counts = np.zeros(len(support))
+        pairs = np.zeros(len(null.pmax_pmf))
+        for repeat in self.repeats:
+            one = repeat[number][0]
+            for value, count in zip(one.t_numerators.tolist(), one.counts.tolist()):
+                if value in place:  # a Monte Carlo null may not have met a rare value
+                    counts[place[value]] += count / len(self.repeats)
+            pairs += one.pmax_counts / len(self.repeats)
+        return ShapeFigures(
+            items=cells.items,
+            raters=cells.raters,
+            prompts=cells.n,
+            null_method=null_method(null),
+            t_support=tuple(value / cells.t_denominator for value in support),
+            t_counts=tuple(counts.tolist()),
+            t_null=tuple(null.t_counts[value] / null.total for value in support),
+            pmax_support=tuple(float(value) for value in null.pmax_pmf),
+            pmax_counts=tuple(pairs.tolist()),
+            pmax_null=tuple(float(value) for value in null.pmax_pmf.values()),
+        )
+
+
+def signal_of(answers: Answers, settings: CheckSettings, null: Lookup, rng: np.random.Generator) -> Signal:
+    """Cells of the answers, once when they are strict or ties break by item order, else once per random tie-break."""
+    repeats = settings.tie_repeats if settings.ties == "random" and answers.tied.any() else 1
+    made = []
+    for _ in range(repeats):
+        found = shapes(answers, ties=settings.ties, rng=rng)
+        made.append(tuple((cells_of(shape), null(shape.items, shape.raters)) for shape in found))
+    return Signal(tuple(made))
+
+
+def cells_of(shape: Shape) -> Cells:
+    """The sufficient statistics of one shape."""
+    return cells_votes(votes_rankings(shape.ranks), shape.raters, shape.items)
+
+
+def null_method(null: Null) -> str:
+    """How a null was made, in words."""
+    return "exact" if null.exact else f"Monte Carlo, n={null.draws:,}"
+
+
+def _statistics(
+    cells: Sequence[tuple[Cells, Null]], counts: NDArray[np.int64]
+) -> dict[str, NDArray[np.float64] | None]:
+    """The four statistics of counts (draws, all cells of all shapes)."""
+    of = [c for c, _ in cells]
+    n = counts.sum(axis=1)
+    T = np.concatenate([c.T for c in of])
+    can_cycle = np.concatenate([np.full(len(c.counts), cycles_possible(c.items, c.raters)) for c in of])
+    cyclic = np.concatenate([c.cyclic for c in of])
+    cyclable = counts @ can_cycle.astype(float)
+    with np.errstate(invalid="ignore"):
+        rate = counts @ (cyclic & can_cycle).astype(float) / cyclable
+    return {
+        "median_T": median_of_counts(T, counts),
+        "mean_tau": counts @ T / n,
+        "mean_pmax": counts @ np.concatenate([c.pmax_means for c in of]) / n,
+        "cycle_rate": rate if can_cycle.any() else None,
+    }
+
+
+def median_of_counts(values: NDArray[np.float64], counts: NDArray[np.generic]) -> NDArray[np.float64]:
+    """Median of `values` repeated `counts` times, for every row of counts."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(counts[:, order], axis=1)
+    half = counts.sum(axis=1, keepdims=True) / 2
+    low = values[order][(reached >= half).argmax(axis=1)]
+    high = values[order][(reached > half).argmax(axis=1)]
+    return (low + high) / 2
+
+
+def _resample(
+    cells: Sequence[tuple[Cells, Null]], draws: int, rng: np.random.Generator
+) -> dict[str, NDArray[np.float64] | None]:
+    """Prompts drawn again: only how often each cell comes up is drawn, which is the same and costs nothing."""
+    counts = np.concatenate([c.counts for c, _ in cells])
+    drawn = _statistics(cells, rng.multinomial(counts.sum(), counts / counts.sum(), size=draws))
+    rate = drawn["cycle_rate"]
+    if rate is not None:
+        drawn["cycle_rate"] = rate[np.isfinite(rate)]
+    return drawn
+
+
+def _mean(values: Sequence[NDArray[np.float64] | None]) -> float | None:
+    known = [float(value[0]) for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def _cyclable(cells: Sequence[tuple[Cells, Null]]) -> list[tuple[Cells, Null]]:
+    """Shapes where strict majorities can cycle, or all of them when none can (the test then says why not)."""
+    return [pair for pair in cells if cycles_possible(pair[0].items, pair[0].raters)] or list(cells)
+
+
+def _try(test: Callable[[list[tuple[Cells, Null]]], Test], cells: Sequence[tuple[Cells, Null]]) -> Test | str:
+    try:
+        return test(list(cells))
+    except StatsError as error:
+        return f"{error.needed}" + (f" (found {error.found})" if error.found else "")
+
+
+def _combine(name: str, tests: Sequence[Test | str]) -> TestFigures:
+    """One result from the repeats: twice the median p is a valid p value however the repeats depend (Rüger 1978)."""
+    made = [test for test in tests if isinstance(test, Test)]
+    if not made:
+        return TestFigures(name=name, refused=str(tests[0]))
+    figures = TestFigures.of(name, made[0])
+    if len(made) == 1:
+        return figures
+    p = np.median([test.p for test in made])
+    naive = [test.p_naive for test in made if test.p_naive is not None]
+    return figures.model_copy(
+        update={
+            "statistic": float(np.median([test.statistic for test in made])),
+            "p": float(min(1.0, 2 * p)),
+            "p_naive": float(min(1.0, 2 * np.median(naive))) if naive else None,
+            "law": f"{figures.law}; twice the median over {len(made)} tie-breaks",
+        }
+    )
