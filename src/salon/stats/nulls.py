@@ -186,7 +186,8 @@ def exact_null(items: int, raters: int) -> Null:
 
 def feasible(items: int, raters: int, *, seconds: float = 10.0, gibibytes: float = 2.0) -> bool:
     """Can `exact_null` be expected to finish within these bounds on one core?"""
-    return bool(factorial(items) ** (raters - 1) < 10**7)
+    cost = orbits.cost(items, raters)
+    return cost.seconds <= seconds and cost.gibibytes <= gibibytes
 
 
 def monte_carlo_null(items: int, raters: int, *, draws: int, rng: np.random.Generator) -> Null:

@@ -105,7 +105,7 @@ def p_max(k: npt.ArrayLike, raters: int) -> Floats:
 def cycles(k: npt.ArrayLike, raters: int, items: int) -> Bools:
     """True (n,) where the strict-majority tournament holds an intransitive triple."""
     votes = check_votes(k, raters, items)
-    _, cyclic = _tally(votes, raters, items)
+    _, cyclic = tally_votes(votes, raters, items)
     return cyclic
 
 
@@ -239,26 +239,32 @@ class Cells:
 def cells_votes(k: npt.ArrayLike, raters: int, items: int) -> Cells:
     """The cells of votes k (n, m): every statistic of this module, its tests and its bootstrap need no more."""
     votes = check_votes(k, raters, items)
-    histograms, cyclic = _tally(votes, raters, items)
-    rows, counts = distinct_rows(np.column_stack([histograms, cyclic]), radix=comb(items, 2) + 1)
+    histograms, cyclic = tally_votes(votes, raters, items)
+    rows, counts, _ = distinct_rows(np.column_stack([histograms, cyclic]), radix=comb(items, 2) + 1)
     return Cells(items, raters, rows[:, :-1], rows[:, -1].astype(np.bool_), counts)
 
 
-def distinct_rows(rows: npt.NDArray[np.integer], radix: int) -> tuple[Ints, Ints]:
-    """The distinct rows in lexicographic order and how often each occurs; entries lie in 0..radix-1.
+def distinct_rows(rows: npt.NDArray[np.integer], radix: int) -> tuple[Ints, Ints, Ints]:
+    """(distinct rows in lexicographic order, how often each occurs, which of them each row is).
 
-    Rows that fit an int64 as digits to base `radix` are compared as one number, about ten times faster.
+    Entries lie in 0..radix-1. Rows are compared as numbers to that base where these fit an int64, and counted
+    without sorting where they are small: a hundred times faster than comparing rows.
     """
     width = rows.shape[1]
     if radix**width >= 2**63:
-        distinct, counts = np.unique(rows, axis=0, return_counts=True)
-        return distinct.astype(np.int64), counts.astype(np.int64)
-    places = np.array([radix ** (width - 1 - i) for i in range(width)], dtype=np.int64)
+        distinct, which, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+        return distinct.astype(np.int64), counts, which
     codes = np.zeros(len(rows), dtype=np.int64)
-    for column, place in zip(rows.T, places):
-        codes += column * place
-    distinct, counts = np.unique(codes, return_counts=True)
-    return distinct[:, None] // places % radix, counts.astype(np.int64)
+    for column in rows.T:
+        codes = codes * radix + column
+    if radix**width <= 1 << 22:
+        counts = np.bincount(codes, minlength=radix**width)
+        values = np.flatnonzero(counts)
+        counts, which = counts[values], (np.cumsum(counts > 0) - 1)[codes]
+    else:
+        values, which, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    places = np.array([radix ** (width - 1 - i) for i in range(width)], dtype=np.int64)
+    return values[:, None] // places % radix, counts, which
 
 
 def check_votes(k: npt.ArrayLike, raters: int, items: int | None = None) -> Votes:
@@ -318,11 +324,11 @@ def _raise_bad_ranking(ranks: npt.NDArray[np.integer], bad: int) -> None:
     )
 
 
-def _tally(votes: Votes, raters: int, items: int) -> tuple[Votes, Bools]:
+def tally_votes(votes: Votes, raters: int, items: int) -> tuple[Votes, Bools]:
     histograms = np.zeros((len(votes), len(pmax_bins(raters))), dtype=np.int16)
     cyclic = np.zeros(len(votes), dtype=np.bool_)
     triples = item_triples(items) if cycles_possible(items, raters) else item_triples(0)
-    _tally_votes(votes, raters, triples, histograms, cyclic)
+    _fill_tally(votes, raters, triples, histograms, cyclic)
     return histograms, cyclic
 
 
@@ -355,7 +361,7 @@ def _count_votes(ranks: npt.NDArray[np.integer], k: Votes) -> None:
 
 
 @njit(cache=True)
-def _tally_votes(votes: Votes, raters: int, triples: Ints, histograms: Votes, cyclic: Bools) -> None:
+def _fill_tally(votes: Votes, raters: int, triples: Ints, histograms: Votes, cyclic: Bools) -> None:
     """Fill the p_max histogram and the cycle flag of every prompt."""
     lowest = (raters + 1) // 2
     for i in range(votes.shape[0]):
