@@ -36,7 +36,7 @@ LOG_VOTES = {"leftvote": "model_a", "rightvote": "model_b", "tievote": "tie", "b
 def is_arena(head: Head) -> bool:
     """By its columns."""
     votes = head.has("model_a", "model_b") and (head.has("winner") or head.has("winner_model_a", "winner_model_b"))
-    return votes or head.has("type", "models", "tstamp")
+    return votes or head.has("type", "tstamp")
 
 
 def read_arena(source: Source) -> Draft:
@@ -104,20 +104,23 @@ def _with_prompts(source: Source, cells: Cells) -> Cells:
         source.say("one item for each generator (--items-are items)")
         return cells
     if cells.has("question"):
-        parts = [cells.column(part) for part in ("question", "turn") if cells.has(part)]
+        parts = [cells.text(part) for part in ("question", "turn") if cells.has(part)]
         question = pc.binary_join_element_wise(*parts, "/turn-") if len(parts) > 1 else parts[0]
     else:
         source.say("the file names no questions: every vote has items of its own")
         question = pa.chunked_array([pa.array([f"vote-{number}" for number in range(1, len(cells) + 1)])])
     name = cells.names.get("question", "question")
-    return Cells(cells.table.append_column("prompt", question), {**cells.names, "prompt": name}, cells.starts)
+    return Cells(
+        cells.table.append_column("prompt", question.dictionary_encode()), {**cells.names, "prompt": name}, cells.starts
+    )
 
 
 def _from_log(source: Source, sheet: Sheet) -> Sheet:
     """FastChat's log as columns model_a, model_b, winner; entries that are no votes are counted."""
     if "models" not in sheet.names or "type" not in sheet.names or "model_a" in sheet.names:
         return sheet
-    table = sheet.read([name for name in ("type", "models") if name in sheet.names])
+    table = sheet.read(("type", "models"))
+    table = pa.table({name: table.column(name).cast(pa.string()) for name in table.column_names})
     votes = pc.is_in(table.column("type"), value_set=pa.array(list(LOG_VOTES)))
     source.leave_out("log entries that are no votes", table.num_rows - (pc.sum(votes).as_py() or 0))
     table = table.filter(votes)
@@ -131,4 +134,5 @@ def _from_log(source: Source, sheet: Sheet) -> Sheet:
     sides = models.combine_chunks().flatten() if models.num_chunks == 1 else pa.concat_arrays(models.chunks).flatten()
     winner = pa.array([LOG_VOTES[word] for word in table.column("type").to_pylist()])
     made = pa.table({"model_a": sides[0], "model_b": sides[1], "winner": winner})
+    made = pa.table({name: made.column(name).dictionary_encode() for name in made.column_names})
     return Sheet(sheet.path, made.column_names, made.select)

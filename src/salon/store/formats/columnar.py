@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from salon.errors import BadValue, WrongPrompt
-from salon.store.formats.mapping import Cells, check_filled
+from salon.store.formats.mapping import Cells
+from salon.store.formats.sheet import CELL
 from salon.store.formats.source import CROWD, Source
 
 Codes = NDArray[np.int64]
@@ -39,20 +40,40 @@ def refer(codes: NDArray[Any], ids: pa.Array) -> pa.DictionaryArray:
 
 
 def number_labels(columns: Sequence[pa.ChunkedArray]) -> Labels:
-    """Several columns, one after the other, numbered together; blank is -1."""
-    chunks = [chunk for column in columns for chunk in column.chunks]
-    encoded = pa.chunked_array(chunks, pa.string()).dictionary_encode().unify_dictionaries().combine_chunks()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], pa.string()).dictionary_encode()
+    """Several columns of cells, one after the other, numbered together; blank is -1."""
+    chunks = [chunk for column in columns for chunk in column.chunks if len(chunk)]
+    if not chunks:
+        return Labels(np.zeros(0, np.int64), pa.array([], pa.string()))
+    encoded = pa.chunked_array(chunks, CELL).unify_dictionaries().combine_chunks()
+    encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return Labels(codes, encoded.dictionary)
+    return _without_unused(codes, encoded.dictionary)
+
+
+def _without_unused(codes: Codes, texts: pa.Array) -> Labels:
+    """Labels that no row has any more, because rows were left out, are left out too."""
+    used = np.bincount(codes + 1, minlength=len(texts) + 1)[1:] > 0
+    if used.all():
+        return Labels(codes, texts)
+    renumber = np.append(np.cumsum(used) - 1, -1)
+    return Labels(renumber[codes], texts.filter(pa.array(used)))
 
 
 def filled_labels(cells: Cells, *parts: str) -> Labels:
     """The labels of parts that every row must fill in."""
-    for part in parts:
-        check_filled(cells, part)
-    return number_labels([cells.column(part) for part in parts])
+    labels = number_labels([cells.column(part) for part in parts])
+    blank = pc.equal(pc.utf8_trim_whitespace(labels.texts), "").to_numpy(zero_copy_only=False)
+    empty = np.append(blank, True)[labels.codes]
+    if empty.any():
+        row = int(np.flatnonzero(empty)[0])
+        part = parts[row // len(cells)]
+        raise BadValue(
+            f"every row needs a {part.replace('_', ' ')}",
+            found=f"{int(empty.sum()):,} blank",
+            where=cells.where(row % len(cells), part),
+            remedy="fill the cell in, or remove the row",
+        )
+    return labels
 
 
 def constant(text: str, length: int) -> pa.DictionaryArray:
@@ -63,17 +84,9 @@ def constant(text: str, length: int) -> pa.DictionaryArray:
 def number_pairs(first: Codes, second: Codes) -> tuple[Codes, Codes, Codes]:
     """Distinct (first, second) numbered from 0: the number of every row, and the two codes of every number."""
     width = int(second.max(initial=0)) + 1
-    key = first * width + second
-    room = (int(first.max(initial=0)) + 1) * width
-    if room <= 50_000_000:  # mark the keys that occur instead of sorting ten million rows
-        seen = np.zeros(room, bool)
-        seen[key] = True
-        distinct = np.flatnonzero(seen)
-        lookup = np.cumsum(seen) - 1
-        number = lookup[key]
-    else:
-        distinct, number = np.unique(key, return_inverse=True)
-    return number.astype(np.int64), distinct // width, distinct % width
+    encoded = pa.array(first * width + second).dictionary_encode()  # hashing: ten million rows take a second
+    distinct = encoded.dictionary.to_numpy()
+    return encoded.indices.to_numpy().astype(np.int64), distinct // width, distinct % width
 
 
 def attribute(owner: Codes, value: Labels, count: int, what: str, cells: Cells, part: str) -> Codes:
@@ -213,44 +226,49 @@ def name_raters(source: Source, cells: Cells) -> tuple[pa.DictionaryArray, pa.Ta
     return constant(CROWD, len(cells)), pa.table({"id": [CROWD], "kind": ["crowd"]})
 
 
-def numbers(cells: Cells, part: str) -> pa.ChunkedArray:
-    """A column of finite numbers; blank cells stay null."""
-    column = pc.utf8_trim_whitespace(cells.column(part))
-    column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+def numbers(cells: Cells, part: str) -> pa.Array:
+    """A column of finite numbers; blank cells stay null. Each distinct text is read once."""
+    labels = number_labels([cells.column(part)])
+    texts = pc.utf8_trim_whitespace(labels.texts)
+    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
     try:
-        values = column.cast(pa.float64())
+        values = texts.cast(pa.float64())
     except pa.ArrowInvalid:
-        raise _not_a_number(cells, part, column) from None
-    finite = pc.fill_null(pc.is_finite(values), True)
-    if not pc.all(finite).as_py():
-        row = int(np.flatnonzero(~finite.to_numpy())[0])
-        raise BadValue(f"{part} must be a finite number", found=column[row].as_py(), where=cells.where(row, part))
-    return values
+        raise _not_a_number(cells, part, labels, [_is_number(text) for text in texts]) from None
+    finite = pc.fill_null(pc.is_finite(values), True).to_numpy(zero_copy_only=False)
+    if not finite.all():
+        raise _not_a_number(cells, part, labels, finite)
+    return values.take(pa.array(labels.codes, mask=labels.codes < 0))
 
 
-def _not_a_number(cells: Cells, part: str, column: pa.ChunkedArray) -> BadValue:
-    for row, value in enumerate(column):
-        try:
-            value.cast(pa.float64())
-        except pa.ArrowInvalid:
-            return BadValue(
-                f"{part} must be a number",
-                found=repr(value.as_py()),
-                where=cells.where(row, part),
-                remedy="write decimals with a point; leave cells without a value blank",
-            )
-    return BadValue(f"{part} must be a number", where=cells.where(0, part))  # pragma: no cover
+def _is_number(text: pa.Scalar) -> bool:
+    try:
+        text.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _not_a_number(cells: Cells, part: str, labels: Labels, good: Sequence[bool]) -> BadValue:
+    bad = ~np.append(np.asarray(good, bool), True)[labels.codes]
+    row = int(np.flatnonzero(bad)[0])
+    return BadValue(
+        f"{part} must be a finite number",
+        found=f"{labels.texts[int(labels.codes[row])].as_py()!r} ({int(bad.sum()):,} such)",
+        where=cells.where(row, part),
+        remedy="write decimals with a point; leave cells without a value blank",
+    )
 
 
 def judgment_facts(cells: Cells) -> dict[str, Any]:
     """The optional columns that all judgments share."""
     facts: dict[str, Any] = {part: numbers(cells, part) for part in ("seconds", "confidence") if cells.has(part)}
-    facts |= {part: cells.column(part) for part in ("at", "rationale") if cells.has(part)}
+    facts |= {part: cells.text(part) for part in ("at", "rationale") if cells.has(part)}
     if cells.has("repeat"):
         repeat = numbers(cells, "repeat")
         bad = pc.or_(pc.not_equal(repeat, pc.floor(repeat)), pc.or_(pc.less(repeat, 0), pc.greater(repeat, 32_000)))
         if pc.any(bad).as_py():
-            row = int(np.flatnonzero(bad.fill_null(False).to_numpy())[0])
+            row = int(np.flatnonzero(bad.fill_null(False).to_numpy(zero_copy_only=False))[0])
             raise BadValue(
                 "repeat must be a whole number from 0 to 32,000",
                 found=str(repeat[row].as_py()),

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from salon.errors import BadValue
 from salon.store.formats.columnar import (
@@ -111,7 +110,7 @@ def _vocabulary(source: Source, cells: Cells, words: list[str]) -> tuple[dict[st
         return switch, True
     if set(filter(is_number, words)) <= _item_labels(cells):
         return WORDS, False
-    row = next(row for row, word in enumerate(cells.column("outcome")) if is_number(spelled(word.as_py() or "")))
+    row = next(row for row, word in enumerate(cells.text("outcome")) if is_number(spelled(word.as_py() or "")))
     raise BadValue(
         "the meaning of numbers in an outcome column must be given",
         found=", ".join(sorted(set(words))[:6]),
@@ -131,13 +130,12 @@ def _number(meaning: str) -> int:
 
 def _by_item_label(cells: Cells, labels: Labels, vocabulary: dict[str, str]) -> np.ndarray:
     """The answer names the winning item; words for ties and skips keep their meaning."""
-    outcome = cells.column("outcome")
-    left = pc.fill_null(pc.equal(outcome, cells.column("left")), False).to_numpy()
-    right = pc.fill_null(pc.equal(outcome, cells.column("right")), False).to_numpy()
+    together = number_labels([cells.column(part) for part in ("outcome", "left", "right")]).codes
+    outcome, left, right = np.split(together, 3)
     other = [vocabulary.get(spelled(word)) for word in labels.texts.to_pylist()]
     numbers = [-2 if word in (None, "a", "b") else _number(word) for word in other]
     meaning = np.array([*numbers, -1], np.int64)[labels.codes]
-    meaning = np.where(left, 0, np.where(right, 1, meaning))
+    meaning = np.where(outcome < 0, -1, np.where(outcome == left, 0, np.where(outcome == right, 1, meaning)))
     bad = np.flatnonzero(meaning == -2)
     if len(bad):
         raise _unknown_word(cells, labels, int(labels.codes[bad[0]]), int(bad[0]))

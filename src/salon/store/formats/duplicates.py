@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from salon.errors import BadValue
 from salon.store.formats.columnar import Codes, number_labels, number_pairs
 from salon.store.formats.source import Source
+from salon.study.tables import conform
 
 
 def settle_duplicates(source: Source, tables: dict[str, pa.Table]) -> dict[str, pa.Table]:
@@ -31,6 +32,7 @@ def _crowds(raters: pa.Table) -> list[str]:
 
 
 def _settle(source: Source, kind: str, table: pa.Table, crowds: list[str]) -> pa.Table:
+    table = conform(kind, table)
     policy = source.options.policies.duplicates
     occurrence, total = _occurrences(_question(kind, table))
     if crowds:
@@ -57,38 +59,51 @@ def _number_repeats(table: pa.Table, occurrence: Codes) -> pa.Table:
 
 def _question(kind: str, table: pa.Table) -> Codes:
     """A number for every row, equal where criterion, rater, items (and the file's own repeat) are."""
-    key = _codes(table, "criterion")
-    parts = [_codes(table, "rater")]
+    parts = [_codes(table, "criterion"), _codes(table, "rater")]
     if "repeat" in table.column_names:
         parts.append(table.column("repeat").fill_null(0).to_numpy().astype(np.int64))
     if kind == "ratings":
         parts.append(_codes(table, "item"))
     elif kind == "comparisons":
-        both = number_labels([_text(table, "a"), _text(table, "b")]).codes
-        a, b = np.split(both, 2)
+        a, b = np.split(number_labels([table.column("a"), table.column("b")]).codes, 2)
         parts += [np.minimum(a, b), np.maximum(a, b)]
     else:
         sets: dict[tuple[str, ...], int] = {}
         lists = table.column("items").to_pylist()
         parts.append(np.array([sets.setdefault(tuple(sorted(items)), len(sets)) for items in lists], np.int64))
-    for part in parts:
-        key = number_pairs(key, part)[0]
-    return key
-
-
-def _text(table: pa.Table, name: str) -> pa.ChunkedArray:
-    return table.column(name).cast(pa.string())
+    return _one_number(parts)
 
 
 def _codes(table: pa.Table, name: str) -> Codes:
-    return number_labels([_text(table, name)]).codes
+    return number_labels([table.column(name)]).codes
+
+
+def _one_number(parts: list[Codes]) -> Codes:
+    """Columns of small numbers as one, equal exactly where all are equal."""
+    key, room = parts[0], int(parts[0].max(initial=0)) + 1
+    for part in parts[1:]:
+        size = int(part.max(initial=0)) + 1
+        if room * size < 2**62:
+            key, room = key * size + part, room * size
+        else:  # too many for one number: number the combinations that occur, and go on from there
+            key = number_pairs(number_pairs(key, np.zeros_like(key))[0], part)[0]
+            room = int(key.max(initial=0)) + 1
+    return key
 
 
 def _occurrences(key: Codes) -> tuple[Codes, Codes]:
     """For every row: how many rows before it have the same key, and how many have it in all."""
-    order = np.argsort(key, kind="stable")
-    counts = np.bincount(key)
+    occurrence, total = np.zeros(len(key), np.int64), np.ones(len(key), np.int64)
+    ordered = np.sort(key)
+    twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    if not len(twice):
+        return occurrence, total
+    place = np.minimum(np.searchsorted(twice, key), len(twice) - 1)
+    rows = np.flatnonzero(twice[place] == key)  # duplicates are few: only their rows are sorted with their places
+    group = place[rows]
+    order = np.argsort(group, kind="stable")
+    counts = np.bincount(group)
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    occurrence = np.empty(len(key), np.int64)
-    occurrence[order] = np.arange(len(key)) - starts[key[order]]
-    return occurrence, counts[key]
+    occurrence[rows[order]] = np.arange(len(rows)) - starts[group[order]]
+    total[rows] = counts[group]
+    return occurrence, total

@@ -12,7 +12,7 @@ from salon.errors import BadColumns, BadValue
 from salon.store.formats.columnar import filled_labels, name_items, name_prompts, name_raters, numbers
 from salon.store.formats.head import Head
 from salon.store.formats.ledger import Ledger
-from salon.store.formats.mapping import check_filled, load_cells, open_sheets
+from salon.store.formats.mapping import load_cells, open_sheets
 from salon.store.formats.sheet import open_sheet
 from salon.store.formats.source import Draft, Source
 from salon.study import Criterion, Design, Scale
@@ -42,8 +42,7 @@ def read_dsg(source: Source) -> Draft:
             if name not in sheet.names:
                 raise BadColumns.missing(name, sheet.names, where=str(sheet.path))
     cells = load_cells(source, sheets, DSG_COLUMNS)
-    for part in ("value", "question"):
-        check_filled(cells, part)
+    filled_labels(cells, "value")
     prompts = name_prompts(source, cells)
     items = name_items(source, cells, ("generator",), prompts[0] if prompts else None)
     questions = filled_labels(cells, "question")

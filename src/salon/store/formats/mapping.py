@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from salon.errors import BadColumns, BadValue
 from salon.store.formats.sheet import Sheet, open_sheet
@@ -73,8 +72,12 @@ class Cells:
         return part in self.names
 
     def column(self, part: str) -> pa.ChunkedArray:
-        """The text of one part."""
+        """The cells of one part, dictionary-encoded."""
         return self.table.column(part)
+
+    def text(self, part: str) -> pa.ChunkedArray:
+        """The cells of one part, a text for every row."""
+        return self.table.column(part).cast(pa.string())
 
     def where(self, row: int, part: str | None = None) -> str:
         """The place of a row in its file, as a person would look for it."""
@@ -168,18 +171,3 @@ def guess_columns(names: Sequence[str], parts: Sequence[str], given: dict[str, s
             if part not in found and name in by_name and by_name[name] not in found.values():
                 found[part] = by_name[name]
     return found
-
-
-def check_filled(cells: Cells, part: str) -> None:
-    """Raise BadValue when a cell of a required part is blank."""
-    column = cells.column(part)
-    blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(column), ""), True)
-    if pc.any(blank).as_py():
-        row = int(np.flatnonzero(blank.to_numpy())[0])
-        count = int(pc.sum(blank).as_py())
-        raise BadValue(
-            f"every row needs a {part.replace('_', ' ')}",
-            found=f"{count:,} blank",
-            where=cells.where(row, part),
-            remedy="fill the cell in, or remove the row",
-        )

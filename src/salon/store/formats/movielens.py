@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from salon.errors import BadFile
-from salon.store.formats.columnar import filled_labels, numbers
+from salon.store.formats.columnar import constant, filled_labels, numbers
 from salon.store.formats.head import Head
 from salon.store.formats.mapping import Cells, load_cells
 from salon.store.formats.sheet import Sheet, open_sheet
@@ -37,7 +37,7 @@ def read_movielens(source: Source) -> Draft:
     source.say("time stamps are left out")
     rater, item = filled_labels(cells, "rater"), filled_labels(cells, "item")
     ratings = {
-        "criterion": pa.array([CRITERION.id] * len(cells)).dictionary_encode(),
+        "criterion": constant(CRITERION.id, len(cells)),
         "rater": rater.refer(),
         "item": item.refer(),
         "value": _values(cells),
@@ -83,5 +83,5 @@ def _open_double_colon(source: Source, path: Path, named: bool) -> Sheet:
     if bad is not None:
         raise BadFile("every line needs user::item::rating::time", where=f"{path}, line {bad}")
     by_column = list(zip(*rows)) or [()] * len(COLUMNS)
-    table = {name: pa.array(cells, pa.string()) for name, cells in zip(COLUMNS, by_column)}
+    table = {name: pa.array(cells, pa.string()).dictionary_encode() for name, cells in zip(COLUMNS, by_column)}
     return Sheet(path, list(COLUMNS), lambda columns: pa.table({name: table[name] for name in columns}))

@@ -72,7 +72,7 @@ def _labelled(source: Source, cells: Cells) -> Cells:
     """Rows whose has_label is not false."""
     if not cells.has("labelled"):
         return cells
-    unlabelled = pc.is_in(pc.utf8_lower(cells.column("labelled")), value_set=pa.array(["false", "0", "0.0"])).to_numpy()
+    unlabelled = pc.is_in(pc.utf8_lower(cells.text("labelled")), value_set=pa.array(["false", "0", "0.0"])).to_numpy()
     if unlabelled.all():
         raise BadFile("rows with a label are needed", found="has_label is false everywhere", where=cells.where(0))
     source.leave_out("rows without a label (has_label is false)", int(unlabelled.sum()))
@@ -115,6 +115,6 @@ def _with_ids(sheet: Sheet) -> Sheet:
 def _hashes(path: Path, column: str) -> pa.Array:
     try:
         images = pq.read_table(path, columns=[column]).column(column)
-        return pa.array([hashlib.sha256(image.as_buffer()).hexdigest()[:32] for image in images], pa.string())
+        return pa.array([hashlib.sha256(image.as_buffer()).hexdigest()[:32] for image in images]).dictionary_encode()
     except (pa.ArrowException, OSError, AttributeError, TypeError) as error:
         raise BadFile(f"column {column!r} must hold image bytes", found=str(error), where=str(path)) from None

@@ -23,7 +23,7 @@ from salon.store.formats.columnar import (
 )
 from salon.store.formats.comparisons import refuse_blank
 from salon.store.formats.criteria import name_criteria
-from salon.store.formats.mapping import Cells, check_filled, guess_columns, open_sheets, read_cells
+from salon.store.formats.mapping import Cells, guess_columns, open_sheets, read_cells
 from salon.store.formats.ratings import item_column
 from salon.store.formats.source import Draft, Source
 
@@ -49,7 +49,7 @@ def read_rankings(source: Source) -> Draft:
 
 def _draft_long(source: Source, cells: Cells) -> Draft:
     rank = numbers(cells, "rank")
-    blank = pc.is_null(rank).to_numpy()
+    blank = rank.is_null().to_numpy(zero_copy_only=False)
     if blank.any():
         if source.options.policies.missing == "skipped":
             raise BadValue("--missing skipped has no meaning for single ranks", remedy="use --missing drop")
@@ -76,7 +76,7 @@ def _ballots(cells: Cells, prompt: Codes | None) -> Codes:
     for part in ("rater", "criterion", "repeat"):
         if cells.has(part):
             ballot = number_pairs(ballot, filled_labels(cells, part).codes)[0]
-    return np.unique(ballot, return_inverse=True)[1].astype(np.int64)
+    return ballot
 
 
 def whole_ranks(source: Source, place: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -98,17 +98,17 @@ def _lists(offsets: np.ndarray, values: pa.Array) -> pa.ListArray:
 
 
 def _draft_wide(source: Source, cells: Cells) -> Draft:
-    blank = pc.is_null(cells.column("ranking")).to_numpy()
+    blank = pc.is_null(pc.cast(cells.column("ranking"), pa.string())).to_numpy()
     if blank.any():
         refuse_blank(source, cells, "ranking", np.flatnonzero(blank))
         source.leave_out("rows without an answer", int(blank.sum()))
         cells = cells.keep(~blank)
-    check_filled(cells, "ranking")
+    filled_labels(cells, "ranking")
     labels, ranks, offsets = _parse_rankings(cells)
     prompts = name_prompts(source, cells)
     row = np.repeat(np.arange(len(cells)), np.diff(offsets))
     entries = cells.table.select([part for part in cells.names if part != "ranking"]).take(pa.array(row))
-    entries = entries.append_column("item", pa.chunked_array([labels]))
+    entries = entries.append_column("item", pa.chunked_array([labels.dictionary_encode()]))
     spread = Cells(entries, {**cells.names, "item": cells.names["ranking"]}, cells.starts)
     of = None if prompts is None else type(prompts[0])(prompts[0].codes[row], prompts[0].texts)
     items = name_items(source, spread, ("item",), of)
@@ -118,7 +118,7 @@ def _draft_wide(source: Source, cells: Cells) -> Draft:
 
 def _parse_rankings(cells: Cells) -> tuple[pa.Array, np.ndarray, np.ndarray]:
     """All item labels in order, their ranks, and where each ranking starts."""
-    column = pc.utf8_trim_whitespace(cells.column("ranking")).combine_chunks()
+    column = pc.utf8_trim_whitespace(cells.text("ranking")).combine_chunks()
     column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
     if pc.any(pc.starts_with(column, "[")).as_py():
         return _parse_json_rankings(cells, column)

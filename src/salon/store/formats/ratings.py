@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from salon.store.formats.columnar import (
     FACTS,
@@ -44,7 +43,7 @@ def item_column(source: Source, sheet: Sheet) -> bool:
 def draft_ratings(source: Source, cells: Cells) -> Draft:
     """A study from ratings whose columns are known."""
     value = numbers(cells, "value")
-    blank = pc.is_null(value).to_numpy()
+    blank = value.is_null().to_numpy(zero_copy_only=False)
     if blank.any():
         refuse_blank(source, cells, "value", np.flatnonzero(blank))
         if source.options.policies.missing == "drop":

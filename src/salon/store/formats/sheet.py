@@ -1,4 +1,4 @@
-"""A file of rows, whatever its format: column names first, then chosen columns as text.
+"""A file of rows, whatever its format: column names first, then chosen columns as dictionary-encoded text.
 
 CSV, TSV and Parquet never become Python objects: Arrow reads the chosen columns straight from a memory map.
 Only when Arrow refuses a file is it read again row by row, to name the line that is wrong.
@@ -25,6 +25,7 @@ from salon.store.formats import text as texts
 from salon.store.formats.source import Source
 
 DELIMITERS = ",\t;|"
+CELL = pa.dictionary(pa.int32(), pa.string())
 _BLOCK = 1 << 24
 _ARROW_ERRORS = (pa.ArrowException, UnicodeError, ValueError, OSError)
 
@@ -38,7 +39,7 @@ class Sheet:
     load: Callable[[Sequence[str]], pa.Table]
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        """The named columns, every cell as text, blank cells as null."""
+        """The named columns as `CELL`: every distinct text once and a number a row; blank cells are null."""
         table = self.load(list(dict.fromkeys(columns)))
         if not table.num_rows:
             raise BadFile("a file with rows is needed", found="column names and no rows", where=str(self.path))
@@ -129,7 +130,7 @@ def _load_csv(
             read_options=pa_csv.ReadOptions(block_size=block, column_names=None if named else names),
             parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             convert_options=pa_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()),
+                column_types=dict.fromkeys(names, CELL),
                 include_columns=columns,
                 strings_can_be_null=True,
                 null_values=[""],
@@ -192,14 +193,33 @@ def _as_text(column: pa.ChunkedArray, name: str, path: Path) -> pa.ChunkedArray:
     """A column of any plain type as text; lists and structs as JSON; blank text as null."""
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_struct(kind):
-        return pa.chunked_array([pa.array([None if v is None else _json(v) for v in column.to_pylist()], pa.string())])
+        return _cells([_json_cell(value) for value in column.to_pylist()])
     try:
-        text = column.cast(pa.string())
+        encoded = column if pa.types.is_dictionary(kind) else column.dictionary_encode()
+        return pa.chunked_array([_text_chunk(chunk) for chunk in encoded.chunks], CELL)
     except _ARROW_ERRORS:
         raise BadValue(
             "a column of text or numbers is needed", found=f"column {name!r} of {kind}", where=str(path)
         ) from None
-    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text) if pa.types.is_string(kind) else text
+
+
+def _text_chunk(chunk: pa.DictionaryArray) -> pa.DictionaryArray:
+    """One chunk with its dictionary as text, so that ten million numbers are written out only once each."""
+    dictionary = chunk.dictionary.cast(pa.string())
+    indices = chunk.indices.cast(pa.int32())
+    blank = pc.index(dictionary, "").as_py()
+    if blank >= 0:
+        indices = pc.if_else(pc.equal(indices, blank), pa.scalar(None, pa.int32()), indices)
+    if dictionary.null_count:
+        indices = pc.if_else(
+            pc.is_in(indices, pc.indices_nonzero(pc.is_null(dictionary)).cast(pa.int32())), None, indices
+        )
+        dictionary = dictionary.fill_null("")
+    return pa.DictionaryArray.from_arrays(indices, dictionary)
+
+
+def _cells(values: list[str | None]) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(values, pa.string()).dictionary_encode()], CELL)
 
 
 # -- JSON ------------------------------------------------------------------------------------------------------
@@ -214,7 +234,7 @@ def _open_json(source: Source, path: Path) -> Sheet:
 def _load_json(records: list[dict[str, Any]], path: Path, columns: Sequence[str]) -> pa.Table:
     cells = {name: [_json_cell(record.get(name)) for record in records] for name in columns}
     try:
-        return pa.table({name: pa.array(values, pa.string()) for name, values in cells.items()})
+        return pa.table({name: _cells(values) for name, values in cells.items()})
     except (*_ARROW_ERRORS, OverflowError) as error:
         raise BadFile("JSON with Unicode text is needed", found=str(error), where=str(path)) from None
 
