@@ -99,7 +99,7 @@ def _prompts_needed(null: Null, rng: np.random.Generator) -> str:
     for tau in TAUS[1:]:
         for target in (0.8, 0.9):
             found = [
-                smallest_prompts(null, _law("mallows", tau), test=t, target=target, criteria=k, sims=SIMS, rng=rng)
+                smallest_prompts(null, _law("mallows", tau), test=t, target=target, criteria=k, rng=rng)
                 for t in TESTS
                 for k in (1, CRITERIA)
             ]
@@ -115,7 +115,7 @@ def _raters_needed(rng: np.random.Generator) -> str:
     rows = []
     for tau in TAUS[1:]:
         found = [
-            smallest_raters(nulls.__getitem__, _law("mallows", tau), n, raters=sizes, sims=2_000, rng=rng)
+            smallest_raters(nulls.__getitem__, _law("mallows", tau), n, raters=sizes, rng=rng)
             for n in (20, 40, 80, 160)
         ]
         rows.append([f"{tau:.2f}", *map(_smallest, found)])
