@@ -103,7 +103,7 @@ def test_movielens(tmp_path: Path, name: str, text: str) -> None:
 def test_movielens_half_stars_and_values_off_the_scale(tmp_path: Path) -> None:
     study = read_study("movielens", [little.write(tmp_path, "r.csv", little.MOVIELENS_CSV)])
     assert [value for *_, value in ratings(study)] == [3.0, 4.5, 0.5]
-    with pytest.raises(BadValue, match="between 0.5 and 5"):
+    with pytest.raises(BadValue, match=r"between 0\.5 and 5"):
         read_study("movielens", [little.write(tmp_path, "r.csv", little.MOVIELENS_CSV.replace("4.5", "45"))])
 
 

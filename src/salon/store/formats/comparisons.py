@@ -85,7 +85,8 @@ def outcomes(source: Source, cells: Cells) -> np.ndarray:
     words = [spelled(word) for word in labels.texts.to_pylist()]
     vocabulary, complete = _vocabulary(source, cells, words)
     unknown = [number for number, word in enumerate(words) if word and word not in vocabulary]
-    if unknown and complete:
+    items = set() if complete or not unknown else _item_labels(cells)
+    if unknown and not any(words[number] in items for number in unknown):
         raise _unknown_word(cells, labels, unknown[0])
     if unknown:
         meaning = _by_item_label(cells, labels, vocabulary)

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from salon.errors import BadColumns, BadValue
+from salon.store.formats.record import MAX_TEXT
 from salon.store.formats.sheet import Sheet, open_sheet
 from salon.store.formats.source import Source
 
@@ -112,11 +114,26 @@ def load_cells(source: Source, sheets: Sequence[Sheet], names: dict[str, str]) -
     tables, starts, row = [], [], 0
     for sheet in sheets:
         table = sheet.read(list(names.values()))
+        _check_lengths(table, sheet)
         tables.append(pa.table({part: table.column(column) for part, column in names.items()}))
         starts.append((sheet.path, row))
         row += table.num_rows
     source.columns.update(names)
     return Cells(pa.concat_tables(tables), names, tuple(starts))
+
+
+def _check_lengths(table: pa.Table, sheet: Sheet) -> None:
+    for name in table.column_names:
+        longest = max(
+            (pc.max(pc.utf8_length(chunk.dictionary)).as_py() or 0 for chunk in table.column(name).chunks), default=0
+        )
+        if longest > MAX_TEXT:
+            raise BadValue(
+                f"a cell may hold at most {MAX_TEXT:,} characters",
+                found=f"{longest:,} in column {name!r}",
+                where=str(sheet.path),
+                remedy="shorten the cell, or leave that column out",
+            )
 
 
 def choose_columns(source: Source, sheet: Sheet, needed: Sequence[str], optional: Sequence[str]) -> dict[str, str]:
