@@ -5,8 +5,8 @@ bits, `width` bits per pair. A *directed* pair is numbered e for "a above b" and
 column of a < b; a set of directed pairs is a mask of 2m bits. A set of rankings is a bit set over the p! rankings in
 the order of `Geometry.casts`, so that "which rankings place a above b" is looked up, not searched.
 
-The loops of `_arrive` run over a block of rankings with the pair or item outside and no branches inside: the compiler
-turns them into vector instructions, which is what makes plain loops fast enough here.
+The loops of `_canonical` run over the columns of a block, with the pair or item outside and no branches inside: the
+compiler turns them into vector instructions, which is what makes plain loops fast enough here.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ Ints = npt.NDArray[np.int64]
 SmallInts = npt.NDArray[np.int32]
 
 FORWARD, BACKWARD, EITHER = 0, 1, 2  # how to read a state: as it is, reversed, or not settled by its scores
+COLUMNS = 256  # of a block: long enough for vector loops, short enough for the first-level cache
 
 
 class Geometry(NamedTuple):
@@ -54,14 +55,22 @@ class Arrivals(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Room for the rankings added to one state: rows are items, columns rankings."""
+    """States reached from a few sources, side by side: one column per ranking added, rows are pairs or items."""
 
+    source: Ints
     cast: Words
+    """Mask of the votes that the ranking casts."""
+    rarest: Words
+    """Mask of the rarest votes of the state reached."""
+    value: SmallInts
+    """(m, columns) the votes themselves."""
+    amount: SmallInts
+    """(m, columns) odd[votes]."""
     score: SmallInts
     best: SmallInts
     times: SmallInts
     fine: Ints
-    rank: Ints
+    place: Ints
     start: Ints
     reading: Ints
     tied: Ints
@@ -69,18 +78,23 @@ class Block(NamedTuple):
 
 
 @njit(cache=True)
-def _new_block(items: int, size: int) -> Block:
+def _new_block(items: int, columns: int) -> Block:
+    pairs = items * (items - 1) // 2
     return Block(
-        np.zeros(size, np.uint64),
-        np.zeros((items, size), np.int32),
-        np.zeros(size, np.int32),
-        np.zeros(size, np.int32),
-        np.zeros((items, size), np.int64),
-        np.zeros((items, size), np.int64),
-        np.zeros((items, size), np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.uint64),
+        np.zeros(columns, np.int64),
+        np.zeros(columns, np.uint64),
+        np.zeros(columns, np.uint64),
+        np.zeros((pairs, columns), np.int32),
+        np.zeros((pairs, columns), np.int32),
+        np.zeros((items, columns), np.int32),
+        np.zeros(columns, np.int32),
+        np.zeros(columns, np.int32),
+        np.zeros((items, columns), np.int64),
+        np.zeros((items, columns), np.int64),
+        np.zeros((items, columns), np.int64),
+        np.zeros(columns, np.int64),
+        np.zeros(columns, np.int64),
+        np.zeros(columns, np.uint64),
     )
 
 
@@ -127,241 +141,263 @@ def _with_votes(votes: Ints, amount: int) -> Any:
 
 @njit(cache=True)
 def grow(g: Geometry, keys: Words, start: int, stop: int, r: int, odd: SmallInts, out: Arrivals) -> int:
-    """Add one rater to the states start..stop-1 of layer r and write the canonical forms reached.
+    """Add one rater to the states start..stop-1 of layer r; write the canonical forms reached; how many.
 
-    Only witnesses arrive (see `orbits`): rankings that cast the rarest vote of the state they lead to. That is either
-    a vote nobody had cast before, or, when there is none of these, a vote that had the fewest, provided that the
-    ranking casts all such votes (else one it leaves alone is rarer).
+    Only witnesses arrive (see `orbits`): rankings that cast the chosen rarest vote of the state they lead to.
     """
-    block = _new_block(g.items, len(g.casts))
+    block = _new_block(g.items, COLUMNS + len(g.casts))
     votes = np.zeros(len(g.above), np.int64)
-    break_silence = np.zeros(g.above.shape[1], np.uint64)
-    back_rarest = np.zeros(g.above.shape[1], np.uint64)
-    count = 0
+    chosen = np.zeros(g.above.shape[1], np.uint64)
+    count, columns = np.int64(0), np.int64(0)  # typed: one compiled version of what they are passed to
     for i in range(start, stop):
         _unpack(keys[i], r, g.width, votes)
-        fewest = _fewest(votes)
-        silent, rarest = _with_votes(votes, 0), _with_votes(votes, fewest)
-        _split_rankings(g.above, silent, rarest, break_silence, back_rarest)
-        for cast, spared, rankings in (
-            (silent, _with_votes(votes, 1), break_silence),
-            (rarest, _with_votes(votes, fewest + 1), back_rarest),
-        ):
-            n = _list(rankings, g.casts, block.cast)
-            n = _arrive(g, votes, r + 1, odd, cast, spared, block, n)
-            for j in range(n):
-                out.keys[count] = block.keys[j]
-                out.source[count] = i
-                out.times[count] = block.times[j]
-                count += 1
+        begin = columns
+        columns = _add_candidates(g.above, g.casts, votes, chosen, block.cast, block.rarest, columns)
+        block.source[begin:columns] = i
+        _fill(votes, odd, block.cast, block.value, block.amount, begin, columns)
+        if columns >= COLUMNS or i == stop - 1:
+            _canonical(g, r + 1, block, columns)
+            for j in range(columns):
+                if block.times[j]:
+                    out.keys[count] = block.keys[j]
+                    out.source[count] = block.source[j]
+                    out.times[count] = block.times[j]
+                    count += 1
+            columns = np.int64(0)
     return count
 
 
 @njit(cache=True)
-def _split_rankings(above: Words, silent: Any, rarest: Any, some_silent: Words, all_rarest: Words) -> None:
-    """The rankings that cast any vote in `silent`, and of the others those that cast all votes in `rarest`."""
-    some_silent[:] = uint64(0)
-    all_rarest[:] = ~uint64(0)
-    for d in range(above.shape[0]):
-        if _bit(silent, d):
-            for w in range(above.shape[1]):
-                some_silent[w] |= above[d, w]
-        if _bit(rarest, d):
-            for w in range(above.shape[1]):
-                all_rarest[w] &= above[d, w]
-    for w in range(above.shape[1]):
-        all_rarest[w] &= ~some_silent[w]
+def _add_candidates(
+    above: Words, casts: Words, votes: Ints, chosen: Words, cast: Words, rarest: Words, columns: int
+) -> int:
+    """List the rankings that may be witnesses, and the rarest votes after each; the number of columns now in use.
 
-
-@njit(cache=True)
-def _list(rankings: Words, casts: Words, cast: Words) -> int:
-    """Write the votes of the rankings in a bit set one after the other; how many there are."""
-    n = 0
-    for w in range(len(rankings)):
-        word = rankings[w]
-        while word:
-            cast[n] = casts[64 * w + lowest_bit(word)]
-            word &= word - uint64(1)
-            n += 1
-    return n
-
-
-@njit(cache=True)
-def _arrive(g: Geometry, votes: Ints, r: int, odd: SmallInts, cast: Any, spared: Any, block: Block, n: int) -> int:
-    """From n rankings in the block to the witnesses among them and their canonical keys; how many remain."""
-    if n == 0:
-        return 0
-    _score(g, votes, odd, block, n)
-    _choose_witnesses(g, cast, spared, block, n)
-    n = _keep_witnesses(block, n)
-    _refine(g, votes, odd, block, n)
-    _sort_items(g, block, n)
-    _pack(g, votes, r, block, n)
-    for j in range(n):
-        if block.tied[j] or block.reading[j] == EITHER:
-            block.keys[j] = _smallest(g, votes, r, block, j)
-    return n
-
-
-@njit(cache=True)
-def _score(g: Geometry, votes: Ints, odd: SmallInts, block: Block, n: int) -> None:
-    """score[a] = sum over b of odd[votes of a over b] once the ranking is added; reversal negates it."""
-    block.score[:, :n] = 0
-    for e in range(len(g.first)):
-        without, gain = odd[votes[e]], odd[votes[e] + 1] - odd[votes[e]]
-        a, b = block.score[g.first[e]], block.score[g.second[e]]
-        for i in range(n):
-            amount = without + (gain & -np.int32(_bit(block.cast[i], e)))
-            a[i] += amount
-            b[i] -= amount
-
-
-@njit(cache=True)
-def _choose_witnesses(g: Geometry, cast: Any, spared: Any, block: Block, n: int) -> None:
-    """times[i] = how many of the rarest votes with the largest lead in score the ranking casts: 0 for no witness.
-
-    The rarest votes after the ranking are those in `cast` that it casts and those in `spared` that it does not.
+    A ranking casts a rarest vote of the state it leads to if it breaks a silence (then that vote is the only one of
+    its kind so far), or else if it casts all of the votes that were the rarest (had it left one alone, that one
+    would be rarer than any it casts).
     """
-    m = len(g.first)
-    block.best[:n] = -(2**31)
-    block.times[:n] = 0
+    fewest = _fewest(votes)
+    silent, single = _with_votes(votes, 0), _with_votes(votes, 1)
+    few, more = _with_votes(votes, fewest), _with_votes(votes, fewest + 1)
+    _possible_witnesses(above, silent, few, chosen)
+    for w in range(len(chosen)):
+        word = chosen[w]
+        while word:
+            vote = casts[64 * w + lowest_bit(word)]
+            word &= word - uint64(1)
+            cast[columns] = vote
+            if vote & silent:
+                rarest[columns] = (vote & silent) | (~vote & single)
+            else:
+                rarest[columns] = few | (~vote & more)
+            columns += 1
+    return columns
+
+
+@njit(cache=True)
+def _possible_witnesses(above: Words, silent: Any, few: Any, chosen: Words) -> None:
+    """The rankings that cast any vote in `silent` or all votes in `few`, as a bit set."""
+    for w in range(len(chosen)):
+        some, every = uint64(0), ~uint64(0)
+        for d in range(above.shape[0]):
+            if _bit(silent, d):
+                some |= above[d, w]
+            elif _bit(few, d):
+                every &= above[d, w]
+        chosen[w] = some | every
+
+
+@njit(cache=True)
+def _fill(votes: Ints, odd: SmallInts, cast: Words, value: SmallInts, amount: SmallInts, begin: int, end: int) -> None:
+    for e in range(len(value)):
+        k, plain, gain = votes[e], odd[votes[e]], odd[votes[e] + 1] - odd[votes[e]]
+        values, amounts = value[e], amount[e]
+        for i in range(begin, end):
+            voted = np.int32(_bit(cast[i], e))
+            values[i] = k + voted
+            amounts[i] = plain + (gain & -voted)
+
+
+@njit(cache=True)
+def _canonical(g: Geometry, r: int, block: Block, n: int) -> None:
+    """Choose the witnesses among n columns (times > 0) and find their canonical keys.
+
+    Items are sorted by a score that relabelling cannot change and that reversal negates. Where scores leave the
+    order or the reading open, `_smallest` tries what is left.
+    """
+    _score(g.first, g.second, block.amount, block.score, n)
+    _choose_witnesses(g.first, g.second, block.cast, block.rarest, block.score, block.best, block.times, n)
+    _refine(g.first, g.second, block.amount, block.score, block.fine, n)
+    _sort_items(g.first, g.second, block.fine, block.place, block.reading, block.tied, n)
+    _pack(g.width, g.first, g.second, block.value, block.place, block.start, block.reading, r, block.keys, n)
+    order = np.zeros(g.items, np.int64)
+    for j in range(n):
+        if block.times[j] and (block.tied[j] or block.reading[j] == EITHER):
+            block.keys[j] = _smallest(
+                g.width, g.first, g.second, block.value[:, j], block.fine[:, j], block.reading[j], r, order
+            )
+
+
+@njit(cache=True)
+def _score(first: Ints, second: Ints, amount: SmallInts, score: SmallInts, n: int) -> None:
+    """score[a] = sum over b of odd[votes of a over b]."""
+    score[:, :n] = 0
+    for e in range(len(first)):
+        amounts, score_a, score_b = amount[e], score[first[e]], score[second[e]]
+        for i in range(n):
+            score_a[i] += amounts[i]
+            score_b[i] -= amounts[i]
+
+
+@njit(cache=True)
+def _choose_witnesses(
+    first: Ints, second: Ints, cast: Words, rarest: Words, score: SmallInts, best: SmallInts, times: SmallInts, n: int
+) -> None:
+    """times = how many of the rarest votes with the largest lead in score the ranking casts; 0 for no witness."""
+    m = len(first)
+    present = uint64(0)
+    for i in range(n):
+        best[i] = -(2**31)
+        times[i] = 0
+        present |= rarest[i]
     for d in range(2 * m):
-        if _bit(cast | spared, d):
+        if _bit(present, d):
             e = d if d < m else d - m
-            a, b = (g.first[e], g.second[e]) if d < m else (g.second[e], g.first[e])
-            upper, lower = block.score[a], block.score[b]
-            wanted = np.int32(_bit(cast, d))
+            a, b = (first[e], second[e]) if d < m else (second[e], first[e])
+            upper, lower = score[a], score[b]
             for i in range(n):
                 lead = np.int32(upper[i] - lower[i])
-                counts = np.int32(np.int32(_bit(block.cast[i], d)) == wanted)
-                better = counts & np.int32(lead > block.best[i])
-                equal = counts & np.int32(lead == block.best[i])
-                block.times[i] = np.int32((block.times[i] & (better - 1)) + (wanted & (better | equal)))
-                block.best[i] = lead if better else block.best[i]
+                counts = np.int32(_bit(rarest[i], d))
+                better = counts & np.int32(lead > best[i])
+                equal = counts & np.int32(lead == best[i])
+                voted = np.int32(_bit(cast[i], d))
+                times[i] = np.int32((times[i] & (better - 1)) + (voted & (better | equal)))
+                best[i] = lead if better else best[i]
 
 
 @njit(cache=True)
-def _keep_witnesses(block: Block, n: int) -> int:
-    """Move the rankings with times > 0 to the front."""
-    kept = 0
-    for i in range(n):
-        if block.times[i]:
-            block.cast[kept] = block.cast[i]
-            block.times[kept] = block.times[i]
-            for a in range(len(block.score)):
-                block.score[a, kept] = block.score[a, i]
-            kept += 1
-    return kept
-
-
-@njit(cache=True)
-def _refine(g: Geometry, votes: Ints, odd: SmallInts, block: Block, n: int) -> None:
+def _refine(first: Ints, second: Ints, amount: SmallInts, score: SmallInts, fine: Ints, n: int) -> None:
     """fine[a] = score[a] + sum over b of odd[votes of a over b] |score[b]|: splits most equal scores, still odd."""
-    for a in range(g.items):
+    for a in range(len(score)):
         for i in range(n):
-            block.fine[a, i] = block.score[a, i]
-    for e in range(len(g.first)):
-        without, gain = odd[votes[e]], odd[votes[e] + 1] - odd[votes[e]]
-        score_a, score_b = block.score[g.first[e]], block.score[g.second[e]]
-        fine_a, fine_b = block.fine[g.first[e]], block.fine[g.second[e]]
+            fine[a, i] = score[a, i]
+    for e in range(len(first)):
+        amounts = amount[e]
+        score_a, score_b = score[first[e]], score[second[e]]
+        fine_a, fine_b = fine[first[e]], fine[second[e]]
         for i in range(n):
-            amount = np.int64(np.int32(without + (gain & -np.int32(_bit(block.cast[i], e)))))
-            fine_a[i] += amount * np.int64(np.int32(abs(score_b[i])))
-            fine_b[i] -= amount * np.int64(np.int32(abs(score_a[i])))
+            fine_a[i] += np.int64(amounts[i]) * np.int64(np.int32(abs(score_b[i])))
+            fine_b[i] -= np.int64(amounts[i]) * np.int64(np.int32(abs(score_a[i])))
 
 
 @njit(cache=True)
-def _sort_items(g: Geometry, block: Block, n: int) -> None:
-    """rank[a] by falling fine score; which way to read; and whether equal scores leave the order open.
+def _sort_items(first: Ints, second: Ints, fine: Ints, place: Ints, reading: Ints, tied: Ints, n: int) -> None:
+    """place[a] by falling fine score; which way to read; and whether equal scores leave the order open.
 
     The sum of cubes of the scores is odd under reversal: its sign chooses the reading, 0 leaves both.
     """
-    block.rank[:, :n] = 0
-    block.tied[:n] = 0
-    block.reading[:n] = 0
-    for a in range(g.items):
-        fine = block.fine[a]
+    place[:, :n] = 0
+    tied[:n] = 0
+    reading[:n] = 0
+    for a in range(len(fine)):
+        scores = fine[a]
         for i in range(n):
-            block.reading[i] += fine[i] * fine[i] * fine[i]  # may wrap, which keeps it odd
+            reading[i] += scores[i] * scores[i] * scores[i]  # may wrap, which keeps it odd
     for i in range(n):
-        block.reading[i] = np.int64(block.reading[i] < 0) if block.reading[i] else np.int64(EITHER)
-    for e in range(len(g.first)):
-        fine_a, fine_b = block.fine[g.first[e]], block.fine[g.second[e]]
-        rank_a, rank_b = block.rank[g.first[e]], block.rank[g.second[e]]
+        reading[i] = np.int64(reading[i] < 0) if reading[i] else np.int64(EITHER)
+    for e in range(len(first)):
+        fine_a, fine_b = fine[first[e]], fine[second[e]]
+        place_a, place_b = place[first[e]], place[second[e]]
         for i in range(n):
             below = np.int64(fine_a[i] < fine_b[i])
-            rank_a[i] += below
-            rank_b[i] += 1 - below
-            block.tied[i] |= np.int64(fine_a[i] == fine_b[i])
+            place_a[i] += below
+            place_b[i] += 1 - below
+            tied[i] |= np.int64(fine_a[i] == fine_b[i])
 
 
 @njit(cache=True)
-def _pack(g: Geometry, votes: Ints, r: int, block: Block, n: int) -> None:
-    """keys: the state with items in the order of their ranks, read backward and reversed where `reading` says so.
+def _pack(
+    width: int,
+    first: Ints,
+    second: Ints,
+    value: SmallInts,
+    place: Ints,
+    start: Ints,
+    reading: Ints,
+    r: int,
+    keys: Words,
+    n: int,
+) -> None:
+    """keys: the votes with items in the order of their places, read backward and reversed where `reading` says so.
 
-    The field of items at places i < j starts at bit width * (i (2p - 3 - i) / 2 + j - 1).
+    The field of the items at places i < j starts at bit width * (i (2p - 3 - i) / 2 + j - 1).
     """
-    p = g.items
-    block.keys[:n] = uint64(0)
+    p = len(place)
+    keys[:n] = uint64(0)
     for a in range(p):
-        place, start = block.rank[a], block.start[a]
+        places, starts = place[a], start[a]
         for i in range(n):
-            x = p - 1 - place[i] if block.reading[i] == BACKWARD else place[i]
-            start[i] = g.width * (((x * (2 * p - 3 - x)) >> 1) - 1)
-            place[i] = g.width * x
-    for e in range(len(g.first)):
-        place_a, place_b = block.rank[g.first[e]], block.rank[g.second[e]]
-        start_a, start_b = block.start[g.first[e]], block.start[g.second[e]]
+            x = p - 1 - places[i] if reading[i] == BACKWARD else places[i]
+            starts[i] = width * (((x * (2 * p - 3 - x)) >> 1) - 1)
+            places[i] = width * x
+    for e in range(len(first)):
+        values = value[e]
+        place_a, place_b = place[first[e]], place[second[e]]
+        start_a, start_b = start[first[e]], start[second[e]]
         for i in range(n):
             swapped = np.int64(place_a[i] > place_b[i])
-            flip = -(swapped ^ (block.reading[i] & 1))  # 0 or all ones; x ^ -1 = -1 - x
-            x = ((votes[e] + np.int64(_bit(block.cast[i], e))) ^ flip) + (flip & (r + 1))
+            flip = -(swapped ^ (reading[i] & 1))  # 0 or all ones; k ^ -1 = -1 - k, so this gives k or r - k
+            k = (np.int64(values[i]) ^ flip) + (flip & (r + 1))
             ab = start_a[i] + place_b[i]
             shift = ab + (-swapped & (start_b[i] + place_a[i] - ab))
-            block.keys[i] |= uint64(x) << uint64(shift)
+            keys[i] |= uint64(k) << uint64(shift)
 
 
 @njit(cache=True)
-def _smallest(g: Geometry, votes: Ints, r: int, block: Block, j: int) -> Any:
-    """The smallest key over all orders with falling scores, and over both readings where the scores leave it open."""
-    order = np.zeros(g.items, np.int64)
-    for a in range(g.items):
+def _smallest(
+    width: int, first: Ints, second: Ints, value: SmallInts, fine: Ints, reading: int, r: int, order: Ints
+) -> Any:
+    """The smallest key over all orders with falling scores, and over both readings where scores leave it open."""
+    for a in range(len(order)):
         place = 0
-        for b in range(g.items):
-            place += block.fine[b, j] > block.fine[a, j] or (block.fine[b, j] == block.fine[a, j] and b < a)
+        for b in range(len(order)):
+            place += fine[b] > fine[a] or (fine[b] == fine[a] and b < a)
         order[place] = a
     best = ~uint64(0)
     while True:
-        for i in range(g.items):
-            block.rank[order[i], j] = i
-        for reading in range(2):
-            if block.reading[j] == EITHER or block.reading[j] == reading:
-                best = min(best, _pack_one(g, votes, r, block, j, reading))
-        if not _next_order(order, block.fine, j):
+        for way in range(2):
+            if reading in (EITHER, way):
+                best = min(best, _pack_one(width, first, second, value, order, way, r))
+        if not _next_order(order, fine):
             return best
 
 
 @njit(cache=True)
-def _pack_one(g: Geometry, votes: Ints, r: int, block: Block, j: int, reading: int) -> Any:
+def _pack_one(width: int, first: Ints, second: Ints, value: SmallInts, order: Ints, way: int, r: int) -> Any:
+    p = len(order)
     key = uint64(0)
-    for e in range(len(g.first)):
-        x, y = block.rank[g.first[e], j], block.rank[g.second[e], j]
-        k = votes[e] + np.int64(_bit(block.cast[j], e))
+    for e in range(len(first)):
+        x = y = 0
+        for i in range(p):
+            x = i if order[i] == first[e] else x
+            y = i if order[i] == second[e] else y
+        k = np.int64(value[e])
         if x > y:
             x, y, k = y, x, r - k
-        if reading == BACKWARD:
-            x, y = g.items - 1 - y, g.items - 1 - x
-        key |= uint64(k) << uint64(g.width * (((x * (2 * g.items - 3 - x)) >> 1) + y - 1))
+        if way == BACKWARD:
+            x, y = p - 1 - y, p - 1 - x
+        key |= uint64(k) << uint64(width * (((x * (2 * p - 3 - x)) >> 1) + y - 1))
     return key
 
 
 @njit(cache=True)
-def _next_order(order: Ints, fine: Ints, j: int) -> bool:
+def _next_order(order: Ints, fine: Ints) -> bool:
     """Step to the next arrangement of the runs of equal score, like an odometer of runs; False after the last."""
     start = 0
     while start < len(order):
         stop = start + 1
-        while stop < len(order) and fine[order[stop], j] == fine[order[start], j]:
+        while stop < len(order) and fine[order[stop]] == fine[order[start]]:
             stop += 1
         i = stop - 2
         while i >= start and order[i] > order[i + 1]:
