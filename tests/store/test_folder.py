@@ -259,6 +259,18 @@ def test_a_bad_row_of_csv_is_named_with_its_line(
     assert says in str(caught)
 
 
+def test_a_file_that_starts_with_null_is_refused(small: Path) -> None:
+    replace(small, "comparisons.jsonl", "null\n" + ANSWER)  # crashes Arrow's reader
+    assert str(refusal(small, BadFile).where).endswith("comparisons.jsonl:1")
+
+
+def test_lines_across_blocks_are_read_whole(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    raters = "".join(f'{{"id":"r{number}"}}\n' for number in range(100))
+    replace(small, "raters.jsonl", RATERS + raters.rstrip())
+    monkeypatch.setattr("salon.store.jsonl_table.BLOCK", 7)
+    assert open_study(small).ids("raters").to_pylist() == ["ann", *(f"r{number}" for number in range(100))]
+
+
 def test_nan_in_csv_is_refused(small: Path) -> None:
     replace(small, "comparisons.csv", HEADER + "c,ann,x,y,a,nan\n")
     assert "finite" in str(refusal(small, BadValue))
@@ -288,6 +300,14 @@ def test_a_missing_column_is_named_with_those_there_are(small: Path, form: str) 
     assert "'outcome'" in str(caught.found)
 
 
+@pytest.mark.parametrize("name", ["comparisons", "rankings"])
+def test_a_column_that_stands_twice_is_named(small: Path, name: str) -> None:
+    columns = {"comparisons": "criterion,rater,a,b,outcome,a", "rankings": "criterion,rater,items,ranks,items"}[name]
+    cells = {"comparisons": "c,ann,x,y,a,x", "rankings": 'c,ann,"[""x""]",[1],"[""y""]"'}[name]
+    replace(small, f"{name}.csv", f"{columns}\n{cells}\n")
+    assert "each column may stand once" in str(refusal(small, BadColumns))
+
+
 def test_a_damaged_parquet_file_is_named(tmp_path: Path) -> None:
     save_study(example(), tmp_path / "s")
     file = tmp_path / "s" / "comparisons.parquet"
@@ -312,7 +332,7 @@ def test_an_unknown_name_is_refused_with_the_folder(small: Path) -> None:
     assert "'ann'" in str(caught.found)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(data=st.data(), form=st.sampled_from(["jsonl", "csv"]))
 def test_no_bytes_bring_anything_but_a_named_error(
     data: st.DataObject, form: str, tmp_path_factory: pytest.TempPathFactory

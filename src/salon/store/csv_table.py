@@ -17,10 +17,12 @@ import pyarrow.csv
 import pyarrow.json
 
 from salon.errors import BadFile, BadValue, InputError
-from salon.store.jsonl_table import as_json, block_size, not_utf8, text_schema
+from salon.store.jsonl_table import as_json, not_utf8, text_schema
 from salon.study.tables import KINDS, TEXT
 
 ROWS_AT_ONCE = 100_000
+BLOCK = 64 << 20
+"""Bytes read at once; a row must fit, and a text has at most a million characters of four bytes."""
 
 
 # -- reading -----------------------------------------------------------------------------------------------
@@ -32,7 +34,7 @@ def read(kind: str, path: Path) -> pa.Table:
     try:
         table = pa.csv.read_csv(
             path,
-            read_options=pa.csv.ReadOptions(block_size=block_size(path)),
+            read_options=pa.csv.ReadOptions(block_size=max(1 << 16, min(path.stat().st_size, BLOCK))),
             parse_options=pa.csv.ParseOptions(newlines_in_values=True),
             convert_options=pa.csv.ConvertOptions(
                 column_types={name: TEXT if name in lists else dtype for name, dtype in KINDS[kind].columns.items()},
@@ -45,7 +47,7 @@ def read(kind: str, path: Path) -> pa.Table:
         raise next(_faults(kind, path), _unexplained(path, error)) from None
     for name in set(lists) & set(table.column_names):
         place = table.column_names.index(name)
-        table = table.set_column(place, name, _parsed_lists(kind, name, table.column(name), path))
+        table = table.set_column(place, name, _parsed_lists(kind, name, table.column(place), path))
     return table
 
 

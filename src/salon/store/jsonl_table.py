@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,14 +19,11 @@ from salon.study.noun import bad_value
 from salon.study.tables import KINDS, NUMBER, REFERENCE, REFERENCES, TEXT, conform
 
 ROWS_AT_ONCE = 100_000
-BLOCK = 64 << 20
-"""Bytes read at once; a row must fit, and texts are at most a million characters of four bytes."""
+BLOCK = 16 << 20
+"""Bytes read at once."""
 _ONE_OBJECT = "each line must be one JSON object"
-
-
-def block_size(path: Path) -> int:
-    """How much of `path` to read at once."""
-    return max(1 << 16, min(path.stat().st_size, BLOCK))
+_STARTS_WELL = re.compile(rb"\s*(\{|$)")
+BOM = b"\xef\xbb\xbf"
 
 
 # -- reading -----------------------------------------------------------------------------------------------
@@ -32,15 +31,37 @@ def block_size(path: Path) -> int:
 
 def read(kind: str, path: Path) -> pa.Table:
     """The table in `path`, read in blocks by Arrow; lines are only looked at in Python to say what is wrong."""
-    options = pa.json.ParseOptions(explicit_schema=text_schema(kind), unexpected_field_behavior="error")
     try:
-        with pa.json.open_json(path, pa.json.ReadOptions(block_size=block_size(path)), options) as stream:
-            parts = [_checked(kind, batch) for batch in stream]
+        with open(path, "rb") as file:
+            parts = [_parsed(kind, block) for block in _blocks(file)]
     except (pa.ArrowException, ValueError) as error:
         raise next(_faults(kind, path), _unexplained(path, error)) from None
-    if not parts:
-        return text_schema(kind).empty_table()
-    return pa.concat_tables(parts, promote_options="default")
+    return pa.concat_tables(parts, promote_options="default") if parts else text_schema(kind).empty_table()
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    """The file in blocks of whole lines, however long a line is."""
+    rest = b"" if (start := file.read(3)) == BOM else start
+    while data := file.read(BLOCK):
+        cut = data.rfind(b"\n") + 1
+        if cut:
+            yield rest + data[:cut]
+        rest = data[cut:] if cut else rest + data
+    if rest:
+        yield rest
+
+
+def _parsed(kind: str, block: bytes) -> pa.Table:
+    """One block with its references encoded."""
+    if not _STARTS_WELL.match(block):  # Arrow crashes on a block that starts with null
+        raise ValueError("a line is not a JSON object")
+    options = pa.json.ParseOptions(explicit_schema=text_schema(kind), unexpected_field_behavior="error")
+    table = pa.json.read_json(io.BytesIO(block), pa.json.ReadOptions(block_size=len(block) + 1), options)
+    table.validate(full=True)  # Arrow accepts bytes that are no UTF-8, and NaN
+    for name, dtype in KINDS[kind].columns.items():
+        if dtype == NUMBER and pc.any(pc.invert(pc.is_finite(table.column(name)))).as_py():
+            raise ValueError(f"{name} is not a finite number")
+    return conform(kind, table)
 
 
 def text_schema(kind: str) -> pa.Schema:
@@ -52,15 +73,6 @@ def _as_text(dtype: pa.DataType) -> pa.DataType:
     return {REFERENCE: TEXT, REFERENCES: pa.list_(TEXT)}.get(dtype, dtype)
 
 
-def _checked(kind: str, batch: pa.RecordBatch) -> pa.Table:
-    """One block with its references encoded. Arrow accepts NaN and bytes that are no UTF-8; here both are refused."""
-    batch.validate(full=True)
-    for name, dtype in KINDS[kind].columns.items():
-        if dtype == NUMBER and pc.any(pc.invert(pc.is_finite(batch.column(name)))).as_py():
-            raise ValueError(f"{name} is not a finite number")
-    return conform(kind, pa.Table.from_batches([batch]))
-
-
 def _unexplained(path: Path, error: Exception) -> BadFile:
     return BadFile(_ONE_OBJECT, found=error, where=str(path), remedy="docs/data.md shows a literal example of each")
 
@@ -69,7 +81,7 @@ def _faults(kind: str, path: Path) -> Iterator[InputError]:
     """What is wrong with the lines of `path`, in order."""
     with open(path, "rb") as file:
         for number, line in enumerate(file, start=1):
-            fault = _fault(kind, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line, f"{path}:{number}")
+            fault = _fault(kind, line.removeprefix(BOM) if number == 1 else line, f"{path}:{number}")
             if fault:
                 yield fault
 

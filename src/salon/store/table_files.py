@@ -48,7 +48,8 @@ _NO_ROWS = "remove the file if the study has none"
 
 
 def _check_present(kind: str, table: pa.Table, path: Path) -> None:
-    filled = [name for name in table.column_names if table.column(name).null_count < table.num_rows]
+    columns = zip(table.column_names, table.columns)  # by place: a file may name a column twice
+    filled = [name for name, column in columns if column.null_count < table.num_rows]
     for name in KINDS[kind].required:
         if table.num_rows and name in _NEVER_EMPTY and name not in filled:
             raise BadColumns.missing(name, filled, where=str(path))
