@@ -117,10 +117,7 @@ def anchor(study: Study, settings: AnchorSettings) -> AnchorReport:
         draws=n,
         clusters=len(np.unique(cluster)),
         cluster="panel" if len(groups) == 1 else "prompt",
-        **{
-            name: float(value[0])
-            for name, value in _statistics(figures, cluster, np.ones((1, cluster.max() + 1))).items()
-        },
+        **{name: float(value[0]) for name, value in _statistics(figures, cluster, once).items()},
         intervals=_intervals(figures, cluster, settings, rng),
         level=settings.level,
         ties=settings.ties,

@@ -126,6 +126,9 @@ class FactionFigures(Noun):
     split: tuple[tuple[str, ...], tuple[str, ...]] | None = Field(default=None, description="Best two-way split.")
     within: float | None = None
     between: float | None = None
+    contrast: float | None = Field(
+        default=None, description="Within minus between, beyond what each rater's own noise explains."
+    )
     law: str | None = None
     refused: str | None = None
 
@@ -152,6 +155,7 @@ class CriterionFigures(Noun):
     cohort: str | None = None
     verdict: Verdict
     sentence: str = Field(description="The verdict in plain words.")
+    signal: bool = Field(default=False, description="Does any valid test reject the random-rater null, after Holm?")
     prompts: int
     judgments: int
     statistics: Statistics

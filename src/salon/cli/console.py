@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -45,16 +45,15 @@ def _plain(cell: str) -> str:
 
 
 @contextmanager
-def progress(label: str, total: int | None) -> Iterator[Progress]:
-    """A progress bar on stderr that vanishes when done and stays silent when nobody watches."""
+def working(label: str, total: int | None) -> Iterator[Callable[[str], None]]:
+    """A spinner (or a bar, when the total is known) on stderr; gone when done, silent when nobody watches.
+
+    Gives a function that names the step being worked on.
+    """
     console = Console(stderr=True)
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
+    shown = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    counted = (*shown, BarColumn(), MofNCompleteColumn())
+    columns = shown if total is None else counted
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        bar.add_task(label, total=total)
-        yield bar
+        task = bar.add_task(label, total=total)
+        yield lambda step: bar.update(task, description=f"{label}: {_plain(step)}", advance=1)

@@ -1,0 +1,173 @@
+"""The whole check: every criterion, every rater, one report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from salon.check.criterion import criterion_figures, power_for
+from salon.check.flags import flag_figures
+from salon.check.protocols import protocol_figures
+from salon.check.raters import rater_rows
+from salon.check.results import AnchorFigures, CheckReport, CriterionFigures
+from salon.check.settings import CheckSettings
+from salon.check.signal import Lookup
+from salon.check.verdict import adjust, judge
+from salon.errors import TooFew
+from salon.store.nulls import null_for
+from salon.study import Signature, Study
+
+PUBLISHED = (
+    AnchorFigures(
+        name="Sushi", items=4, raters=5, median_T=0.133, mean_tau=0.144, mean_pmax=0.739, cycle_rate=0.107,
+        source="published: TASTE, Table 2",
+    ),
+    AnchorFigures(
+        name="HPSv2 top-4", items=4, raters=5, median_T=0.267, mean_tau=0.302, mean_pmax=0.790, cycle_rate=0.060,
+        source="published: TASTE, Table 2",
+    ),
+)  # fmt: skip
+"""Anchors shown where the shape is theirs; the paper's MovieLens row rests on a shared tie-break and is left out."""
+
+
+def check_study(
+    study: Study,
+    settings: CheckSettings | None = None,
+    *,
+    criteria: Sequence[str] = (),
+    anchors: Sequence[AnchorFigures] = (),
+    progress: Callable[[str], None] = lambda criterion: None,
+) -> CheckReport:
+    """Is there signal in the study's judgments, and how good can a model get on them?
+
+    `criteria` limits the check to some; `progress` is called with the name of each criterion before its turn.
+    """
+    settings = settings or CheckSettings()
+    began = time.perf_counter()
+    null = _lookup(settings)
+    seeds = np.random.SeedSequence(settings.seed).spawn(len(study.criteria))
+    made = []
+    for number, criterion in enumerate(study.criteria):
+        if criteria and criterion.id not in criteria:
+            continue
+        progress(criterion.title)
+        figures = criterion_figures(study, number, settings, null, np.random.default_rng(seeds[number]))
+        made += [] if figures is None else [figures]
+    if not made:
+        raise TooFew(
+            "a check needs comparisons, rankings or ratings",
+            found=", ".join(f"{count:,} {kind}" for kind, count in study.counts.items()) or "an empty study",
+            where=f"study {study.name!r}",
+        )
+    judged = _verdicts(study, adjust(made), settings, null)
+    ordered = sorted(judged, key=_strength, reverse=True)
+    signature = _signature(study, settings, criteria)
+    return CheckReport(
+        study=study.name,
+        simulated=study.simulated,
+        design=_design(study),
+        signature=signature,
+        signature_line=str(signature),
+        level=settings.level,
+        criteria=tuple(ordered),
+        raters=rater_rows(study, ordered, settings),
+        flags=flag_figures(study, settings),
+        protocols=protocol_figures(study, settings),
+        anchors=_anchors(ordered, anchors),
+        warnings=_warnings(study, ordered, settings),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _lookup(settings: CheckSettings) -> Lookup:
+    """Nulls by shape, each found once."""
+    known = {}
+
+    def null(items: int, raters: int):  # type: ignore[no-untyped-def]
+        if (items, raters) not in known:
+            known[items, raters] = null_for(items, raters, draws=settings.null_draws, seed=settings.seed)
+        return known[items, raters]
+
+    return null
+
+
+def _verdicts(
+    study: Study, criteria: list[CriterionFigures], settings: CheckSettings, null: Lookup
+) -> list[CriterionFigures]:
+    refused = _refusal(study)
+    made = []
+    for criterion in criteria:
+        silent = all(test.p_holm is None or test.p_holm > settings.alpha for test in criterion.tests)
+        power = power_for(criterion, settings, null, len(criteria)) if silent and not refused else None
+        verdict = judge(criterion, settings, power=power, refused=refused)
+        update = {"verdict": verdict.verdict, "sentence": verdict.sentence, "signal": not silent and not refused}
+        made.append(criterion.model_copy(update=update))
+    return made
+
+
+def _refusal(study: Study) -> str | None:
+    """Why no fixed-R null applies, or None."""
+    if not study.design.adaptive:
+        return None
+    how = (
+        "questions followed the answers"
+        if study.design.kind == "adaptive"
+        else "answers were added until it looked sure"
+    )
+    return (
+        f"The design is adaptive ({how}), so the laws of a fixed design do not apply: figures are descriptive and the "
+        "tests below are not valid."
+    )
+
+
+def _strength(criterion: CriterionFigures) -> float:
+    if criterion.statistics.mean_tau is not None:
+        return criterion.statistics.mean_tau
+    return criterion.pair_agreement.value if criterion.pair_agreement is not None else -1.0
+
+
+def _signature(study: Study, settings: CheckSettings, criteria: Sequence[str]) -> Signature:
+    plain = {name: value for name, value in settings if name != "seed"}
+    if criteria:
+        plain["criteria"] = ",".join(criteria)
+    return Signature(method="check", data=study.hash[:12], revision=study.revision, settings=plain, seed=settings.seed)
+
+
+def _design(study: Study) -> str:
+    kinds = {
+        "complete": "complete: every rater answers for every item of a prompt",
+        "fraction": "a fixed fraction of all questions",
+        "adaptive": "adaptive: later questions depend on earlier answers",
+        "merge_ranking": "merge ranking: each order found by the pairs a merge sort asks; transitive by construction",
+        "unknown": "not stated; taken as fixed beforehand",
+    }
+    stop = "" if study.design.stop == "fixed" else "; answers were added until the result looked certain"
+    return kinds[study.design.kind] + stop
+
+
+def _anchors(criteria: Sequence[CriterionFigures], given: Sequence[AnchorFigures]) -> tuple[AnchorFigures, ...]:
+    """The given anchors, and the published ones, whose shape occurs in the study."""
+    shapes = {(shape.items, shape.raters) for criterion in criteria for shape in criterion.shapes}
+    return tuple(anchor for anchor in (*given, *PUBLISHED) if (anchor.items, anchor.raters) in shapes)
+
+
+def _warnings(study: Study, criteria: Sequence[CriterionFigures], settings: CheckSettings) -> tuple[str, ...]:
+    said = []
+    if study.simulated:
+        said.append("simulated study: no person gave these answers")
+    if refusal := _refusal(study):
+        said.append(refusal)
+    if study.design.kind == "unknown":
+        said.append("the study does not state its design; fixed questions and a fixed number of answers are assumed")
+    if study.design.transitive_by_construction:
+        said.append("orders were found by merge ranking: no rater can be intransitive, so that figure is left out")
+    for criterion in criteria:
+        if criterion.tie_control is not None:
+            said.append(
+                f"{criterion.name}: --ties stable breaks ties the same way for every rater, which manufactures "
+                f"agreement: with every rater's values shuffled, mean tau is still {criterion.tie_control:+.3f} "
+                f"(of {criterion.statistics.mean_tau or 0:+.3f} reported)"
+            )
+    return tuple(said)

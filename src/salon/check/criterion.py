@@ -1,0 +1,277 @@
+"""All figures of one criterion: its answers, their signal, ceilings and raters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salon.check.answers import (
+    Answers,
+    answers_comparisons,
+    answers_rankings,
+    answers_ratings,
+    shapes,
+)
+from salon.check.panel import faction_figures, rater_figures
+from salon.check.results import CeilingFigures, CriterionFigures, Figure, Statistics, TestFigures
+from salon.check.settings import CheckSettings
+from salon.check.signal import STATISTICS, Lookup, Signal, signal_of
+from salon.errors import StatsError
+from salon.stats.alpha import alpha_bootstrap
+from salon.stats.ceilings import Ceilings, ceilings
+from salon.stats.concordance import group_concordances
+from salon.stats.laws import RankingLaw, fit_tau
+from salon.stats.power import power_signal
+from salon.stats.resample import bootstrap_totals
+from salon.stats.result import Estimate
+from salon.stats.signal import item_pairs, kendall_t, votes_rankings
+from salon.stats.vote_test import vote_test
+from salon.study import Study
+
+_READERS: tuple[Callable[[Study, int], Answers], ...] = (answers_rankings, answers_comparisons, answers_ratings)
+_UNTESTED = "the verdict follows when all criteria are known"
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Votes on item pairs: how many chose the first item, of how many who decided, and in which group."""
+
+    k: NDArray[np.int64]
+    n: NDArray[np.int64]
+    group: NDArray[np.int64]
+
+
+def criterion_figures(
+    study: Study, number: int, settings: CheckSettings, null: Lookup, rng: np.random.Generator
+) -> CriterionFigures | None:
+    """Everything but the verdict, which needs the other criteria for Holm; None when nobody judged this one."""
+    answers = [answer for read in _READERS if len(answer := read(study, number))]
+    chosen = next((answer for answer in answers if _repeated(answer)), answers[0] if answers else None)
+    if chosen is not None and _repeated(chosen):
+        return _ordered(study, number, chosen, settings, null, rng)
+    return _voted(study, number, settings, rng)
+
+
+def _repeated(answers: Answers) -> bool:
+    """Is there a group with two complete answers?"""
+    return bool((answers.group[1:] == answers.group[:-1]).any())
+
+
+def _ordered(
+    study: Study, number: int, answers: Answers, settings: CheckSettings, null: Lookup, rng: np.random.Generator
+) -> CriterionFigures:
+    """Figures from complete orders."""
+    signal = signal_of(answers, settings, null, rng)
+    found = shapes(answers, ties=settings.ties, rng=rng)
+    votes = _votes_of(found)
+    starts = np.flatnonzero(np.concatenate(([True], answers.group[1:] != answers.group[:-1])))
+    return CriterionFigures(
+        criterion=study.criteria[number].id,
+        name=study.criteria[number].title,
+        protocol=answers.protocol,
+        cohort=_cohort(study, answers.rater),
+        verdict="too little data",
+        sentence=_UNTESTED,
+        prompts=signal.prompts,
+        judgments=len(answers),
+        statistics=signal.statistics(settings, rng),
+        null=signal.null_figures(),
+        tests=signal.tests(),
+        shapes=signal.shape_figures(),
+        alpha=_figure(lambda: _alpha(answers, starts, settings, rng)),
+        mean_W=_figure(lambda: _mean_w(answers, starts, settings, rng)),
+        ceilings=_ceilings(votes, settings, rng),
+        raters=rater_figures(study, found),
+        factions=faction_figures(study, found, settings, rng),
+        tie_rate=answers.tie_rate,
+        tie_control=_tie_control(answers, rng) if settings.ties == "stable" and answers.tied.any() else None,
+        policies=_policies(answers, signal, starts, settings),
+    )
+
+
+def _voted(study: Study, number: int, settings: CheckSettings, rng: np.random.Generator) -> CriterionFigures | None:
+    """Figures from votes that form no complete orders: arenas, fractions, crowds."""
+    view = study.comparisons
+    rows = np.flatnonzero((view.criterion == number) & (view.repeat == 0))
+    if not len(rows):
+        return None
+    low, high = np.minimum(view.a, view.b)[rows], np.maximum(view.a, view.b)[rows]
+    _, pair = np.unique(low.astype(np.int64) * len(study.item_groups) + high, return_inverse=True)
+    won = np.where(view.outcome[rows] > 1, 0, np.where(view.outcome[rows] == 0, 1, -1))
+    sign = np.where(view.a[rows] < view.b[rows], won, -won)
+    cluster = pair if study.compare_within == "all" else view.group[rows]
+    test, agreement = _vote_agreement(study, view.rater[rows], view.group[rows], pair, sign, cluster, settings, rng)
+    decided = np.bincount(pair, weights=np.abs(sign)).astype(np.int64)
+    group = np.zeros(len(decided), np.int64)
+    group[pair] = cluster
+    votes = Votes(np.bincount(pair, weights=sign == 1).astype(np.int64), decided, group)
+    return CriterionFigures(
+        criterion=study.criteria[number].id,
+        name=study.criteria[number].title,
+        protocol="votes",
+        cohort=_cohort(study, view.rater[rows]),
+        verdict="too little data",
+        sentence=_UNTESTED,
+        prompts=len(np.unique(view.group[rows])),
+        judgments=len(rows),
+        statistics=Statistics(**dict.fromkeys(STATISTICS), intervals={}),
+        null=None,
+        tests=(test,),
+        shapes=(),
+        alpha=None,
+        mean_W=None,
+        pair_agreement=agreement,
+        ceilings=_ceilings(votes, settings, rng),
+        raters=None,
+        factions=None,
+        tie_rate=float((sign == 0).mean()),
+        policies=_vote_policies(study, view.rater[rows], view.skipped),
+    )
+
+
+def _vote_agreement(study, rater, group, pair, sign, cluster, settings, rng):  # type: ignore[no-untyped-def]
+    """The sign-flip test, one block for each rater and group, and for each single vote of a crowd."""
+    most = np.int64(group.max()) + 1
+    block = rater.astype(np.int64) * most + group
+    crowd = study.crowds[rater]
+    block[crowd] = block.max() + 1 + np.arange(int(crowd.sum()))
+    _, dense = np.unique(block, return_inverse=True)
+    try:
+        result = vote_test(pair, dense, sign, cluster, draws=settings.draws, rng=rng)
+    except StatsError as error:
+        return TestFigures(name="pairs", refused=f"{error.needed} (found {error.found})"), None
+    return TestFigures.of("pairs", result.test), Figure.of(result.agreement)
+
+
+def power_for(criterion: CriterionFigures, settings: CheckSettings, null: Lookup, tests: int) -> float | None:
+    """Chance that this design's T test would reject, Holm over as many criteria, at the smallest tau worth seeing."""
+    if not criterion.shapes:
+        return None
+    shape = max(criterion.shapes, key=lambda one: one.prompts)
+    law = fit_tau(RankingLaw("mallows"), settings.smallest_tau, shape.raters, shape.items)
+    rng = np.random.default_rng(settings.seed)
+    try:
+        power = power_signal(
+            null(shape.items, shape.raters), law, criterion.prompts, alpha=settings.alpha, criteria=tests, rng=rng
+        )
+    except StatsError:
+        return 0.0
+    return power.any_holm.value
+
+
+def _figure(make: Callable[[], Estimate]) -> Figure | None:
+    """An estimate as a figure, None where the data cannot give it."""
+    try:
+        return Figure.of(make())
+    except StatsError:
+        return None
+
+
+def _votes_of(found) -> Votes:  # type: ignore[no-untyped-def]
+    """Votes on every pair of every group."""
+    k = [votes_rankings(shape.ranks) for shape in found]
+    pairs = [len(item_pairs(shape.items)) for shape in found]
+    return Votes(
+        k=np.concatenate([votes.ravel() for votes in k]).astype(np.int64),
+        n=np.concatenate([np.full(shape.n * m, shape.raters) for shape, m in zip(found, pairs)]),
+        group=np.concatenate([np.repeat(shape.group, m) for shape, m in zip(found, pairs)]).astype(np.int64),
+    )
+
+
+def _ceilings(votes: Votes, settings: CheckSettings, rng: np.random.Generator) -> CeilingFigures | None:
+    try:
+        made = ceilings(votes.k, votes.n, votes.group, draws=settings.draws, rng=rng, level=settings.level)
+    except StatsError:
+        return None
+    return ceiling_figures(made)
+
+
+def ceiling_figures(made: Ceilings) -> CeilingFigures:
+    """A kernel's ceilings as part of a report."""
+    names = ("next_rater", "oracle", "panel", "leave_one_out", "leave_one_out_dropped", "cap")
+    sizes = {bucket.raters for bucket in made.buckets}
+    return CeilingFigures(
+        **{name: Figure.of(getattr(made, name)) for name in names},
+        next_rater_range=made.next_rater_range,
+        oracle_range=made.oracle_range,
+        buckets={
+            bucket.name if len(sizes) == 1 else f"{bucket.name} of {bucket.raters}": Figure.of(bucket.share)
+            for bucket in made.buckets[:40]
+        },
+        pairs=made.pairs,
+        tied_share=made.tied_share,
+        left_out=made.left_out,
+    )
+
+
+def _alpha(answers: Answers, starts, settings: CheckSettings, rng: np.random.Generator) -> Estimate:  # type: ignore[no-untyped-def]
+    """Krippendorff's alpha, ordinal: of ratings as given, or of places in the order."""
+    raters = np.diff(np.append(starts, len(answers)))
+    slot = np.arange(len(answers)) - np.repeat(starts, raters)
+    width = answers.scores.shape[1]
+    units = np.full((len(starts), width, int(raters.max())), np.nan, np.float32)
+    units[np.repeat(np.arange(len(starts)), raters), :, slot] = answers.scores
+    clusters = np.repeat(np.arange(len(starts)), width)
+    flat = units.reshape(-1, units.shape[2])
+    return alpha_bootstrap(flat, clusters, level="ordinal", draws=settings.draws, rng=rng, confidence=settings.level)
+
+
+def _mean_w(answers: Answers, starts, settings: CheckSettings, rng: np.random.Generator) -> Estimate:  # type: ignore[no-untyped-def]
+    w = group_concordances(answers.scores, answers.size, starts)
+    table = np.column_stack([w[np.isfinite(w)], np.ones(int(np.isfinite(w).sum()))])
+    table[:, 0] = np.round(table[:, 0], 9)  # equal values become one kind of row for the bootstrap
+    return bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, draws=settings.draws, rng=rng, level=settings.level)
+
+
+def _tie_control(answers: Answers, rng: np.random.Generator) -> float:
+    """Mean tau after every rater's values are shuffled, ties still broken by item order: what the rule alone makes."""
+    rows = answers.size == answers.scores.shape[1]
+    shuffled = rng.permuted(answers.scores[rows], axis=1)
+    control = Answers(
+        **{**vars(answers), "scores": shuffled, **{n: getattr(answers, n)[rows] for n in ("group", "rater", "size")}}
+    )
+    taus = [kendall_t(votes_rankings(s.ranks), s.raters) for s in shapes(control, ties="stable", rng=rng)]
+    return float(np.concatenate(taus).mean()) if taus else 0.0
+
+
+def _cohort(study: Study, raters: NDArray[np.int32]) -> str | None:
+    """The cohort that all these raters belong to, if there is one."""
+    table = study.table("raters")
+    if "cohort" not in table.column_names:
+        return None
+    names = set(table.column("cohort").take(np.unique(raters)).to_pylist())
+    return names.pop() if len(names) == 1 else None
+
+
+def _policies(answers: Answers, signal: Signal, starts, settings: CheckSettings) -> tuple[str, ...]:  # type: ignore[no-untyped-def]
+    said = [f"one sample is one prompt; complete answers from {answers.protocol}"]
+    if answers.tied.any():
+        how = (
+            f"broken at random, averaged over {len(signal.repeats)} tie-breaks"
+            if settings.ties == "random"
+            else "broken by item order, the same for every rater"
+        )
+        said.append(f"ties ({answers.tie_rate:.1%} of item pairs within an answer): {how}")
+    counts = {
+        "answers left out because they do not cover every item of their prompt": answers.incomplete,
+        "prompts left out because fewer than two raters answered in full": len(starts) - signal.prompts,
+        "groups left out because they hold more than 60 items": answers.too_large,
+        "judgments skipped by raters with a reason": answers.skipped,
+        "complete sets of comparisons that were intransitive and went by wins": answers.intransitive,
+    }
+    return (*said, *(f"{what}: {count:,}" for what, count in counts.items() if count))
+
+
+def _vote_policies(study: Study, raters: NDArray[np.int32], skipped: int) -> tuple[str, ...]:
+    said = [
+        "no group has two complete answers, so orders cannot be compared: votes on single pairs are",
+        "ties and 'both bad' count for neither side and leave a pair's decided votes",
+    ]
+    if study.crowds[raters].any():
+        said.append("raters the source cannot tell apart are taken as one person per vote")
+    if skipped:
+        said.append(f"judgments skipped by raters with a reason: {skipped:,}")
+    return tuple(said)

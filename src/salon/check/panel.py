@@ -1,0 +1,113 @@
+"""Who agrees with whom under one criterion, and whether the raters fall into factions."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salon.check.answers import Shape
+from salon.check.results import FactionFigures, RaterFigures
+from salon.check.settings import CheckSettings
+from salon.errors import StatsError
+from salon.stats.agreement import pair_tau
+from salon.stats.factions import faction_test
+from salon.study import Study
+
+MOST_RATERS = 24
+"""A matrix of more raters than this cannot be read; the most active are shown and the rest counted."""
+FACTION_PROMPTS = 2000
+"""Prompts the faction test looks at: its simulations cost time in proportion, and power is long complete."""
+
+
+def rater_figures(study: Study, found: list[Shape]) -> RaterFigures | None:
+    """Mean tau of every two raters over all prompts both ranked."""
+    raters, left_out = _most_active(found)
+    if len(raters) < 2:
+        return None
+    total = np.zeros((3, len(raters), len(raters)))
+    for shape in found:
+        tau = pair_tau(_by_rater(shape, raters))
+        weight = tau.prompts.astype(float)
+        total[0] += np.nan_to_num(tau.mean) * weight
+        total[1] += np.nan_to_num(tau.error) ** 2 * weight**2
+        total[2] += weight
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean, error = total[0] / total[2], np.sqrt(total[1]) / total[2]
+    labels = tuple(study.label("raters", int(rater)) for rater in raters)
+    off = ~np.eye(len(raters), dtype=bool)
+    known = off & (total[2] > 0)
+    with np.errstate(invalid="ignore"):
+        to_rest = np.where(known, mean, 0).sum(axis=1) / known.sum(axis=1)
+    return RaterFigures(
+        raters=labels,
+        tau=_rows(mean, off),
+        error=_rows(error, off & (total[2] > 1)),
+        prompts=tuple(tuple(int(n) for n in row) for row in total[2]),
+        mean_tau={label: _number(value) for label, value in zip(labels, to_rest)},
+        most_agreeing=_extreme(mean, known, labels, np.nanargmax),
+        least_agreeing=_extreme(mean, known, labels, np.nanargmin),
+        left_out=left_out,
+    )
+
+
+def faction_figures(
+    study: Study, found: list[Shape], settings: CheckSettings, rng: np.random.Generator
+) -> FactionFigures | None:
+    """The faction test on the largest shape, where raters can be followed from prompt to prompt."""
+    shape = max(found, key=lambda one: one.n)
+    raters, left_out = _most_active([shape])
+    if left_out:
+        return FactionFigures(refused=f"more than {MOST_RATERS} raters: no panel can be followed over the prompts")
+    chosen = np.arange(shape.n)
+    if shape.n > FACTION_PROMPTS:
+        chosen = np.sort(rng.choice(shape.n, FACTION_PROMPTS, replace=False))
+    part = Shape(shape.items, shape.raters, shape.ranks[chosen], shape.group[chosen], shape.rater[chosen])
+    try:
+        result = faction_test(_by_rater(part, raters), rng=rng, simulations=settings.faction_draws)
+    except StatsError as error:
+        return FactionFigures(refused=error.needed + (f" (found {error.found})" if error.found else ""))
+    labels = [study.label("raters", int(rater)) for rater in raters]
+    return FactionFigures(
+        p=result.test.p,
+        power=result.power,
+        split=(tuple(labels[r] for r in result.split.first), tuple(labels[r] for r in result.split.second)),
+        within=result.split.within,
+        between=result.split.between,
+        contrast=result.split.contrast,
+        law=f"{result.test.law}; power against {result.alternative}",
+    )
+
+
+def _most_active(found: list[Shape]) -> tuple[NDArray[np.int32], int]:
+    """The raters of the matrix in their own order, and how many were left out."""
+    raters, answers = np.unique(np.concatenate([shape.rater.ravel() for shape in found]), return_counts=True)
+    most = np.sort(np.argsort(-answers, kind="stable")[:MOST_RATERS])
+    return raters[most], len(raters) - len(most)
+
+
+def _by_rater(shape: Shape, raters: NDArray[np.int32]) -> NDArray[np.int8]:
+    """(n, all raters, p) ranks with one column per rater, -1 where a rater is absent."""
+    if shape.raters == len(raters) and (shape.rater == raters).all():
+        return shape.ranks
+    spread = np.full((shape.n, len(raters), shape.items), -1, np.int8)
+    place = np.searchsorted(raters, shape.rater)
+    place[place == len(raters)] = 0
+    row, column = np.nonzero(raters[place] == shape.rater)
+    spread[row, place[row, column]] = shape.ranks[row, column]
+    return spread
+
+
+def _rows(matrix: NDArray[np.float64], known: NDArray[np.bool_]) -> tuple[tuple[float | None, ...], ...]:
+    return tuple(tuple(_number(v) if ok else None for v, ok in zip(row, oks)) for row, oks in zip(matrix, known))
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _extreme(mean, known, labels, pick):  # type: ignore[no-untyped-def]
+    """The pair of raters with the largest or smallest mean tau."""
+    if not known.any():
+        return None
+    i, j = np.unravel_index(pick(np.where(known, mean, np.nan)), mean.shape)
+    return labels[min(i, j)], labels[max(i, j)]

@@ -1,0 +1,209 @@
+"""Before a study is run: will it see what it looks for, and how many comparisons does it need?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from salon.check.results import Figure
+from salon.errors import InputError, StatsError
+from salon.stats.budget import BudgetRow, comparison_budget, smallest_fraction
+from salon.stats.laws import RankingLaw, expected_tau, fit_tau
+from salon.stats.nulls import Null
+from salon.stats.power import Power, power_signal, smallest_prompts, smallest_raters
+from salon.study import Signature
+from salon.study.noun import Noun
+
+TESTS = ("T", "p_max", "cycle")
+
+
+class PlanSettings(Noun):
+    """What `salon plan` is asked."""
+
+    items: int = Field(4, ge=2, le=12, description="Items per prompt (p).")
+    raters: int = Field(5, ge=2, le=60, description="Raters per prompt (R).")
+    prompts: int = Field(80, ge=2, le=1_000_000, description="Prompts per criterion (n).")
+    criteria: int = Field(1, ge=1, le=1000, description="Criteria that share Holm's adjustment.")
+    model: Literal["mallows", "thurstone", "plackett_luce"] = Field("mallows", description="How raters rank.")
+    tau: float | None = Field(None, gt=0, lt=1, description="Effect: mean tau between two raters [default: 0.1].")
+    theta: float | None = Field(None, gt=0, description="Effect as Mallows theta, instead of --tau.")
+    alpha: float = Field(0.05, gt=0, lt=0.5, description="Level of the tests.")
+    sims: int = Field(2000, ge=100, le=100_000, description="Simulated studies behind every power figure.")
+    seed: int = Field(0, description="Seed of everything drawn by chance.")
+
+
+class BudgetSettings(Noun):
+    """What `salon plan --budget-items` is asked."""
+
+    budget_items: int | None = Field(None, ge=4, le=400, description="Plan comparisons of so many items (e.g. 50).")
+    spread: float = Field(2.0, gt=0, le=20, description="Standard deviation of the items' true scores, in logits.")
+    target: float = Field(0.98, gt=0, lt=1, description="Rank correlation with the full design to keep.")
+    studies: int = Field(100, ge=10, le=5000, description="Simulated studies behind the budget.")
+
+
+class PlanPower(Noun):
+    """Power of one test: alone, and after Holm over its criteria and tests."""
+
+    test: Literal["T", "p_max", "cycle"]
+    alone: Figure | None
+    holm: Figure | None
+
+
+class PlanSmallest(Noun):
+    """The smallest design that reaches a power with the T test, after Holm."""
+
+    of: Literal["prompts", "raters"]
+    target: float
+    value: int | None = Field(description="None when no design in the range reaches it.")
+    searched: tuple[int, int]
+
+
+class PlanCurve(Noun):
+    """Power of the T test after Holm against the number of prompts."""
+
+    prompts: tuple[int, ...]
+    power: tuple[Figure, ...]
+
+
+class PlanBudget(Noun):
+    """One thinned design."""
+
+    fraction: float
+    pairs: int
+    judgments: int
+    to_full: Figure = Field(description="Rank correlation (SRCC) of its scores with the full design's.")
+    to_truth: Figure = Field(description="Rank correlation of its scores with the true scores.")
+    connected: bool
+    diameter: float
+    mean_path: float
+
+
+class PlanReport(Noun):
+    """The JSON of `salon plan --json`."""
+
+    format: Literal["salon.plan/1"] = "salon.plan/1"
+    items: int
+    raters: int
+    prompts: int
+    criteria: int
+    model: str
+    parameter: float
+    mean_tau: float
+    power: tuple[PlanPower, ...]
+    any_test: Figure
+    smallest: tuple[PlanSmallest, ...]
+    curve: PlanCurve
+    budget: tuple[PlanBudget, ...] = ()
+    budget_smallest: PlanBudget | None = None
+    signature: Signature
+    signature_line: str
+
+
+def plan(
+    settings: PlanSettings,
+    budget: BudgetSettings,
+    null: Callable[[int, int], Null],
+    *,
+    progress: Callable[[str], None] = lambda step: None,
+) -> PlanReport:
+    """Power of the signal tests for a design, the smallest designs that suffice, and the comparison budget."""
+    rng = np.random.default_rng(settings.seed)
+    law = _law(settings)
+    share = {"alpha": settings.alpha, "criteria": settings.criteria, "sims": settings.sims, "rng": rng}
+    progress("power of this design")
+    power = power_signal(null(settings.items, settings.raters), law, settings.prompts, **share)
+    progress("smallest designs")
+    smallest = [_smallest(settings, law, null, target, share) for target in (0.8, 0.9)]
+    progress("power curve")
+    curve = _curve(settings, law, null, share)
+    progress("comparison budget")
+    rows, enough = _budget(budget, settings, rng)
+    signature = _signature(settings, budget)
+    return PlanReport(
+        items=settings.items,
+        raters=settings.raters,
+        prompts=settings.prompts,
+        criteria=settings.criteria,
+        model=law.kind,
+        parameter=law.parameter,
+        mean_tau=expected_tau(law, settings.raters, settings.items),
+        power=_powers(power),
+        any_test=Figure.of(power.any_holm),
+        smallest=tuple(one for pair in smallest for one in pair),
+        curve=curve,
+        budget=rows,
+        budget_smallest=enough,
+        signature=signature,
+        signature_line=str(signature),
+    )
+
+
+def _law(settings: PlanSettings) -> RankingLaw:
+    if settings.theta is None:
+        return fit_tau(RankingLaw(settings.model), settings.tau or 0.1, settings.raters, settings.items)
+    if settings.tau is not None or settings.model != "mallows":
+        raise InputError("one effect is needed: --tau, or --theta with --model mallows", found="both, or another model")
+    return RankingLaw("mallows", settings.theta)
+
+
+def _powers(power: Power) -> tuple[PlanPower, ...]:
+    return tuple(
+        PlanPower(test=name, alone=_figure(power.plain[name]), holm=_figure(power.holm[name])) for name in TESTS
+    )
+
+
+def _figure(estimate) -> Figure | None:  # type: ignore[no-untyped-def]
+    return None if estimate is None else Figure.of(estimate)
+
+
+def _smallest(settings, law, null, target, share):  # type: ignore[no-untyped-def]
+    prompts = smallest_prompts(null(settings.items, settings.raters), law, target=target, **share)
+    try:
+        raters = smallest_raters(lambda R: null(settings.items, R), law, settings.prompts, target=target, **share)
+        fewest = PlanSmallest(of="raters", target=target, value=raters.value, searched=(raters.low, raters.high))
+    except StatsError:
+        fewest = PlanSmallest(of="raters", target=target, value=None, searched=(3, 15))
+    return (
+        PlanSmallest(of="prompts", target=target, value=prompts.value, searched=(prompts.low, prompts.high)),
+        fewest,
+    )
+
+
+def _curve(settings, law, null, share):  # type: ignore[no-untyped-def]
+    grid = sorted({max(5, round(settings.prompts * step)) for step in (0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 3)})
+    made = [(n, power_signal(null(settings.items, settings.raters), law, n, **share).holm["T"]) for n in grid]
+    known = [(n, Figure.of(power)) for n, power in made if power is not None]
+    return PlanCurve(prompts=tuple(n for n, _ in known), power=tuple(power for _, power in known))
+
+
+def _budget(
+    settings: BudgetSettings, plan: PlanSettings, rng: np.random.Generator
+) -> tuple[tuple[PlanBudget, ...], PlanBudget | None]:
+    if settings.budget_items is None:
+        return (), None
+    N, R = settings.budget_items, plan.raters
+    rows = comparison_budget(N, R, settings.spread, studies=settings.studies, rng=rng)
+    try:
+        enough = smallest_fraction(settings.target, N, R, settings.spread, studies=settings.studies, rng=rng)
+    except StatsError:
+        return tuple(_row(row) for row in rows), None
+    return tuple(_row(row) for row in rows), _row(enough)
+
+
+def _row(row: BudgetRow) -> PlanBudget:
+    names = ("fraction", "pairs", "judgments", "connected", "diameter", "mean_path")
+    return PlanBudget(
+        **{name: getattr(row, name) for name in names},
+        to_full=Figure.of(row.to_full),
+        to_truth=Figure.of(row.to_truth),
+    )
+
+
+def _signature(settings: PlanSettings, budget: BudgetSettings) -> Signature:
+    made = {name: value for name, value in settings if value is not None and name != "seed"}
+    if budget.budget_items is not None:
+        made |= dict(budget)
+    return Signature(method="plan", settings=made, seed=settings.seed)

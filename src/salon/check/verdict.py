@@ -1,0 +1,119 @@
+"""From tests to a verdict in plain words, one per criterion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from salon.check.results import CriterionFigures, FactionFigures, TestFigures, Verdict
+from salon.check.settings import CheckSettings
+from salon.stats.signal_tests import holm
+
+NEGLIGIBLE_CONTRAST = 0.02
+"""With very many prompts any departure from the model rejects; a contrast in tau below this is no faction."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A verdict and the sentence that explains it."""
+
+    verdict: Verdict
+    sentence: str
+
+
+def adjust(criteria: list[CriterionFigures]) -> list[CriterionFigures]:
+    """Holm over all criteria and tests of the random-rater null; the faction tests are a family of their own."""
+    tests = [test for criterion in criteria for test in criterion.tests if test.p is not None]
+    adjusted = iter(_holm([test.p for test in tests]))
+    factions = iter(_holm([c.factions.p for c in criteria if c.factions is not None and c.factions.p is not None]))
+    made = []
+    for criterion in criteria:
+        renewed = tuple(_with_holm(test, adjusted) for test in criterion.tests)
+        panel = criterion.factions
+        if panel is not None and panel.p is not None:
+            panel = panel.model_copy(update={"p_holm": next(factions)})
+        made.append(criterion.model_copy(update={"tests": renewed, "factions": panel}))
+    return made
+
+
+def _holm(p: list[float | None]) -> list[float]:
+    return [float(value) for value in holm(np.array(p, float))] if p else []
+
+
+def _with_holm(test: TestFigures, adjusted) -> TestFigures:  # type: ignore[no-untyped-def]
+    return test if test.p is None else test.model_copy(update={"p_holm": next(adjusted)})
+
+
+def judge(criterion: CriterionFigures, settings: CheckSettings, *, power: float | None, refused: str | None) -> Judged:
+    """The verdict. `power` is the chance that this design shows `smallest_tau`; `refused` why no null applies."""
+    if refused:
+        return Judged("not distinguishable with this design", refused)
+    made = [test for test in criterion.tests if test.p_holm is not None]
+    if not made:
+        return Judged("too little data", f"No test could be made: {criterion.tests[0].refused}.")
+    if min(test.p_holm for test in made if test.p_holm is not None) > settings.alpha:
+        return _silent(settings, power)
+    return _signal(criterion, settings)
+
+
+def _silent(settings: CheckSettings, power: float | None) -> Judged:
+    tau = f"a mean tau of {settings.smallest_tau:g}"
+    if power is not None and power >= settings.power:
+        return Judged(
+            "random",
+            f"Raters agree no more than random raters would, and {tau} would have shown with "
+            f"{_chance(power)} probability.",
+        )
+    how = "would have shown with unknown probability" if power is None else f"would show with only {_chance(power)}"
+    return Judged("too little data", f"No agreement beyond chance, but this says little: {tau} {how} probability.")
+
+
+def _signal(criterion: CriterionFigures, settings: CheckSettings) -> Judged:
+    tau = criterion.statistics.mean_tau
+    if tau is None:
+        return _votes(criterion)
+    agree = f"Raters agree beyond chance (mean tau {tau:+.3f})"
+    if tau < 0:
+        return Judged("factions", f"Raters oppose each other more than chance would (mean tau {tau:+.3f}).")
+    factions = criterion.factions
+    if factions is None or factions.p is None or factions.p_holm is None:
+        why = "raters cannot be followed over the prompts" if factions is None else str(factions.refused)
+        return Judged(
+            "not distinguishable with this design",
+            f"{agree}, but one shared order cannot be told from factions here: {why}.",
+        )
+    if factions.p_holm <= settings.alpha and (factions.contrast or 0) >= NEGLIGIBLE_CONTRAST:
+        return Judged("factions", f"{agree}, {_camps(factions)}.")
+    if factions.power is not None and factions.power < settings.power:
+        return Judged(
+            "not distinguishable with this design",
+            f"{agree}; whether they share one order or fall into factions cannot be told: two factions with this "
+            f"mean tau would show with only {_chance(factions.power)} probability.",
+        )
+    return Judged(
+        "shared preference",
+        f"{agree}, and one shared order with rater noise explains it; two factions would have shown with "
+        f"{_chance(factions.power or 0)} probability.",
+    )
+
+
+def _votes(criterion: CriterionFigures) -> Judged:
+    agreement = criterion.pair_agreement
+    shown = "" if agreement is None else f" (mean agreement of two votes {agreement.value:+.3f} on a scale of -1 to 1)"
+    return Judged(
+        "not distinguishable with this design",
+        f"Votes agree beyond chance{shown}; without complete orders one shared order cannot be told from factions.",
+    )
+
+
+def _camps(factions: FactionFigures) -> str:
+    one, other = (", ".join(camp) for camp in factions.split or ((), ()))
+    return (
+        f"but not on one order: {one} against {other} "
+        f"(mean tau {factions.within or 0:+.3f} within the camps, {factions.between or 0:+.3f} between)"
+    )
+
+
+def _chance(p: float) -> str:
+    return ">99%" if p > 0.995 else f"{p:.0%}"

@@ -1,0 +1,175 @@
+"""The commands of the check stage: check, null, anchor, plan."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from salon.check.anchor import AnchorReport, AnchorSettings
+from salon.check.anchor import anchor as make_anchor
+from salon.check.check import check_study
+from salon.check.plan import BudgetSettings, PlanReport, PlanSettings
+from salon.check.plan import plan as make_plan
+from salon.check.report import check_page
+from salon.check.results import AnchorFigures
+from salon.check.settings import CheckSettings
+from salon.cli.check_tables import print_anchor, print_check, print_null, print_plan
+from salon.cli.console import json_option, print_json, working
+from salon.cli.options import options_from, settings_from
+from salon.errors import BadFile
+from salon.stats.nulls import check_shape
+from salon.store.folder import open_study
+from salon.store.formats import read_study, recognize
+from salon.store.nulls import null_for
+from salon.study import Signature, Study
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--criterion", "criteria", multiple=True, help="Check only this criterion (repeatable).")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as one HTML file.")
+@click.option(
+    "--anchor",
+    "anchors",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Show this anchor, a file made by salon anchor --json (repeatable).",
+)
+@click.option("--gate", is_flag=True, help="Exit with 1 unless every criterion shows signal.")
+@options_from(CheckSettings)
+@json_option
+def check(
+    study: Path,
+    criteria: Sequence[str],
+    html: Path | None,
+    anchors: Sequence[Path],
+    gate: bool,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Is there signal in the judgments of STUDY, and how good can a model get on them?
+
+    STUDY is a study folder, or one file of judgments whose kind can be recognised.
+
+    \b
+      salon check study --html check.html
+      salon check votes.csv
+      salon check study --json > check.json
+      salon check study --gate            exit code 1 unless there is signal everywhere
+    """
+    settings = settings_from(CheckSettings, flags)
+    found = _study(study)
+    known = [found.criterion(id).id for id in criteria]
+    shown = [_anchor(path) for path in anchors]
+    with working("checking", None) as step:
+        report = check_study(found, settings, criteria=known, anchors=shown, progress=step)
+    if html is not None:
+        check_page(report).write(html)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        print_check(report, html)
+    if gate and not all(criterion.signal for criterion in report.criteria):
+        raise click.exceptions.Exit(1)
+
+
+@click.command()
+@click.option("--items", type=click.IntRange(2, 60), default=4, show_default=True, help="Items per prompt (p).")
+@click.option("--raters", type=click.IntRange(2, 1000), default=5, show_default=True, help="Raters per prompt (R).")
+@click.option(
+    "--cache/--no-cache", default=True, show_default=True, help="Use shipped and stored laws, or compute afresh."
+)
+@click.option(
+    "--limit", type=float, default=60.0, show_default=True, help="Seconds an exact law may be expected to take."
+)
+@click.option("--draws", type=click.IntRange(1000), default=200_000, show_default=True, help="Prompts if Monte Carlo.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the Monte Carlo.")
+@json_option
+def null(items: int, raters: int, cache: bool, limit: float, draws: int, seed: int, as_json: bool) -> None:
+    """The law of T, p_max and majority cycles when raters rank at random, exact where that is feasible.
+
+    \b
+      salon null --items 4 --raters 5
+      salon null --items 5 --raters 9 --no-cache --json
+    """
+    check_shape(items, raters)
+    with working(f"the law of {items} items and {raters} raters", None):
+        law = null_for(items, raters, cache=cache, draws=draws, seed=seed, limit=limit)
+    signature = Signature(
+        method="null",
+        settings={"items": items, "raters": raters, "law": law.method, **({} if law.exact else {"draws": draws})},
+        seed=None if law.exact else seed,
+    )
+    if as_json:
+        print_json({**law.as_json(), "signature": str(signature)})
+    else:
+        print_null(law, str(signature))
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@options_from(AnchorSettings)
+@click.option("--kind", help="The file's kind (see salon import --help); recognised when left out.")
+@click.option("--name", help="Name of the anchor; the study's when left out.")
+@json_option
+def anchor(file: Path, kind: str | None, name: str | None, as_json: bool, **flags: Any) -> None:
+    """Agreement in another data set FILE (or study folder), drawn down to p items and R raters.
+
+    A reference anchor tells what a mean tau means: do designers agree as much as people on sushi or films?
+
+    \b
+      salon anchor sushi3a.5000.10.order --items 4 --raters 5
+      salon anchor u.data --items 4 --raters 5 --json > movielens.json
+      salon check study --anchor movielens.json --html check.html
+    """
+    settings = settings_from(AnchorSettings, flags)
+    report = make_anchor(_study(file, kind), settings)
+    if name:
+        report = report.model_copy(update={"name": name})
+    for warning in report.warnings:
+        click.secho(f"warning: {warning}", fg="yellow", err=True)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        print_anchor(report)
+
+
+@click.command()
+@options_from(PlanSettings)
+@options_from(BudgetSettings)
+@json_option
+def plan(as_json: bool, **flags: Any) -> None:
+    """Power of a design before it is run, the smallest design that suffices, and the comparison budget.
+
+    \b
+      salon plan --items 4 --raters 5 --prompts 80 --tau 0.1 --criteria 9
+      salon plan --theta 0.3
+      salon plan --budget-items 50 --raters 5 --target 0.98
+    """
+    settings, budget = settings_from(PlanSettings, flags), settings_from(BudgetSettings, flags)
+    with working("planning", None) as step:
+        report: PlanReport = make_plan(settings, budget, lambda p, R: null_for(p, R), progress=step)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        print_plan(report)
+
+
+def _study(path: Path, kind: str | None = None) -> Study:
+    """A study folder, or a single file of judgments read as its kind."""
+    if path.is_file():
+        return read_study(kind or recognize(path), [path])
+    return open_study(path)
+
+
+def _anchor(path: Path) -> AnchorFigures:
+    """An anchor report written by `salon anchor --json`."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return AnchorReport.model_validate(record).figures(f"salon anchor, {record['signature_line']}")
+    except (ValueError, KeyError, TypeError):
+        raise BadFile("a file made by salon anchor --json is needed", found="something else", where=str(path)) from None

@@ -1,0 +1,231 @@
+"""The check stage's results as terminal tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from salon.check.anchor import AnchorReport
+from salon.check.plan import PlanReport
+from salon.check.results import CheckReport, CriterionFigures, Figure, Interval
+from salon.cli.console import print_table
+from salon.report.numbers import estimate, exact, fixed, p_value
+from salon.stats.nulls import Null
+
+COLORS = {
+    "shared preference": "green",
+    "factions": "magenta",
+    "random": "red",
+    "not distinguishable with this design": "yellow",
+    "too little data": "yellow",
+}
+NAMES = {"median_T": "median T", "mean_tau": "mean tau", "mean_pmax": "mean p_max", "cycle_rate": "cycle rate"}
+
+
+def print_check(report: CheckReport, html: Path | None) -> None:
+    """The verdicts first, then the numbers behind them."""
+    click.secho(f"{report.study}: {len(report.criteria)} criteria", bold=True)
+    for warning in report.warnings:
+        click.secho(f"warning: {warning}", fg="yellow")
+    click.echo()
+    for criterion in report.criteria:
+        click.secho(f"{criterion.name}: {criterion.verdict}", fg=COLORS[criterion.verdict], bold=True)
+        click.echo(f"  {criterion.sentence}")
+    click.echo()
+    _print_statistics(report)
+    _print_tests(report)
+    _print_ceilings(report)
+    _print_raters(report)
+    for policy, names in _policies(report).items():
+        click.echo(f"policy: {policy}" + ("" if len(names) == len(report.criteria) else f" [{', '.join(names)}]"))
+    click.secho(f"intervals: {report.level:.0%}, prompts drawn again; computed in {report.seconds:.1f} s", dim=True)
+    click.secho(report.signature_line, dim=True)
+    if html is not None:
+        click.echo(f"report: {html}")
+
+
+def _policies(report: CheckReport) -> dict[str, list[str]]:
+    """Each policy once, with the criteria it was applied to."""
+    found: dict[str, list[str]] = {}
+    for criterion in report.criteria:
+        for policy in criterion.policies:
+            found.setdefault(policy, []).append(criterion.name)
+    return found
+
+
+def _print_statistics(report: CheckReport) -> None:
+    rows = [_statistics_row(criterion) for criterion in report.criteria]
+    print_table("Agreement", ("criterion", "prompts", *NAMES.values(), "alpha"), rows)
+    nulls = {_null_row(criterion) for criterion in report.criteria if criterion.null is not None}
+    for row in sorted(nulls):
+        click.secho(f"random raters: {row}", dim=True)
+    click.echo()
+
+
+def _statistics_row(criterion: CriterionFigures) -> tuple[str, ...]:
+    stats = criterion.statistics
+    if stats.mean_tau is None:
+        votes = "votes " + _figure(criterion.pair_agreement)
+        return (criterion.name, f"{criterion.prompts:,}", "–", votes, "–", "–", _figure(criterion.alpha))
+    values = (_with(getattr(stats, name), stats.intervals.get(name)) for name in NAMES)
+    return (criterion.name, f"{criterion.prompts:,}", *values, _figure(criterion.alpha))
+
+
+def _null_row(criterion: CriterionFigures) -> str:
+    null, shapes = criterion.null, criterion.shapes
+    assert null is not None
+    shape = ", ".join(f"({one.items} items, {one.raters} raters)" for one in shapes)
+    figures = (f"{label} {fixed(getattr(null, name))}" for name, label in NAMES.items())
+    return f"{', '.join(figures)}; {null.method} at {shape}"
+
+
+def _with(value: float | None, interval: Interval | None) -> str:
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    return estimate(value, low, high)
+
+
+def _figure(figure: Figure | None) -> str:
+    return "–" if figure is None else estimate(figure.value, figure.low, figure.high)
+
+
+def _print_tests(report: CheckReport) -> None:
+    rows = []
+    for criterion in report.criteria:
+        for test in criterion.tests:
+            if test.p is None:
+                rows.append((criterion.name, test.name, "–", "–", "–", f"not made: {test.refused}"))
+                continue
+            naive = "–" if test.p_naive is None else p_value(test.p_naive)
+            rows.append((criterion.name, test.name, p_value(test.p), p_value(test.p_holm), naive, test.law or ""))
+    columns = ("criterion", "test", "p", "p (Holm)", "p (naive, wrong law)", "law")
+    print_table("Tests of random raters", columns, rows, left=(0, 1, 5))
+    click.secho("T is a function of the p_max histogram: the two are not independent evidence.", dim=True)
+    click.echo()
+
+
+def _print_ceilings(report: CheckReport) -> None:
+    rows = [
+        (c.name, *(_figure(getattr(c.ceilings, n)) for n in CEILINGS))
+        for c in report.criteria
+        if c.ceilings is not None
+    ]
+    if rows:
+        print_table(
+            "Ceilings: accuracy against the panel's majority (chance 0.5)", ("criterion", *CEILINGS.values()), rows
+        )
+        click.secho("Quote next rater and oracle; the panel (TASTE's LOO) and the cap are no bounds.", dim=True)
+        click.echo()
+
+
+CEILINGS = {
+    "next_rater": "next rater",
+    "oracle": "oracle",
+    "panel": "panel",
+    "leave_one_out": "leave-one-out",
+    "cap": "cap",
+}
+
+
+def _print_raters(report: CheckReport) -> None:
+    flagged = [row for row in report.raters if row.flags]
+    if flagged:
+        rows = [(row.rater, f"{row.judgments:,}", _figure(row.mean_tau), "; ".join(row.flags)) for row in flagged]
+        print_table("Raters to look at", ("rater", "judgments", "tau to the rest", "why"), rows, left=(0, 3))
+        click.echo()
+
+
+def print_null(law: Null, signature: str) -> None:
+    """The law of T, p_max and cycles."""
+    how = "exact" if law.exact else f"Monte Carlo, n={law.draws:,}"
+    click.secho(f"{law.items} items, {law.raters} raters ranking at random ({how})", bold=True)
+    error = "" if law.cycle_rate_error is None else f" (standard error {law.cycle_rate_error:.2g})"
+    rows = [
+        ("cycle rate", _fraction(law, law.cycle_rate), fixed(float(law.cycle_rate), 6) + error),
+        ("mean p_max", _fraction(law, law.mean_pmax), fixed(float(law.mean_pmax), 6)),
+        ("median T", _fraction(law, law.median_T), fixed(float(law.median_T), 6)),
+        ("variance of T", _fraction(law, law.var_T), fixed(float(law.var_T), 6)),
+    ]
+    print_table(None, ("", "exact", "value"), rows)
+    shown = list(law.t_pmf.items())
+    cut = shown if len(shown) <= 40 else shown[:40]
+    rows = [(exact(T), fixed(float(T), 4), _fraction(law, p), f"{float(p):.6g}") for T, p in cut]
+    click.echo()
+    print_table(f"Law of T ({len(shown)} values)", ("T", "value", "probability", "value"), rows, left=())
+    if len(cut) < len(shown):
+        click.echo(f"... {len(shown) - len(cut)} more; --json prints all")
+    weights = " + ".join(f"{float(w):.4f} chi2(1)" for w in law.pmax_weights)
+    click.echo(f"\np_max chi-square follows {weights}")
+    click.secho(signature, dim=True)
+
+
+def _fraction(law: Null, value) -> str:  # type: ignore[no-untyped-def]
+    text = exact(value)
+    return text if law.exact and len(text) <= 44 else "–"
+
+
+def print_anchor(report: AnchorReport) -> None:
+    """An anchor's four statistics."""
+    click.secho(f"{report.name}: {report.items} items and {report.raters} raters", bold=True)
+    rows = [(label, _with(getattr(report, name), report.intervals[name])) for name, label in NAMES.items()]
+    print_table(None, ("", "value"), rows)
+    click.echo(
+        f"{report.draws:,} draws from {report.clusters:,} {report.cluster}s; {report.tie_rate:.1%} of pairs tied"
+    )
+    for policy in report.policies:
+        click.echo(f"policy: {policy}")
+    click.secho(f"intervals: {report.level:.0%}, {report.cluster}s drawn again", dim=True)
+    click.secho(report.signature_line, dim=True)
+
+
+def print_plan(report: PlanReport) -> None:
+    """Power, smallest designs and budget."""
+    click.secho(
+        f"{report.prompts:,} prompts, {report.items} items, {report.raters} raters, {report.criteria} criteria; "
+        f"{report.model} raters with mean tau {report.mean_tau:.3f} (parameter {report.parameter:.4g})",
+        bold=True,
+    )
+    rows = [(one.test, _figure(one.alone), _figure(one.holm)) for one in report.power]
+    print_table("Chance that each test rejects random raters", ("test", "alone", "after Holm"), rows)
+    click.echo(f"at least one of them, after Holm: {_figure(report.any_test)}\n")
+    rows = [
+        (
+            f"{one.target:.0%}",
+            one.of,
+            f"{one.value:,}" if one.value is not None else "not reached",
+            f"{one.searched[0]:,} to {one.searched[1]:,}",
+        )
+        for one in report.smallest
+    ]
+    print_table("Smallest design for the T test, after Holm", ("power", "of", "needed", "searched"), rows, left=(0, 1))
+    rows = [(f"{n:,}", _figure(power)) for n, power in zip(report.curve.prompts, report.curve.power)]
+    click.echo()
+    print_table("Power of the T test by number of prompts, after Holm", ("prompts", "power"), rows, left=())
+    if report.budget:
+        click.echo()
+        _print_budget(report)
+    click.secho(report.signature_line, dim=True)
+
+
+def _print_budget(report: PlanReport) -> None:
+    rows = [
+        (
+            f"{row.fraction:.0%}",
+            f"{row.pairs:,}",
+            f"{row.judgments:,}",
+            _figure(row.to_full),
+            _figure(row.to_truth),
+            f"{row.diameter:.1f}",
+            fixed(row.mean_path, 4),
+        )
+        for row in report.budget
+    ]
+    columns = ("of all pairs", "pairs", "judgments", "SRCC to full", "SRCC to truth", "diameter", "mean path")
+    print_table("Comparison budget", columns, rows, left=())
+    if report.budget_smallest is not None:
+        best = report.budget_smallest
+        click.echo(
+            f"enough: {best.pairs:,} pairs ({best.fraction:.1%}), SRCC to the full design {_figure(best.to_full)}"
+        )
+    else:
+        click.echo("no fraction below the full design reaches the target")

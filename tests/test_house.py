@@ -1,0 +1,111 @@
+"""The house keeps its shape: layers, sizes, names, and what may not be written anywhere."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "salon"
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def tracked() -> list[Path]:
+    """Every file of the project: those git tracks, or all when there is no git."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    names = listed.stdout.splitlines() if listed.returncode == 0 else []
+    return [path for name in names if (path := ROOT / name).is_file()]
+
+
+def functions(path: Path) -> list[ast.FunctionDef]:
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+
+
+def test_the_front_page_is_short_and_true() -> None:
+    import salon
+
+    assert len(salon.__all__) <= 30
+    assert sorted(salon.__all__) == salon.__all__
+    for name in salon.__all__:
+        assert getattr(salon, name) is not None, name
+
+
+def test_the_front_page_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, salon; print([m for m in ('numpy', 'scipy', 'numba', 'pyarrow', 'pydantic') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """`salon --help` starts fast because it imports only the terminal library; measured by benchmarks/start_up.py."""
+    code = (
+        "import sys\nfrom salon.cli.main import run\n"
+        "try:\n    run(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print([m for m in ('numpy', 'scipy', 'numba', 'pyarrow', 'pydantic', 'rich') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_modules_are_small_and_well_named(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 400, "split it, or say in its docstring why not"
+    assert not re.search(r"util|helper|common|misc|manager|^base", path.stem)
+
+
+def test_functions_are_short() -> None:
+    lengths = sorted(f.end_lineno - f.lineno + 1 for path in MODULES for f in functions(path))
+    assert lengths[len(lengths) // 2] < 20
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_modules_and_public_functions_say_what_they_are(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    assert not tree.body or ast.get_docstring(tree), "a module says in its first line what it is"
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            assert ast.get_docstring(node), f"{node.name} has no docstring"
+
+
+def test_imports_stand_at_the_top() -> None:
+    """Only the lazy front page and the command finder import inside a function."""
+    allowed = {"__init__.py"}
+    for path in MODULES:
+        inside = [
+            node
+            for function in functions(path)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+        ]
+        assert not inside or path.name in allowed, path
+
+
+def test_chance_needs_a_generator() -> None:
+    """No global random state anywhere: a `np.random.` call is only ever a generator or a seed."""
+    for path in MODULES:
+        found = re.findall(r"np\.random\.(\w+)", path.read_text())
+        assert set(found) <= {"Generator", "default_rng", "SeedSequence"}, path
+
+
+def test_nothing_speaks_of_a_machine_or_a_registry() -> None:
+    forbidden = re.compile(
+        "|".join(["/wo" + "rk/", "/ro" + "ot/", "/fa" + "rm/", "pypi" + r"\.org", "npmjs" + r"\.", "index" + "-url"])
+    )
+    for path in tracked():
+        if path.suffix in {".py", ".md", ".toml", ".txt", ".css", ".html", ".js", ".json", ""}:
+            assert not forbidden.search(path.read_text(encoding="utf-8", errors="replace")), path
+
+
+def test_every_error_is_in_the_drawn_tree() -> None:
+    from salon import errors
+
+    drawn = set(re.findall(r"[├└]── (\w+)", errors.__doc__ or "")) | {"SalonError"}
+    defined = {name for name, thing in vars(errors).items() if isinstance(thing, type) and issubclass(thing, Exception)}
+    assert drawn == defined
