@@ -128,8 +128,8 @@ def kendall_w(ranks: ArrayLike) -> Concordance:
     r = stats.rankdata(scores, axis=1)
     sums = r.sum(axis=0)
     s = float(((sums - sums.mean()) ** 2).sum())
-    ties = sum(float((t**3 - t).sum()) for t in (np.unique(row, return_counts=True)[1] for row in r))
-    most = (raters**2 * (items**3 - items) - raters * ties) / 12
+    # A rater's ranks have sum of squares (p^3 - p - T_r)/12 about their mean: ties need no counting.
+    most = raters * float(((r - r.mean(axis=1, keepdims=True)) ** 2).sum())
     if most <= 0:
         raise NotIdentified("W needs a rater who tells some items apart", found="every rater ties every item")
     w = s / most
