@@ -1,0 +1,1 @@
+"""What composes stages: simulated studies and the demo."""
