@@ -1,0 +1,189 @@
+"""How each rater behaves: repeats, cycles, position, ties, time, straight lines, extremes, flags, outliers.
+
+All functions take plain arrays of one criterion and give one row per rater, or one number. Raters are
+integers 0..R-1. A rate over no judgments is None in an Estimate's interval and NaN in its value: it is
+unknown, not zero.
+
+Intervals of rates are Wilson's (1927): never outside [0, 1], never of zero width. They take a rater's
+judgments as independent, which judgments on the same prompt are only roughly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from salon.errors import BadValue, TooFew
+from salon.stats.result import Estimate
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class Times(NamedTuple):
+    """Response times of one rater in the unit given: quartiles and the share faster than `fast`."""
+
+    n: int
+    low_quartile: float
+    median: float
+    high_quartile: float
+    fast_share: float
+
+
+class Run(NamedTuple):
+    """The longest run of one answer, and the chance of one so long if answers came in random order."""
+
+    length: int
+    answers: int
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outlier:
+    """A rater's agreement with the rest over criteria."""
+
+    rater: int
+    lowest_in: int
+    """Criteria in which the rater has the lowest mean tau to the rest."""
+    criteria: int
+    p: float
+    """Chance that a rater like the others is lowest so often, times the number of raters (Bonferroni), at most 1."""
+    flagged: bool
+
+
+def wilson(successes: int, n: int, *, level: float = 0.95, unit: str = "judgment") -> Estimate:
+    """A share with Wilson's interval; value NaN and no interval for n = 0."""
+    if n == 0:
+        return Estimate(np.nan, None, None, 0, unit, level, "no judgments")
+    z = float(stats.norm.ppf((1 + level) / 2))
+    share = successes / n
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    return Estimate(share, max(middle - half, 0.0), min(middle + half, 1.0), n, unit, level, "Wilson")
+
+
+def rates(hits: ArrayLike, rater: ArrayLike, raters: int, *, known: ArrayLike | None = None) -> tuple[Estimate, ...]:
+    """Share of judgments with `hits` for each rater, over those marked `known` (default: all).
+
+    Tie rate: hits = (outcome is a tie). Left-win rate: hits = (the left item won), known = (left is known
+    and it is not a tie); a rater without position bias has .5. Extreme-score share: hits = (score at either
+    end of the scale). Flag rate: hits = (at least Minor).
+    """
+    hit, who = np.asarray(hits, dtype=bool), np.asarray(rater, dtype=np.int64)
+    keep = np.ones(len(hit), dtype=bool) if known is None else np.asarray(known, dtype=bool)
+    if not hit.shape == who.shape == keep.shape:
+        raise BadValue("hits, rater and known must be equally long", found=f"{hit.shape}, {who.shape}, {keep.shape}")
+    if len(who) and (who.min() < 0 or who.max() >= raters):
+        raise BadValue(f"raters are numbered 0 to {raters - 1}", found=int(who.max()))
+    n = np.bincount(who[keep], minlength=raters)
+    k = np.bincount(who[keep & hit], minlength=raters)
+    return tuple(wilson(int(a), int(b)) for a, b in zip(k, n))
+
+
+def repeat_agreement(first: ArrayLike, again: ArrayLike, rater: ArrayLike, raters: int) -> tuple[Estimate, ...]:
+    """Share of questions asked twice that got the same answer, for each rater."""
+    return rates(np.asarray(first) == np.asarray(again), rater, raters)
+
+
+def intransitive_triples(wins: ArrayLike) -> Estimate:
+    """Share of cyclic triples in one rater's complete comparisons of a set: `wins` (items, items), 1 where
+    row beats.
+
+    Of C(p,3) triples, sum_i C(w_i, 2) are transitive, w_i the wins of item i (Kendall & Babington Smith
+    1940). A random rater has 1/4. Ties or missing comparisons raise BadValue: the share is defined on
+    complete tournaments. There is no interval: triples share comparisons. A rater who was shown an adaptive
+    design (merge ranking) has 0 by construction.
+    """
+    w = np.asarray(wins, dtype=np.float64)
+    p = len(w)
+    if w.shape != (p, p) or not np.array_equal(w + w.T, 1 - np.eye(p)):
+        raise BadValue("wins must be a complete tournament: one winner for every pair", found=f"shape {w.shape}")
+    if p < 3:
+        raise TooFew("a triple needs three items", found=p)
+    triples = p * (p - 1) * (p - 2) // 6
+    score = w.sum(axis=1)
+    cyclic = triples - float((score * (score - 1) / 2).sum())
+    return Estimate(cyclic / triples, None, None, triples, "triple", method="no interval: triples overlap")
+
+
+def response_times(times: ArrayLike, rater: ArrayLike, raters: int, *, fast: float) -> tuple[Times, ...]:
+    """Quartiles of each rater's times and the share below `fast`; NaN times are left out of n."""
+    t, who = np.asarray(times, dtype=np.float64), np.asarray(rater, dtype=np.int64)
+    if np.any(t < 0):
+        raise BadValue("times are not negative", found=float(t[t < 0][0]))
+    return tuple(_times(t[(who == r) & ~np.isnan(t)], fast) for r in range(raters))
+
+
+def longest_run(answers: ArrayLike, *, rng: np.random.Generator, shuffles: int = 999) -> Run:
+    """Straight-lining: the longest run of one answer in the order given.
+
+    The null keeps the rater's own answers and shuffles their order, so that a rater who rightly says "No" to
+    most does not look careless; p = (1 + #{run* >= run}) / (1 + shuffles). One answer throughout has p = 1:
+    see `rates`.
+    """
+    codes = np.unique(np.asarray(answers), return_inverse=True)[1].astype(np.int64)
+    if not len(codes):
+        raise TooFew("a run needs at least one answer", found="none")
+    length = _longest(codes)
+    longer = sum(_longest(rng.permutation(codes)) >= length for _ in range(shuffles))
+    return Run(int(length), len(codes), (1 + longer) / (1 + shuffles))
+
+
+def split_pattern(counts: ArrayLike) -> dict[tuple[int, ...], int]:
+    """How many units use exactly which levels, e.g. {(0,): 40, (0, 1): 9}: raters split between No and Minor
+    on nine.
+
+    `counts` is (units, levels); units without answers are left out.
+    """
+    used = np.asarray(counts) > 0
+    patterns, n = np.unique(used[used.any(axis=1)], axis=0, return_counts=True)
+    return {tuple(np.flatnonzero(row).tolist()): int(k) for row, k in zip(patterns, n)}
+
+
+def mean_tau_to_rest(tau: ArrayLike) -> FloatArray:
+    """Mean of each rater's taus with the others, (R,) from an (R, R) matrix; NaN entries are left out."""
+    t = np.array(tau, dtype=np.float64)
+    np.fill_diagonal(t, np.nan)
+    seen = (~np.isnan(t)).sum(axis=1)
+    return np.where(seen > 0, np.nansum(t, axis=1) / np.maximum(seen, 1), np.nan)
+
+
+def outliers(to_rest: ArrayLike, *, level: float = 0.05) -> tuple[Outlier, ...]:
+    """Which raters agree least with the rest in too many criteria?  `to_rest` is (criteria, R):
+    `mean_tau_to_rest`.
+
+    Rule: count the criteria in which the rater is lowest. For a rater like the others each criterion is a
+    1-in-R draw, so the count is at most Binomial(criteria, 1/R); flagged if R P(count or more) <= level.
+    False-alarm rate: at most `level` over all raters when criteria are independent. Criteria judged on the
+    same items are not, so a flag means "look", never "remove". With R = 5, three criteria can flag only 3 of
+    3 (p = .04); two criteria can flag nobody.
+    """
+    t = np.asarray(to_rest, dtype=np.float64)
+    if t.ndim != 2 or t.shape[1] < 3:
+        raise TooFew("an outlier needs at least three raters to stand out from", found=f"shape {t.shape}")
+    complete = t[~np.isnan(t).any(axis=1)]
+    criteria, raters = complete.shape
+    lowest = np.bincount(complete.argmin(axis=1), minlength=raters)
+    p = np.minimum(raters * stats.binom.sf(lowest - 1, criteria, 1 / raters), 1.0)
+    return tuple(Outlier(r, int(lowest[r]), criteria, float(p[r]), bool(p[r] <= level)) for r in range(raters))
+
+
+def _times(t: FloatArray, fast: float) -> Times:
+    if not len(t):
+        return Times(0, np.nan, np.nan, np.nan, np.nan)
+    low, middle, high = np.quantile(t, [0.25, 0.5, 0.75])
+    return Times(len(t), float(low), float(middle), float(high), float(np.mean(t < fast)))
+
+
+@numba.njit(cache=True)
+def _longest(codes: IntArray) -> int:
+    best, run = 1, 1
+    for i in range(1, len(codes)):
+        run = run + 1 if codes[i] == codes[i - 1] else 1
+        best = max(best, run)
+    return best

@@ -1,0 +1,143 @@
+"""Rater diagnostics: by hand, by definition, against other tools, false-alarm rates, edges."""
+
+import itertools
+
+import numpy as np
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from salon.errors import BadValue, TooFew
+from salon.stats.behavior import (
+    intransitive_triples,
+    longest_run,
+    mean_tau_to_rest,
+    outliers,
+    rates,
+    repeat_agreement,
+    response_times,
+    split_pattern,
+    wilson,
+)
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 7), (3, 10), (50, 50), (499, 1000)])
+def test_wilson_is_statsmodels(k, n):
+    e = wilson(k, n)
+    assert (e.low, e.high) == pytest.approx(proportion_confint(k, n, method="wilson"))
+    assert e.low < e.high
+
+
+def test_rates_by_hand():
+    # Rater 0: left wins 2 of 3 known; rater 1: none known; rater 2: no judgments.
+    won = [True, True, False, True, False]
+    known = [True, True, True, False, False]
+    zero, one, two = rates(won, [0, 0, 0, 1, 1], 3, known=known)
+    assert (zero.value, zero.n) == (pytest.approx(2 / 3), 3)
+    assert np.isnan(one.value)
+    assert (one.low, one.n, two.n) == (None, 0, 0)
+
+
+def test_repeat_agreement():
+    zero, one = repeat_agreement(["a", "b", "tie"], ["a", "a", "tie"], [0, 0, 1], 2)
+    assert (zero.value, one.value) == (0.5, 1.0)
+
+
+def test_intransitive_triples_by_definition():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        upper = np.triu(rng.integers(0, 2, (6, 6)), 1)
+        wins = upper + np.tril(1 - upper.T, -1)
+        cyclic = [wins[a, b] == wins[b, c] == wins[c, a] for a, b, c in itertools.combinations(range(6), 3)]
+        e = intransitive_triples(wins)
+        assert (e.value, e.n, e.low) == (pytest.approx(np.mean(cyclic)), 20, None)
+
+
+def test_random_raters_have_a_quarter_of_cyclic_triples():
+    rng = np.random.default_rng(1)
+    shares = []
+    for _ in range(1000):
+        upper = np.triu(rng.integers(0, 2, (5, 5)), 1)
+        shares.append(intransitive_triples(upper + np.tril(1 - upper.T, -1)).value)
+    assert np.mean(shares) == pytest.approx(0.25, abs=0.02)
+
+
+def test_response_times():
+    zero, one = response_times([1.0, 2, 3, 4, np.nan], [0, 0, 0, 0, 1], 2, fast=2)
+    assert zero == (4, 1.75, 2.5, 3.25, 0.25)
+    assert one.n == 0
+    assert np.isnan(one.median)
+    with pytest.raises(BadValue, match="not negative"):
+        response_times([-1.0], [0], 1, fast=1)
+
+
+class TestRuns:
+    def test_by_hand(self):
+        rng = np.random.default_rng(2)
+        assert longest_run([1, 1, 2, 2, 2, 1], rng=rng)[:2] == (3, 6)
+        # Two 1s and two 2s: 6 orders, of which 1122 2211 1221 2112 hold a run of 2: 4/6.
+        assert longest_run([1, 1, 2, 2], rng=rng, shuffles=20_000).p == pytest.approx(4 / 6, abs=0.015)
+
+    def test_a_straight_line_is_found_and_a_constant_rater_is_not_accused(self):
+        rng = np.random.default_rng(3)
+        mixed = np.append(rng.integers(1, 6, 60), np.full(12, 3))
+        assert longest_run(mixed, rng=rng).p < 0.01
+        assert longest_run(np.zeros(50), rng=rng).p == 1
+
+    def test_size(self):
+        rng = np.random.default_rng(4)
+        p = np.array([longest_run(rng.integers(0, 3, 40), rng=rng, shuffles=99).p for _ in range(400)])
+        assert np.mean(p <= 0.05) <= 0.08
+
+    def test_empty(self):
+        with pytest.raises(TooFew):
+            longest_run([], rng=np.random.default_rng(0))
+
+
+def test_split_pattern():
+    counts = [[5, 0, 0], [3, 2, 0], [4, 1, 0], [2, 2, 1], [0, 0, 0]]
+    assert split_pattern(counts) == {(0,): 1, (0, 1): 2, (0, 1, 2): 1}
+
+
+def test_mean_tau_to_rest():
+    tau = np.array([[1, 0.2, 0.4], [0.2, 1, np.nan], [0.4, np.nan, 1]])
+    np.testing.assert_allclose(mean_tau_to_rest(tau), [0.3, 0.2, 0.4])
+    assert np.isnan(mean_tau_to_rest([[1, np.nan], [np.nan, 1]])).all()
+
+
+class TestOutliers:
+    def test_by_hand(self):
+        # Rater 1 is lowest in 4 of 4 criteria: 5 (1/5)^4 = .008. Rater 0 never.
+        t = np.tile([0.2, 0.05, 0.2, 0.3, 0.25], (4, 1))
+        found = outliers(t)
+        assert [o.flagged for o in found] == [False, True, False, False, False]
+        assert found[1].p == pytest.approx(5 / 5**4)
+        assert (found[0].p, found[1].lowest_in) == (1.0, 4)
+
+    def test_two_criteria_flag_nobody_and_three_need_all(self):
+        low = [0.0, 0.2, 0.2, 0.2, 0.3]
+        assert not any(o.flagged for o in outliers([low, low]))
+        assert outliers([low, low, low])[0].flagged
+        assert not any(o.flagged for o in outliers([low, low, low[::-1]]))
+
+    @pytest.mark.parametrize("criteria", [3, 5, 9])
+    def test_false_alarm_rate(self, criteria):
+        rng = np.random.default_rng(5)
+        alarms = [any(o.flagged for o in outliers(rng.normal(size=(criteria, 5)))) for _ in range(2000)]
+        assert np.mean(alarms) <= 0.06
+
+    def test_edges(self):
+        with pytest.raises(TooFew):
+            outliers([[0.1, 0.2]])
+        with_gap = outliers([[0.1, 0.2, np.nan], [0.1, 0.2, 0.3]])
+        assert with_gap[0].criteria == 1
+
+
+def test_named_errors():
+    with pytest.raises(BadValue, match="equally long"):
+        rates([True], [0, 1], 2)
+    with pytest.raises(BadValue, match="numbered 0 to 1"):
+        rates([True], [2], 2)
+    with pytest.raises(BadValue, match="complete tournament"):
+        intransitive_triples([[0, 1], [1, 0]])
+    with pytest.raises(TooFew):
+        intransitive_triples([[0, 1], [0, 0]])
