@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numba import njit, uint64
 
-from salon.stats.orbit_kernels import Arrivals, Words, lowest_bit
+from salon.stats.orbit_forms import Words
+from salon.stats.orbit_kernels import Arrivals, lowest_bit
 
 DIGIT = np.uint64(32)
 DIGIT_MASK = np.uint64(2**32 - 1)

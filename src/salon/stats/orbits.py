@@ -4,7 +4,7 @@ Problem. R raters rank p items uniformly and independently: p!^R equally likely 
 of the votes k[a,b] (`signal`), so only the law of the vote vector is needed; but there are far too many of these.
 
 Orbits. Relabelling the items, or reversing all rankings, changes neither the law nor the statistics. So states that
-these 2 p! operations turn into each other are kept as one, by a canonical form (`orbit_kernels`): items sorted by a
+these 2 p! operations turn into each other are kept as one, by a canonical form (`orbit_forms`): items sorted by a
 score that does not depend on labels, then the votes read off. Where scores leave the order open, all orders left are
 tried and the smallest packed vector taken: the form is unique.
 
@@ -37,7 +37,8 @@ import numpy.typing as npt
 
 from salon.errors import BadValue
 from salon.stats import orbit_kernels as kernels
-from salon.stats.orbit_kernels import Arrivals, Geometry, SmallInts, Words
+from salon.stats.orbit_forms import Geometry, SmallInts, Words
+from salon.stats.orbit_kernels import Arrivals
 from salon.stats.orbit_table import Table, columns_for, total, widen
 from salon.stats.signal import cycles_possible, distinct_rows, item_pairs, pmax_bins, tally_votes
 
