@@ -7,9 +7,10 @@ Pages need no other file, no network and no JavaScript; everything in them is es
 """
 
 from salon.report.block import Badge, Block, Card, Figure, Figures, Note, Prose, Verdict, Verdicts
+from salon.report.located import located
 from salon.report.page import Page, Section, standalone_svg
 from salon.report.svg import SMALL, WIDE
-from salon.report.table import Column, Table
+from salon.report.table import Cell, Column, Table
 from salon.report.values import disagreements, estimate_value, value
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Badge",
     "Block",
     "Card",
+    "Cell",
     "Column",
     "Figure",
     "Figures",
@@ -30,6 +32,7 @@ __all__ = [
     "Verdicts",
     "disagreements",
     "estimate_value",
+    "located",
     "standalone_svg",
     "value",
 ]

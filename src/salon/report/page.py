@@ -42,6 +42,10 @@ class Page:
     """The line that reproduces every number of the page."""
     notes: Sequence[str] = field(default_factory=tuple)
     """Small print above the signature: policies, versions, sources."""
+    banner: str = ""
+    """What nobody may overlook, above the title: that a study is simulated."""
+    tab: str = ""
+    """The name of the window, where it should say more than the title."""
     language: str = "en"
 
     def html(self) -> str:

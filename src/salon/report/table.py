@@ -36,8 +36,19 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """A value with something to say about it: why it is missing, or a second line in smaller type."""
+
+    raw: object
+    why: str = ""
+    """Shown on the cell, e.g. the reason behind a dash or the law behind a p value."""
+    under: str = ""
+    """A smaller second line; words or Markup. Not on the terminal."""
+
+
+@dataclass(frozen=True)
 class Table(Block):
-    """Rows are mappings (or result objects) read by the columns' paths.
+    """Rows are mappings (or result objects) read by the columns' paths; a value may be a `Cell`.
 
     `key` is the path of the rows in the JSON document and `row_keys` their names there (default 0, 1, 2 ...):
     with it every number carries its own path. `key=None` marks numbers that are in no document.
@@ -76,23 +87,25 @@ class Table(Block):
 
     def _words(self, column: Column) -> list[str]:
         places = self._decimals(column)
-        return [written(values.lookup(row, column.path), column.kind, places) for row in self.rows]
+        return [written(_held(row, column).raw, column.kind, places) for row in self.rows]
 
     def _decimals(self, column: Column) -> int | None:
         """Estimates of one column share their decimals, by the median width of their intervals."""
         if column.decimals is not None or column.kind != "estimate":
             return column.decimals
-        found = [values.lookup(row, column.path) for row in self.rows]
+        found = [_held(row, column).raw for row in self.rows]
         return numbers.common_decimals(values.estimate_parts(v)[1:] for v in found if v is not None)
 
     def _cell(self, row: object, index: int, column: Column, places: int | None) -> Markup:
-        raw = values.lookup(row, column.path)
-        key = None
+        held = _held(row, column)
+        raw, key = held.raw, None
         if self.key is not None and column.numeric:
             name = str(index) if self.row_keys is None else self.row_keys[index]
             key = values.join(self.key, values.path(name), column.path)
         inside = cell_html(raw, column.kind, key, places)
-        return element("td", inside, class_=f"kind-{column.kind}", data_sort=_sort_key(raw, column.kind))
+        under = element("div", held.under, class_="under") if held.under else None
+        sort = _sort_key(raw, column.kind)
+        return element("td", inside, under, class_=f"kind-{column.kind}", data_sort=sort, title=held.why or None)
 
 
 def written(raw: object, kind: Kind, decimals: int | None = None) -> str:
@@ -119,6 +132,11 @@ def cell_html(raw: object, kind: Kind, key: str | None, decimals: int | None = N
     if kind == "estimate" and raw is not None:
         return values.estimate_value(raw, key, decimals)
     return values.value(raw, key, written(raw, kind, decimals))
+
+
+def _held(row: object, column: Column) -> Cell:
+    found = values.lookup(row, column.path)
+    return found if isinstance(found, Cell) else Cell(found)
 
 
 def _number(raw: object, kind: Kind, decimals: int | None) -> str:

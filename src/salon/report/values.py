@@ -18,17 +18,20 @@ from markupsafe import Markup
 
 from salon.errors import BadColumns
 from salon.report import numbers
+from salon.report.located import join, path
 from salon.report.svg import element
 
-
-def path(*parts: object) -> str:
-    """Join names into a key; a dot inside a name is written `\\.` so that any name can be part of a path."""
-    return ".".join(str(p).replace("\\", "\\\\").replace(".", "\\.") for p in parts if p != "")
-
-
-def join(*keys: str) -> str:
-    """Join keys that are paths already."""
-    return ".".join(k for k in keys if k)
+__all__ = [
+    "disagreements",
+    "estimate_parts",
+    "estimate_value",
+    "join",
+    "lookup",
+    "numbers_in",
+    "path",
+    "value",
+    "written",
+]
 
 
 def lookup(document: object, key: str) -> object:
@@ -40,7 +43,8 @@ def lookup(document: object, key: str) -> object:
 
 
 def value(raw: object, key: str | None, words: str) -> Markup:
-    """One number as people read it, carrying its key and its raw value."""
+    """One number as people read it, carrying its key (its own if it is a located number) and its raw value."""
+    key = getattr(raw, "key", None) if key is None else key
     marks = {} if key is None else {"data_key": key, "data_value": written(raw)}
     return element("data", words, value=written(raw), **marks)
 

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from salon.errors import BadValue
 from salon.report import numbers
 from salon.report.frame import Key, legend
+from salon.report.located import marks
 from salon.report.scale import Scale
 from salon.report.svg import canvas, drawn, group, rect, text, text_width
 
@@ -43,7 +44,7 @@ def bucket_bar(
         whole = float(sum(parts))
         shares = [float(p) / whole for p in parts]
         bars.append(text(0, words_y, label, "label", room=width if compact else labels - 14))
-        bars.append(_stack(label, shares, bucket_labels, x, top + (18 if compact else 2)))
+        bars.append(_stack(label, parts, shares, bucket_labels, x, top + (18 if compact else 2)))
     height = used + 8 + pitch * len(shown) + (12 if null is not None else 2)
     return canvas(width, height, title, _bucket_words(shown, bucket_labels), top_block, *bars)
 
@@ -80,6 +81,7 @@ def bar_list(
                 text(at, y + 15, words, "value", anchor=anchor),
                 tip=f"{label}: {words}",
                 class_="mark",
+                **marks(value),
             )
         )
     words = "; ".join(f"{label}: {t}" for (label, _), t in zip(ordered, told)) + "."
@@ -92,7 +94,10 @@ def _bar_words(value: float, percent: bool, decimals: int | None) -> str:
     return numbers.fixed(value, 3 if decimals is None else decimals)
 
 
-def _stack(label: str, shares: Sequence[float], names: Sequence[str], x: Scale, top: float) -> Markup:
+def _stack(
+    label: str, given: Sequence[float], shares: Sequence[float], names: Sequence[str], x: Scale, top: float
+) -> Markup:
+    """`given` are the row's own numbers (counts or shares), `shares` what is drawn of them."""
     parts, start = [], 0.0
     for i, (share, name) in enumerate(zip(shares, names)):
         left, size = x(start), x(start + share) - x(start)
@@ -101,7 +106,7 @@ def _stack(label: str, shares: Sequence[float], names: Sequence[str], x: Scale, 
         box = rect(left, top, size - 1.5, 23, f"bucket step-{_step(i, len(names))}")
         fits = text_width(words) + 10 <= size
         inside = text(left + 8, top + 16, words, "on-bucket") if fits else None
-        parts.append(group(box, inside, tip=tip, class_="mark"))
+        parts.append(group(box, inside, tip=tip, class_="mark", **marks(given[i])))
         start += share
     return group(*parts)
 

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from salon.errors import BadValue
 from salon.report import numbers
 from salon.report.frame import LINE, Key, legend, x_axis, y_grid, y_ticks_width
+from salon.report.located import marks
 from salon.report.scale import Scale
 from salon.report.svg import canvas, drawn, element, group, line, rect, text, text_width
 
@@ -29,6 +30,8 @@ class Bins:
     counts: np.ndarray
     observed: np.ndarray
     null: np.ndarray
+    given: tuple[object, ...]
+    """The one count behind each bin as the caller gave it; None for a bin of several."""
 
 
 @drawn
@@ -44,17 +47,20 @@ def histogram_over_null(
     height: float = 190,
     top_share: float | None = None,
     x_range: tuple[float, float] | None = None,
+    medians: tuple[float | None, float | None] | None = None,
     keys: bool = False,
     width: int,
 ) -> Markup:
     """Bars of the observed share with the exact null as a stepped outline; both medians marked.
 
     `top_share` and `x_range` fix the axes, for small multiples that are to be compared. The range may cut off
-    a tail of the null but no observation; shares stay those of the whole.
+    a tail of the null but no observation; shares stay those of the whole. `medians` (observed, null) are taken
+    from the histograms unless given; None leaves a mark out.
     """
     values, counts, null = _checked(support, observed_counts, null_probabilities)
     shown = _inside(values, counts, x_range)
-    bins = _binned(values[shown], counts[shown], null[shown], most=int((width - 50) / LEAST_BAR))
+    given = [count for count, inside in zip(observed_counts, shown) if inside]
+    bins = _binned(values[shown], counts[shown], null[shown], given, most=int((width - 50) / LEAST_BAR))
     names = [Key(tone, "observed"), Key("null-line", "random raters (null)", "line")] if keys else []
     top_block, used = legend(names, 0, 0, width)
     top, bottom = used + 22, height - (2 * LINE + 8 if x_label else LINE + 6)
@@ -62,7 +68,7 @@ def histogram_over_null(
     y = Scale(0, tallest * 1.04, bottom, top)
     left = y_ticks_width(y, room=TICK_ROOM, percent=True)
     x = Scale(bins.centers[0] - bins.width, bins.centers[-1] + bins.width, left, width - 6)
-    medians = _median(values, counts), _median(values, null)
+    medians = medians or (_median(values, counts), _median(values, null))
     return canvas(
         width,
         height,
@@ -104,8 +110,8 @@ def pmax_bars(
     y = Scale(0, (top_share or max(shares.max(), expected.max())) * 1.04, bottom, top)
     left = y_ticks_width(y, room=TICK_ROOM, percent=True)
     slot = (width - 6 - left) / len(levels)
-    marks = [
-        _pmax_bar(left + slot * i, slot, y, str(levels[i]), shares[i], expected[i], unit, tone)
+    bars = [
+        _pmax_bar(left + slot * i, slot, y, str(levels[i]), shares[i], expected[i], unit, tone, marks(observed[i]))
         for i in range(len(levels))
     ]
     words = ", ".join(
@@ -113,12 +119,13 @@ def pmax_bars(
         for level, s, e in zip(levels, shares, expected)
     )
     grid = y_grid(y, left, width - 6, room=TICK_ROOM, percent=True)
-    return canvas(width, height, title, words, top_block, grid, *marks, line(left, bottom, width - 6, bottom, "axis"))
+    return canvas(width, height, title, words, top_block, grid, *bars, line(left, bottom, width - 6, bottom, "axis"))
 
 
 def _pmax_bar(
-    x: float, slot: float, y: Scale, level: str, share: float, expected: float, unit: str, tone: str
-) -> Markup:
+    x: float, slot: float, y: Scale, level: str, share: float, expected: float, unit: str, tone: str,
+    carried: dict[str, str],
+) -> Markup:  # fmt: skip
     bar = min(slot * 0.56, 64)
     left, middle = x + (slot - bar) / 2, x + slot / 2
     tip = f"{level}: {numbers.percent(share, 1)} of {unit}; null {numbers.percent(expected, 1)}"
@@ -133,6 +140,7 @@ def _pmax_bar(
         text(middle, y(0) + LINE, level, "tick", anchor="middle", room=slot),
         tip=tip,
         class_="mark",
+        **carried,
     )
 
 
@@ -166,7 +174,7 @@ def _inside(values: np.ndarray, counts: np.ndarray, x_range: tuple[float, float]
     return inside
 
 
-def _binned(values: np.ndarray, counts: np.ndarray, null: np.ndarray, most: int) -> Bins:
+def _binned(values: np.ndarray, counts: np.ndarray, null: np.ndarray, given: Sequence[object], most: int) -> Bins:
     """Support points as they are where each has room for a bar, else in `most` equal bins."""
     step = float(np.diff(values).min()) if len(values) > 1 else 1.0
     slots = round((values[-1] - values[0]) / step) + 1
@@ -176,21 +184,24 @@ def _binned(values: np.ndarray, counts: np.ndarray, null: np.ndarray, most: int)
     size = index[-1] + 1
     held, expected = np.bincount(index, counts, size), np.bincount(index, null, size)
     centers = values[0] + width * np.arange(size) + (merge - 1) * step / 2
-    return Bins(centers, width, held, held / held.sum(), expected)
+    alone = np.bincount(index, minlength=size) == 1
+    places = {int(k): i for i, k in enumerate(index)}
+    single = tuple(given[places[k]] if alone[k] else None for k in range(size))
+    return Bins(centers, width, held, held / held.sum(), expected, single)
 
 
 def _observed_bars(bins: Bins, x: Scale, y: Scale, unit: str, tone: str) -> list[Markup]:
     bar = (x(bins.width) - x(0)) * 0.78
     bars = []
-    for center, count, share, null in zip(bins.centers, bins.counts, bins.observed, bins.null):
+    for center, count, share, null, given in zip(bins.centers, bins.counts, bins.observed, bins.null, bins.given):
         tip = (
-            f"{numbers.fixed(center)}: {numbers.count(int(count))} {unit} ({numbers.percent(share, 1)}); "
+            f"{numbers.fixed(center)}: {_count_words(count)} {unit} ({numbers.percent(share, 1)}); "
             f"null {numbers.percent(null, 1)}"
         )
         column = rect(x(center) - bar / 2, y.stop, bar, y.start - y.stop, "hit")
-        bars.append(
-            group(column, rect(x(center) - bar / 2, y(share), bar, y(0) - y(share), tone), tip=tip, class_="mark")
-        )
+        height = y(0) - y(share)
+        filled = rect(x(center) - bar / 2, y(share), bar, height, tone)
+        bars.append(group(column, filled, tip=tip, class_="mark", **marks(given)))
     return bars
 
 
@@ -209,22 +220,28 @@ def _median(values: np.ndarray, weights: np.ndarray) -> float:
     return float(values[next(i for i, w in enumerate(running) if w >= running[-1] / 2 - 1e-12)])
 
 
-def _median_marks(medians: tuple[float, float], x: Scale, top: float, bottom: float, tone: str) -> Markup:
+def _median_marks(medians: tuple[float | None, float | None], x: Scale, top: float, bottom: float, tone: str) -> Markup:
     """The observed median as a line with its number, the null's as a dashed line."""
     seen, null = medians
+    dashed = None if null is None else line(x(null), top, x(null), bottom, "null-line dashed", **marks(null))
+    if seen is None:
+        return group(dashed)
     words = f"median {numbers.fixed(seen)}"
     half = text_width(words) / 2
     at = min(max(x(seen), x.start + half), x.stop - half)
     return group(
-        line(x(null), top, x(null), bottom, "null-line dashed"),
+        dashed,
         line(x(seen), top - 2, x(seen), bottom, f"{tone} marker"),
-        text(at, top - 8, words, "value", anchor="middle"),
+        text(at, top - 8, words, "value", anchor="middle", **marks(seen)),
         tip=f"{words}; null median {numbers.fixed(null)}",
     )
 
 
-def _histogram_words(counts: np.ndarray, medians: tuple[float, float], unit: str) -> str:
-    return (
-        f"{numbers.count(int(counts.sum()))} {unit}; observed median {numbers.fixed(medians[0])}, "
-        f"null median {numbers.fixed(medians[1])}."
-    )
+def _count_words(count: float) -> str:
+    """Counts averaged over tie-breaks need not be whole."""
+    return numbers.fixed(count, 0 if float(count).is_integer() else 1)
+
+
+def _histogram_words(counts: np.ndarray, medians: tuple[float | None, float | None], unit: str) -> str:
+    told = [f"{name} median {numbers.fixed(m)}" for name, m in zip(("observed", "null"), medians) if m is not None]
+    return "; ".join([f"{_count_words(counts.sum())} {unit}", *([", ".join(told)] if told else [])]) + "."

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from salon.errors import BadValue
 from salon.report import numbers
 from salon.report.frame import LINE, Key, legend, x_axis, x_grid
+from salon.report.located import marks, span
 from salon.report.scale import Scale, domain, lanes
 from salon.report.svg import canvas, drawn, element, fit, group, line, rect, text, text_width
 
@@ -40,25 +41,33 @@ def dot_intervals(
     x_label: str = "",
     null_label: str = "null",
     sort: bool = True,
+    groups: Sequence[str] = (),
+    row_nulls: Sequence[float | None] = (),
     width: int,
 ) -> Markup:
     """Rows (label, value, low, high, group), largest value first unless `sort` is False.
 
-    Groups take the colours of cohorts in order of appearance and are named in a legend when there are several.
+    Groups take the colours of cohorts in the order of `groups`, else of appearance, and are named in a legend when
+    there are several. `row_nulls` mark each row's own null where no single line serves all.
     """
     if not rows:
         raise BadValue("at least one row is needed to draw intervals", found="none")
-    groups = list(dict.fromkeys(row[4] for row in rows))
-    ordered = sorted(rows, key=lambda row: -row[1]) if sort else list(rows)
+    groups = list(dict.fromkeys([*groups, *(row[4] for row in rows)]))
+    shown_groups = {row[4] for row in rows}
+    paired = list(zip(rows, [*row_nulls, *[None] * (len(rows) - len(row_nulls))]))
+    if sort:
+        paired.sort(key=lambda pair: -pair[0][1])
+    ordered = [row for row, _ in paired]
     decimals = numbers.common_decimals((row[2], row[3]) for row in rows)
     layout = _layout(ordered, decimals, width)
-    keys = [Key(_tone(groups, g), g, "dot") for g in groups] if len(groups) > 1 else []
+    keys = [Key(_tone(groups, g), g, "dot") for g in groups if g in shown_groups] if len(shown_groups) > 1 else []
+    keys += [Key("null-line", null_label, "line")] if any(null is not None for null in row_nulls) else []
     top_block, used = legend(keys, 0, 0, width)
-    marks = [] if null_line is None else [_mark(null_label, null_line, "null-line", width)]
-    marks += [_mark(name, at, "reference", width) for name, at in reference_lines]
-    ends = [v for row in rows for v in row[1:4]]
-    x = Scale(*domain(ends, include=[m[1] for m in marks]), *layout.plot)
-    lines, lines_height = _upright_lines(marks, x, used + 4, layout, len(rows))
+    upright = [] if null_line is None else [_mark(null_label, null_line, "null-line", width)]
+    upright += [_mark(name, at, "reference", width) for name, at in reference_lines]
+    ends = [v for row in rows for v in row[1:4]] + [*row_nulls]
+    x = Scale(*domain(ends, include=[m[1] for m in upright]), *layout.plot)
+    lines, lines_height = _upright_lines(upright, x, used + 4, layout, len(rows))
     top = used + 4 + lines_height
     bottom = top + layout.row * len(rows) + 4
     height = bottom + (2 * LINE + 10 if x_label else LINE + 8)
@@ -66,11 +75,11 @@ def dot_intervals(
         width,
         height,
         title,
-        _words(ordered, decimals, marks),
+        _words(ordered, decimals, upright),
         top_block,
         x_grid(x, top, bottom),
         lines,
-        *(_row(row, i, top, x, layout, decimals, _tone(groups, row[4])) for i, row in enumerate(ordered)),
+        *(_row(row, null, i, top, x, layout, decimals, _tone(groups, row[4])) for i, (row, null) in enumerate(paired)),
         x_axis(x, bottom, label=x_label),
     )
 
@@ -83,7 +92,9 @@ def _layout(rows: Sequence[DotRow], decimals: int, width: float) -> Layout:
     return Layout(width, labels, (labels + 20, width - values - 24), 27, False)
 
 
-def _row(row: DotRow, index: int, top: float, x: Scale, layout: Layout, decimals: int, tone: str) -> Markup:
+def _row(
+    row: DotRow, null: float | None, index: int, top: float, x: Scale, layout: Layout, decimals: int, tone: str
+) -> Markup:
     label, value, low, high, _ = row
     y = top + layout.row * (index + (0.72 if layout.compact else 0.5))
     words_y = y - 14 if layout.compact else y + 4
@@ -91,33 +102,45 @@ def _row(row: DotRow, index: int, top: float, x: Scale, layout: Layout, decimals
     whisker = None
     if low is not None and high is not None:
         whisker = line(x(low), y, x(high), y, f"{tone} whisker")
+    own = None if null is None else line(x(null), y - 9, x(null), y + 9, "null-line stroke", **marks(null))
+    tip = f"{label}: {shown}" + ("" if null is None else f"; null {numbers.fixed(null)}")
     return group(
         rect(0, top + layout.row * index, layout.width, layout.row, "hit"),
+        own,
         whisker,
         element("circle", cx=x(value), cy=y, r=5, class_=f"{tone} dot"),
         text(0, words_y, label, "label haloed", room=layout.label_room),
-        text(layout.width, words_y, shown, "value haloed", anchor="end"),
-        tip=f"{label}: {shown}",
+        text(layout.width, words_y, _spans(value, low, high, decimals), "value haloed", anchor="end"),
+        tip=tip,
         class_="mark row",
     )
 
 
+def _spans(value: float, low: float | None, high: float | None, decimals: int) -> Markup | str:
+    """The estimate in words, each of its numbers carrying its path."""
+    shown = span(value, numbers.fixed(value, decimals))
+    if low is None and high is None:
+        return shown
+    ends = [span(v, numbers.fixed(v, decimals)) for v in (low, high)]
+    return Markup("{} [{}, {}]").format(shown, *ends)
+
+
 def _upright_lines(
-    marks: Sequence[tuple[str, float, str]], x: Scale, top: float, layout: Layout, rows: int
+    upright: Sequence[tuple[str, float, str]], x: Scale, top: float, layout: Layout, rows: int
 ) -> tuple[Markup, float]:
     """Null and reference lines with labels above the rows, in as many lanes as they need."""
-    if not marks:
+    if not upright:
         return Markup(""), 4
-    centers = [_kept_inside(x(at), words, layout.width) for words, at, _ in marks]
-    level = lanes(centers, [words for words, _, _ in marks])
+    centers = [_kept_inside(x(at), words, layout.width) for words, at, _ in upright]
+    level = lanes(centers, [words for words, _, _ in upright])
     height = LINE * (max(level) + 1) + 6
     bottom = top + height + layout.row * rows + 4
     lines, labels = [], []
-    for (words, at, class_), center, lane in zip(marks, centers, level):
+    for (words, at, class_), center, lane in zip(upright, centers, level):
         y = top + 12 + LINE * lane
         stroke = "stroke" if class_ == "null-line" else "dashed"
         lines.append(line(x(at), y + 4, x(at), bottom, f"{class_} {stroke}"))
-        labels.append(text(center, y, words, f"{class_}-label haloed", anchor="middle"))
+        labels.append(text(center, y, words, f"{class_}-label haloed", anchor="middle", **marks(at)))
     return group(*lines, *labels), height
 
 
@@ -136,7 +159,7 @@ def _tone(groups: Sequence[str], name: str) -> str:
     return f"cohort-{groups.index(name) % 4 + 1}"
 
 
-def _words(rows: Sequence[DotRow], decimals: int, marks: Sequence[tuple[str, float, str]]) -> str:
+def _words(rows: Sequence[DotRow], decimals: int, upright: Sequence[tuple[str, float, str]]) -> str:
     told = [f"{row[0]}: {numbers.estimate(*row[1:4], decimals)}" for row in rows[:30]]
     rest = [f"and {len(rows) - 30} more"] if len(rows) > 30 else []
-    return "; ".join([*told, *rest, *(m[0] for m in marks)]) + "."
+    return "; ".join([*told, *rest, *(m[0] for m in upright)]) + "."

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from salon.errors import BadValue
 from salon.report import numbers
+from salon.report.located import marks
 from salon.report.svg import canvas, drawn, element, group, rect, text, text_width
 
 LARGEST_CELL = 66.0
@@ -39,6 +40,7 @@ def heat_map(
     col_labels: Sequence[str],
     *,
     n: Sequence[Sequence[int]] | None = None,
+    error: Matrix | None = None,
     title: str = "Heat map",
     center: float = 0.0,
     limit: float | None = None,
@@ -50,7 +52,7 @@ def heat_map(
     """Cells coloured by their distance from `center`, full colour at `limit` (default: the largest distance).
 
     None is a blank cell (the diagonal of rater by rater). The number and its `n` are printed where they fit
-    and are always in the tooltip.
+    and are always in the tooltip, with the standard `error`.
     """
     _check_shape(matrix, row_labels, col_labels)
     known = [float(v) for row in matrix for v in row if v is not None]
@@ -62,7 +64,8 @@ def heat_map(
     for i, row in enumerate(matrix):
         for j, value in enumerate(row):
             count = None if n is None else n[i][j]
-            tip = _tip(row_labels[i], col_labels[j], value, count, decimals, value_name)
+            spread = None if error is None else error[i][j]
+            tip = _tip(row_labels[i], col_labels[j], value, spread, count, decimals, value_name)
             cells.append(_cell(grid, i, j, value, count, (center, reach), decimals, tip))
     bottom = grid.top + grid.tall * len(row_labels)
     return canvas(
@@ -104,7 +107,7 @@ def _cell(
     size = text(x + grid.cell / 2, y + grid.tall / 2 + 13, f"n {n}", "on-heat small", anchor="middle", size=10)
     opacity = f"{min(1.0, abs(distance)):.3f}"
     paint = rect(*box, hue, fill_opacity=opacity)
-    return group(rect(*box, "cell"), paint, words, size if both else None, tip=tip, class_="mark")
+    return group(rect(*box, "cell"), paint, words, size if both else None, tip=tip, class_="mark", **marks(value))
 
 
 def _labels(grid: Grid, rows: Sequence[str], columns: Sequence[str]) -> list[Markup]:
@@ -144,10 +147,13 @@ def _key(grid: Grid, y: float, center: float, reach: float, decimals: int, width
     )
 
 
-def _tip(row: str, column: str, value: float | None, n: int | None, decimals: int, name: str) -> str:
+def _tip(
+    row: str, column: str, value: float | None, error: float | None, n: int | None, decimals: int, name: str
+) -> str:
     if value is None:
         return f"{row} · {column}: no {name}"
-    return f"{row} · {column}: {name} {numbers.fixed(value, decimals)}" + ("" if n is None else f", n {n}")
+    spread = "" if error is None else f" ± {numbers.fixed(error, decimals)}"
+    return f"{row} · {column}: {name} {numbers.fixed(value, decimals)}{spread}" + ("" if n is None else f", n {n}")
 
 
 def _words(matrix: Matrix, rows: Sequence[str], columns: Sequence[str], decimals: int, name: str) -> str:

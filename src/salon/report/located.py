@@ -1,0 +1,93 @@
+"""Numbers that know where they stand in a JSON document.
+
+`located(report)` is the same report, every number of it carrying its path. Tables and charts write that path beside
+what they print, so a page cannot name one number and show another; arithmetic gives plain numbers back, so a derived
+number never claims a path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from markupsafe import Markup
+from pydantic import BaseModel
+
+from salon.report import svg
+
+D = TypeVar("D")
+
+
+class LocatedFloat(float):
+    """A float with its path in a document."""
+
+    key: str
+
+    def __new__(cls, number: float, key: str) -> LocatedFloat:
+        self = super().__new__(cls, number)
+        self.key = key
+        return self
+
+
+class LocatedInt(int):
+    """A whole number with its path in a document."""
+
+    key: str
+
+    def __new__(cls, number: int, key: str) -> LocatedInt:
+        self = super().__new__(cls, number)
+        self.key = key
+        return self
+
+
+def located(document: D, key: str = "") -> D:
+    """`document` (records, mappings and sequences) with every number located; the types around them stay.
+
+    A name that a page cannot write unchanged cannot be part of a path: numbers under it stay plain.
+    """
+    if isinstance(document, bool | str) or document is None:
+        return document
+    if isinstance(document, float):
+        return LocatedFloat(document, key)
+    if isinstance(document, int):
+        return LocatedInt(document, key)
+    if isinstance(document, BaseModel):
+        parts = {name: located(getattr(document, name), _under(key, name)) for name in type(document).model_fields}
+        return document.model_copy(update=parts)
+    if isinstance(document, Mapping):
+        return {k: located(v, _under(key, k)) if _writable(k) else v for k, v in document.items()}
+    if isinstance(document, list | tuple):
+        return type(document)(located(v, _under(key, i)) for i, v in enumerate(document))
+    return document
+
+
+def marks(number: object) -> dict[str, str]:
+    """The attributes that tie a drawn number to its document; none for a number without a path."""
+    if isinstance(number, LocatedFloat | LocatedInt):
+        return {"data_key": number.key, "data_value": repr(number)}
+    return {}
+
+
+def span(number: object, words: str) -> Markup | str:
+    """`words` of a chart as text that carries the number's path."""
+    found = marks(number)
+    return svg.element("tspan", words, **found) if found else words
+
+
+def path(*parts: object) -> str:
+    """Join names into a key; a dot inside a name is written `\\.` so that any name can be part of a path."""
+    return ".".join(str(p).replace("\\", "\\\\").replace(".", "\\.") for p in parts if p != "")
+
+
+def join(*keys: str) -> str:
+    """Join keys that are paths already."""
+    return ".".join(k for k in keys if k)
+
+
+def _under(key: str, name: object) -> str:
+    return join(key, path(name))
+
+
+def _writable(name: object) -> bool:
+    words = str(name)
+    return words != "" and "\r" not in words and svg.clean(words) == words
