@@ -52,9 +52,8 @@ def krippendorff_alpha(values: ArrayLike, *, level: Level) -> Estimate:
         units, within = _nominal_disagreement(codes, size)
         n = counts.sum()
         return _alpha_of(units, n, within, (n**2 - (counts**2).sum()) / max(n, 1))
-    mid_ranks = np.append(np.cumsum(counts) - counts / 2, np.nan)
-    # code -1 (missing) reads the NaN at the end
-    return _alpha_of(*_interval_sums(mid_ranks[codes]))
+    centered = np.cumsum(counts) - counts / 2 - counts.sum() / 2  # mid-ranks about their mean, n/2
+    return _alpha_of(*_ordinal_sums(codes, centered))
 
 
 def alpha_counts(counts: ArrayLike, category_values: ArrayLike | None, *, level: Level) -> Estimate:
@@ -211,6 +210,23 @@ def _interval_sums(x: FloatArray) -> tuple[int, float, float, float]:
                 away = x[u, r] - grand
                 m, s, ss = m + 1, s + away, ss + away * away
         if m >= 2:
+            within += m / (m - 1) * max(ss - s * s / m, 0.0)
+            squares += ss
+    return units, n, within, squares
+
+
+@numba.njit(cache=True)
+def _ordinal_sums(codes: CodeArray, x: FloatArray) -> tuple[int, float, float, float]:
+    """`_interval_sums` of answers given as codes of the centered values x."""
+    units, n, within, squares = 0, 0.0, 0.0, 0.0
+    for u in range(codes.shape[0]):
+        m, s, ss = 0, 0.0, 0.0
+        for r in range(codes.shape[1]):
+            if codes[u, r] >= 0:
+                away = x[codes[u, r]]
+                m, s, ss = m + 1, s + away, ss + away * away
+        if m >= 2:
+            units, n = units + 1, n + m
             within += m / (m - 1) * max(ss - s * s / m, 0.0)
             squares += ss
     return units, n, within, squares
