@@ -151,7 +151,7 @@ def _limits(null: Null, rng: np.random.Generator) -> str:
         rows.append([words, f"{got.tau:.3f}", *_shares(got)])
     head = ["law", "tau", "T", "p_max", "cycles", "T, Holm", "p_max, Holm", "cycles, Holm"]
     text = (
-        "80 prompts. Two unrelated factions and one weak shared order are rejected alike by all three tests, and\n"
+        "80 prompts. Two unrelated factions and one weak shared order are rejected at similar rates by all three, and\n"
         "their cycle rates both lie *below* the null: none of the three tells factions from a shared order. Rejection\n"
         "says that raters are not random, not why; rater clusters across prompts are the place to look for factions."
     )
