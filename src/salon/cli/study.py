@@ -41,8 +41,7 @@ def init(study: Path, criteria: Sequence[str], name: str | None, compare_within:
       salon init posters --criteria taste/mood --criteria taste/color-harmony
       salon init posters --criteria taste/...          all criteria of the family
     """
-    if is_study(study) and not overwrite:
-        raise _there_already(study)
+    _refuse_to_replace(study, overwrite)
     chosen = [found for pattern in criteria for found in _criteria(pattern)]
     made = Study.build(name or study.resolve().name, dict.fromkeys(chosen), tables={}, compare_within=compare_within)
     save_study(made, study, overwrite=overwrite)
@@ -113,19 +112,17 @@ def _check_output(files: Sequence[Path], output: Path, overwrite: bool) -> None:
     """Refuse before reading what could not be written after it."""
     if any(file.exists() and output.exists() and file.samefile(output) for file in files):
         raise BadFile("the output must be another place than the input", found=str(output), remedy="choose another -o")
-    if any(output.resolve() in file.resolve().parents for file in files if file.exists()) and not is_study(output):
-        raise BadFile("a new folder is needed to write to", found="the folder of the input", where=str(output))
-    if is_study(output) and not overwrite:
-        raise _there_already(output)
+    _refuse_to_replace(output, overwrite)
 
 
-def _there_already(path: Path) -> BadFile:
-    return BadFile(
-        "a study is only replaced when asked to",
-        found="a study that is there already",
-        where=str(path),
-        remedy="choose another place, or add --overwrite",
-    )
+def _refuse_to_replace(path: Path, overwrite: bool) -> None:
+    if is_study(path.resolve()) and not overwrite:
+        raise BadFile(
+            "a study is only replaced when asked to",
+            found="a study that is there already",
+            where=str(path),
+            remedy="choose another place, or add --overwrite",
+        )
 
 
 def _print_summary(imported: Imported, output: Path) -> None:
@@ -172,9 +169,8 @@ def export(study: Path, to: str, output: Path, overwrite: bool, as_json: bool) -
       salon export study --to csv -o tables
       salon export study --to huggingface -o upload
     """
-    found = open_study(study)
-    if is_study(output) and not overwrite:
-        raise _there_already(output)
+    found = open_study(study.resolve())
+    _refuse_to_replace(output, overwrite)
     if output.exists() and output.resolve() == study.resolve():
         raise BadFile("the output must be another place than the study", found=str(output))
     export_study(found, output, to, overwrite=overwrite, images=study)
@@ -195,9 +191,8 @@ def merge_(studies: Sequence[Path], output: Path, name: str | None, overwrite: b
     """
     if len(studies) < 2:
         raise BadValue("at least two studies are needed to merge", found=str(len(studies)))
-    if is_study(output) and not overwrite:
-        raise _there_already(output)
-    merged = merge([open_study(path) for path in studies], name=name or output.resolve().name)
+    _refuse_to_replace(output, overwrite)
+    merged = merge([open_study(path.resolve()) for path in studies], name=name or output.resolve().name)
     save_study(merged, output, overwrite=overwrite)
     _print_written(merged, output, as_json, merged=[str(path) for path in studies])
 

@@ -352,6 +352,8 @@ def test_other_separators_and_other_ranks(tmp_path: Path) -> None:
         "ranking,rater\n[1,ann\n",
         'ranking,rater\n"[{}]",ann\n',
         'ranking,rater\n"[true]",ann\n',
+        'ranking,rater\n"[]",ann\n',
+        'ranking,rater\n"[[]]",ann\n',
         "item,rank,rater\nfox,1,ann\nfox,2,ann\n",
         "item,rank,rater\nfox,first,ann\n",
         "item,rank,rater\nfox,,ann\n",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from salon.errors import BadColumns, BadValue
+from salon.errors import BadColumns, BadValue, shorten
 from salon.store.formats.columnar import filled_labels, name_items, name_prompts, name_raters, numbers
 from salon.store.formats.head import Head
 from salon.store.formats.ledger import Ledger
@@ -100,7 +100,9 @@ def read_imagenhub(source: Source) -> Draft:
             prompt = ledger.prompt(row["uid"], where)
             for model in models:
                 item = ledger.item(f"{prompt}/{model}", where, prompt=prompt, generator=model)
-                for criterion, value in zip(IMAGENHUB_CRITERIA, _two_values(row[model], f"{where}, column {model!r}")):
+                for criterion, value in zip(
+                    IMAGENHUB_CRITERIA, _two_values(row[model], f"{where}, column {shorten(model, 60)!r}")
+                ):
                     ledger.add("ratings", criterion=criterion.id, rater=rater, item=item, value=value)
     source.say("raters are named by the end of their file's name")
     return Draft(IMAGENHUB_CRITERIA, ledger.tables(), "prompt", Design(kind="complete"))

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from salon.errors import BadColumns, BadValue
+from salon.errors import BadColumns, BadValue, shorten
 from salon.store.formats.record import MAX_TEXT
 from salon.store.formats.sheet import Sheet, open_sheet
 from salon.store.formats.source import Source
@@ -84,7 +84,7 @@ class Cells:
     def where(self, row: int, part: str | None = None) -> str:
         """The place of a row in its file, as a person would look for it."""
         path, start = next((path, start) for path, start in reversed(self.starts) if start <= row)
-        column = f", column {self.names[part]!r}" if part in self.names else ""
+        column = f", column {shorten(self.names[part], 60)!r}" if part in self.names else ""
         return f"{path}, data row {row - start + 1:,}{column}"
 
     def keep(self, rows: np.ndarray) -> Cells:
@@ -130,7 +130,7 @@ def _check_lengths(table: pa.Table, sheet: Sheet) -> None:
         if longest > MAX_TEXT:
             raise BadValue(
                 f"a cell may hold at most {MAX_TEXT:,} characters",
-                found=f"{longest:,} in column {name!r}",
+                found=f"{longest:,} in column {shorten(name, 60)!r}",
                 where=str(sheet.path),
                 remedy="shorten the cell, or leave that column out",
             )
@@ -183,8 +183,9 @@ def guess_columns(names: Sequence[str], parts: Sequence[str], given: dict[str, s
         pair = next((pair for pair in PAIRS if pair[0] in by_name and pair[1] in by_name), None)
         if pair:
             found |= {"left": by_name[pair[0]], "right": by_name[pair[1]]}
+    sides = {"left": [pair[0] for pair in PAIRS], "right": [pair[1] for pair in PAIRS]}
     for part in parts:
-        for name in NAMES.get(part, ()):
+        for name in NAMES.get(part, sides.get(part, ())):
             if part not in found and name in by_name and by_name[name] not in found.values():
                 found[part] = by_name[name]
     return found

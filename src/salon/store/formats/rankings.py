@@ -107,8 +107,7 @@ def _draft_wide(source: Source, cells: Cells) -> Draft:
     labels, ranks, offsets = _parse_rankings(cells)
     prompts = name_prompts(source, cells)
     row = np.repeat(np.arange(len(cells)), np.diff(offsets))
-    entries = cells.table.select([part for part in cells.names if part != "ranking"]).take(pa.array(row))
-    entries = entries.append_column("item", pa.chunked_array([labels.dictionary_encode()]))
+    entries = cells.table.take(pa.array(row)).append_column("item", pa.chunked_array([labels.dictionary_encode()]))
     spread = Cells(entries, {**cells.names, "item": cells.names["ranking"]}, cells.starts)
     of = None if prompts is None else type(prompts[0])(prompts[0].codes[row], prompts[0].texts)
     items = name_items(source, spread, ("item",), of)
@@ -152,6 +151,8 @@ def _parse_json_rankings(cells: Cells, column: pa.Array) -> tuple[pa.Array, np.n
                     str(label).encode()
                     labels.append(str(label))
                     ranks.append(level)
+            if len(labels) == offsets[-1]:
+                raise ValueError("nothing in it")
         except (ValueError, RecursionError) as error:
             raise BadValue(
                 "a ranking must be a list of item labels, best first, ties as lists inside",

@@ -74,11 +74,18 @@ def _open_csv(source: Source, path: Path, *, header: Sequence[str] | None, delim
     data = _utf8_buffer(source, path)
     first = _first_line(data, path)
     mark = delimiter or _delimiter(first, path)
-    names = list(header) if header is not None else next(csv.reader([first], delimiter=mark), [])
+    names = list(header) if header is not None else _split(first, mark, path)
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise BadColumns("each column may stand once", found=f"{twice!r} twice", where=str(path))
     return Sheet(path, names, lambda columns: _load_csv(data, path, names, columns, mark, header is None))
+
+
+def _split(line: str, delimiter: str, path: Path) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error as error:
+        raise BadFile("a first line of column names is needed", found=str(error), where=str(path)) from None
 
 
 def _utf8_buffer(source: Source, path: Path) -> pa.Buffer:

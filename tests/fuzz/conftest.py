@@ -1,0 +1,8 @@
+"""Fuzzers bend the little files of the importers' own tests."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "store" / "formats"))
