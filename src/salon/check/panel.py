@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from salon.check.answers import Shape
 from salon.check.results import FactionFigures, RaterFigures
@@ -15,6 +17,7 @@ from salon.study import Study
 
 MOST_RATERS = 24
 """A matrix of more raters than this cannot be read; the most active are shown and the rest counted."""
+MOST_PANELS = 10
 FACTION_PROMPTS = 2000
 """Prompts the faction test looks at: its simulations cost time in proportion, and power is long complete."""
 
@@ -52,30 +55,51 @@ def rater_figures(study: Study, found: list[Shape]) -> RaterFigures | None:
 
 def faction_figures(
     study: Study, found: list[Shape], settings: CheckSettings, rng: np.random.Generator
-) -> FactionFigures | None:
-    """The faction test on the largest shape, where raters can be followed from prompt to prompt."""
+) -> FactionFigures:
+    """The faction test on the largest shape, where raters can be followed from prompt to prompt.
+
+    Cohorts that never meet on a prompt are tested apart: p is the smallest times their number, power the smallest.
+    """
     shape = max(found, key=lambda one: one.n)
-    raters, left_out = _most_active([shape])
-    if left_out:
-        return FactionFigures(refused=f"more than {MOST_RATERS} raters: no panel can be followed over the prompts")
-    chosen = np.arange(shape.n)
-    if shape.n > FACTION_PROMPTS:
-        chosen = np.sort(rng.choice(shape.n, FACTION_PROMPTS, replace=False))
-    part = Shape(shape.items, shape.raters, shape.ranks[chosen], shape.group[chosen], shape.rater[chosen])
-    try:
-        result = faction_test(_by_rater(part, raters), rng=rng, simulations=settings.faction_draws)
-    except StatsError as error:
-        return FactionFigures(refused=error.needed + (f" (found {error.found})" if error.found else ""))
+    panels = _panels(shape)
+    if len(panels) > MOST_PANELS or max(len(raters) for raters, _ in panels) > MOST_RATERS:
+        return FactionFigures(refused="no panel of raters can be followed over the prompts: too many raters")
+    results = []
+    for raters, rows in panels:
+        chosen = rows if len(rows) <= FACTION_PROMPTS else np.sort(rng.choice(rows, FACTION_PROMPTS, replace=False))
+        part = Shape(shape.items, shape.raters, shape.ranks[chosen], shape.group[chosen], shape.rater[chosen])
+        try:
+            result = faction_test(_by_rater(part, raters), rng=rng, simulations=settings.faction_draws)
+        except StatsError as error:
+            return FactionFigures(refused=error.needed + (f" (found {error.found})" if error.found else ""))
+        results.append((raters, result))
+    raters, result = min(results, key=lambda pair: pair[1].test.p)
     labels = [study.label("raters", int(rater)) for rater in raters]
+    apart = "" if len(results) == 1 else f"; smallest p of {len(results)} panels, times {len(results)}"
     return FactionFigures(
-        p=result.test.p,
-        power=result.power,
+        p=min(1.0, result.test.p * len(results)),
+        power=min(one.power for _, one in results),
         split=(tuple(labels[r] for r in result.split.first), tuple(labels[r] for r in result.split.second)),
         within=result.split.within,
         between=result.split.between,
         contrast=result.split.contrast,
-        law=f"{result.test.law}; power against {result.alternative}",
+        law=f"{result.test.law}{apart}; power against {result.alternative}",
     )
+
+
+def _panels(shape: Shape) -> list[tuple[NDArray[np.int32], NDArray[np.int64]]]:
+    """Raters who meet, directly or through others, and the prompts they answered."""
+    raters, code = np.unique(shape.rater, return_inverse=True)
+    code = code.reshape(shape.rater.shape)
+    if len(raters) == shape.raters:
+        return [(raters, np.arange(shape.n))]
+    links = sparse.coo_array(
+        (np.ones(code[:, 1:].size), (np.repeat(code[:, 0], shape.raters - 1), code[:, 1:].ravel())),
+        shape=(len(raters), len(raters)),
+    )
+    count, component = csgraph.connected_components(links, directed=False)
+    of_prompt = component[code[:, 0]]
+    return [(raters[component == c], np.flatnonzero(of_prompt == c)) for c in range(count)]
 
 
 def _most_active(found: list[Shape]) -> tuple[NDArray[np.int32], int]:

@@ -1,0 +1,108 @@
+"""Ordinal flags: how common each level is, how well raters agree, and between which levels they split."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salon.check.results import Figure, FlagFigures
+from salon.check.settings import CheckSettings
+from salon.errors import StatsError
+from salon.stats.agreement import fleiss_kappa
+from salon.stats.alpha import alpha_bootstrap
+from salon.stats.behavior import split_pattern
+from salon.stats.resample import bootstrap_totals
+from salon.study import Study
+
+MOST_LEVELS = 10
+
+
+def flag_figures(study: Study, settings: CheckSettings) -> tuple[FlagFigures, ...]:
+    """One entry for every criterion rated on a short ordinal scale."""
+    made = []
+    for number, criterion in enumerate(study.criteria):
+        scale = criterion.scale
+        if scale is None or scale.kind != "ordinal" or not 2 <= len(scale.levels) <= MOST_LEVELS:
+            continue
+        view = study.ratings
+        rows = np.flatnonzero((view.criterion == number) & (view.repeat == 0))
+        if len(rows):
+            made.append(_figures(study, number, rows, settings))
+    return tuple(made)
+
+
+def _figures(study: Study, number: int, rows: NDArray[np.int64], settings: CheckSettings) -> FlagFigures:
+    view, criterion = study.ratings, study.criteria[number]
+    assert criterion.scale is not None
+    levels = criterion.scale.levels
+    labels = criterion.scale.labels or tuple(f"{level:g}" for level in levels)
+    short = tuple(label.split(":")[0] for label in labels)
+    items, unit = np.unique(view.item[rows], return_inverse=True)
+    level = np.abs(view.value[rows][:, None] - np.array(levels)).argmin(axis=1)
+    counts = np.bincount(unit * len(levels) + level, minlength=len(items) * len(levels)).reshape(len(items), -1)
+    clusters = np.unique(
+        np.where(study.item_groups[items] >= 0, study.item_groups[items], -1 - items), return_inverse=True
+    )[1]
+    rng = np.random.default_rng([settings.seed, number])
+    patterns = split_pattern(counts)
+    total = sum(patterns.values())
+    worst = len(levels) - 1 if not criterion.scale.higher_is_better else 0
+    return FlagFigures(
+        criterion=criterion.id,
+        name=criterion.title,
+        levels=levels,
+        labels=short,
+        shares=_shares(counts, clusters, settings, rng),
+        alpha=_alpha(unit, view.value[rows], clusters, settings, rng),
+        positive_from=settings.flag_from,
+        positive_rate=_rates(study, rows, view.value[rows] >= settings.flag_from),
+        top_rate=_rates(study, rows, level == worst),
+        splits={" / ".join(short[i] for i in used): n / total for used, n in patterns.items()},
+        kappa=_kappa(counts),
+    )
+
+
+def _shares(counts, clusters, settings: CheckSettings, rng: np.random.Generator) -> tuple[Figure, ...]:  # type: ignore[no-untyped-def]
+    """Share of every level, prompts drawn again."""
+    table = np.zeros((int(clusters.max()) + 1, counts.shape[1]))
+    np.add.at(table, clusters, counts)
+    return tuple(
+        Figure.of(
+            bootstrap_totals(
+                lambda t, level=level: t[:, level] / t.sum(axis=1),
+                table,
+                draws=settings.draws,
+                rng=rng,
+                level=settings.level,
+            )
+        )
+        for level in range(counts.shape[1])
+    )
+
+
+def _alpha(unit, value, clusters, settings: CheckSettings, rng: np.random.Generator) -> Figure | None:  # type: ignore[no-untyped-def]
+    """Krippendorff's alpha, ordinal; it does not ask which rater gave which flag."""
+    order = np.argsort(unit, kind="stable")
+    slot = np.arange(len(unit)) - np.searchsorted(unit[order], unit[order])
+    values = np.full((len(clusters), int(slot.max()) + 1), np.nan)
+    values[unit[order], slot] = value[order]
+    try:
+        estimate = alpha_bootstrap(
+            values, clusters, level="ordinal", draws=settings.draws, rng=rng, confidence=settings.level
+        )
+    except StatsError:
+        return None
+    return Figure.of(estimate)
+
+
+def _kappa(counts: NDArray[np.int64]) -> Figure | None:
+    try:
+        return Figure.of(fleiss_kappa(counts).kappa)
+    except StatsError:
+        return None
+
+
+def _rates(study: Study, rows: NDArray[np.int64], hit: NDArray[np.bool_]) -> dict[str, float]:
+    raters, who = np.unique(study.ratings.rater[rows], return_inverse=True)
+    share = np.bincount(who, weights=hit) / np.bincount(who)
+    return {study.label("raters", int(rater)): float(value) for rater, value in zip(raters, share)}

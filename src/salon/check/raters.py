@@ -1,0 +1,226 @@
+"""One row per rater over the whole study, with flags that mean "look", never "remove"."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salon.check.answers import answers_comparisons
+from salon.check.results import CriterionFigures, Figure, RaterRow
+from salon.check.settings import CheckSettings
+from salon.errors import StatsError
+from salon.stats.behavior import longest_run, outliers, repeat_agreement, response_times, wilson
+from salon.stats.result import Estimate
+from salon.study import Study
+
+MOST_ROWS = 500
+"""Raters shown; the most active come first and the rest are counted."""
+RUN_ANSWERS = 5000
+"""Answers of one rater that the search for straight lines looks at."""
+FAST_SECONDS = 2.0
+FEW = 10
+"""Fewer judgments than this raise no flag."""
+
+
+def rater_rows(study: Study, criteria: Sequence[CriterionFigures], settings: CheckSettings) -> tuple[RaterRow, ...]:
+    """The most active raters, most judgments first; a crowd has no row, since nobody can be told apart in it."""
+    counts = _judgments(study)
+    shown = [r for r in np.argsort(-counts, kind="stable").tolist() if counts[r] and not study.crowds[r]][:MOST_ROWS]
+    table = study.table("raters")
+    rng = np.random.default_rng([settings.seed, 1])
+    taus, lowest = _taus(criteria, settings), _outliers(criteria)
+    loops = _intransitive(study)
+    rows = []
+    for rater in shown:
+        label = study.label("raters", rater)
+        facts = {
+            "mean_tau": taus.get(label),
+            "intransitive": loops.get(rater),
+            **_comparison_facts(study, rater, settings, rng),
+            **_rating_facts(study, rater, rng),
+        }
+        run_p = facts.pop("run_p", None)
+        rows.append(
+            RaterRow(
+                rater=label,
+                kind=_column(table, "kind", rater) or "person",
+                cohort=_column(table, "cohort", rater),
+                judgments=int(counts[rater]),
+                median_seconds=_median_seconds(study, rater),
+                flags=_flags(facts, lowest.get(label), _median_seconds(study, rater), run_p, int(counts[rater])),
+                **facts,
+            )
+        )
+    return tuple(rows)
+
+
+def _judgments(study: Study) -> NDArray[np.int64]:
+    raters = study.table("raters").num_rows
+    views = (study.comparisons, study.rankings, study.ratings)
+    return sum((np.bincount(view.rater, minlength=raters) for view in views), np.zeros(raters, np.int64))
+
+
+def _column(table, name: str, row: int) -> str | None:  # type: ignore[no-untyped-def]
+    return table.column(name)[row].as_py() if name in table.column_names else None
+
+
+def _taus(criteria: Sequence[CriterionFigures], settings: CheckSettings) -> dict[str, Figure]:
+    """Each rater's tau to the rest, mean over criteria weighted by prompts.
+
+    The error takes a rater's pairs in one criterion as fully correlated (an upper bound) and criteria as independent.
+    """
+    sums: dict[str, list[tuple[float, float, int]]] = defaultdict(list)
+    for criterion in criteria:
+        panel = criterion.raters
+        if panel is None:
+            continue
+        for row, label in enumerate(panel.raters):
+            tau = panel.mean_tau[label]
+            errors = [error for error in panel.error[row] if error is not None]
+            if tau is not None and errors:
+                sums[label].append((tau, float(np.mean(errors)), max(n for n in panel.prompts[row])))
+    made = {}
+    for label, parts in sums.items():
+        tau, error, n = (np.array(column, float) for column in zip(*parts))
+        share = n / n.sum()
+        half = 1.96 * float(np.sqrt((share**2 * error**2).sum()))
+        value = float((share * tau).sum())
+        method = "normal, prompts as units; pairs of a rater taken as fully correlated"
+        made[label] = Figure.of(Estimate(value, value - half, value + half, int(n.sum()), "prompt", 0.95, method))
+    return made
+
+
+def _outliers(criteria: Sequence[CriterionFigures]) -> dict[str, str]:
+    """Raters who agree least with the rest in too many of the criteria one panel judged."""
+    panels: dict[tuple[str, ...], list[list[float]]] = defaultdict(list)
+    for criterion in criteria:
+        panel = criterion.raters
+        if panel is not None and all(value is not None for value in panel.mean_tau.values()):
+            panels[panel.raters].append([panel.mean_tau[label] or 0.0 for label in panel.raters])
+    found = {}
+    for labels, rows in panels.items():
+        try:
+            for one in outliers(np.array(rows)):
+                if one.flagged:
+                    found[labels[one.rater]] = f"agrees least in {one.lowest_in} of {one.criteria} criteria"
+        except StatsError:
+            continue
+    return found
+
+
+def _intransitive(study: Study) -> dict[int, Figure]:
+    """Share of a rater's own complete triples that are intransitive; left out where the design forbids any."""
+    if study.design.transitive_by_construction or not len(study.comparisons):
+        return {}
+    cyclic, triples = (np.zeros(study.table("raters").num_rows) for _ in range(2))
+    for number in range(len(study.criteria)):
+        answers = answers_comparisons(study, number)
+        if not len(answers):
+            continue
+        decided = (answers.scores == np.round(answers.scores)) | np.isnan(answers.scores)
+        whole = decided.all(axis=1) & (answers.size > 2)
+        p = answers.size[whole].astype(float)
+        wins = np.nan_to_num(answers.scores[whole])
+        all_triples = p * (p - 1) * (p - 2) / 6
+        np.add.at(triples, answers.rater[whole], all_triples)
+        np.add.at(cyclic, answers.rater[whole], all_triples - (wins * (wins - 1) / 2).sum(axis=1))
+    method = "no interval: triples of one prompt share comparisons"
+    return {
+        int(r): Figure.of(Estimate(cyclic[r] / triples[r], None, None, int(triples[r]), "triple", 0.95, method))
+        for r in np.flatnonzero(triples)
+    }
+
+
+def _comparison_facts(study: Study, rater: int, settings: CheckSettings, rng: np.random.Generator) -> dict:  # type: ignore[type-arg]
+    view = study.comparisons
+    rows = np.flatnonzero(view.rater == rater)
+    if not len(rows):
+        return {}
+    outcome, left = view.outcome[rows], view.left[rows]
+    known = (left < 2) & (outcome < 2)
+    facts = {
+        "left_rate": _figure(wilson(int((outcome == left)[known].sum()), int(known.sum()), level=settings.level)),
+        "tie_rate": float((outcome == 2).mean()),
+        "repeat_agreement": _repeats(view, rows),
+    }
+    sides = np.where(outcome > 1, outcome, (outcome == left).astype(np.int8))[left < 2]
+    return facts | _run(sides, rng)
+
+
+def _repeats(view, rows: NDArray[np.int64]) -> Figure | None:  # type: ignore[no-untyped-def]
+    """Agreement with oneself on questions that were planted twice."""
+    low, high = np.minimum(view.a[rows], view.b[rows]), np.maximum(view.a[rows], view.b[rows])
+    flipped = view.a[rows] > view.b[rows]
+    outcome = np.where((view.outcome[rows] < 2) & flipped, 1 - view.outcome[rows], view.outcome[rows])
+    key = (view.criterion[rows].astype(np.int64) << 48) ^ (low.astype(np.int64) << 24) ^ high
+    again = np.flatnonzero(view.repeat[rows] == 1)
+    first = np.flatnonzero(view.repeat[rows] == 0)
+    if not len(again) or not len(first):
+        return None
+    order = first[np.argsort(key[first], kind="stable")]
+    place = np.minimum(np.searchsorted(key[order], key[again]), len(order) - 1)
+    found = key[order][place] == key[again]
+    if not found.any():
+        return None
+    pair = order[place[found]], again[found]
+    return _figure(repeat_agreement(outcome[pair[0]], outcome[pair[1]], np.zeros(int(found.sum()), int), 1)[0])
+
+
+def _rating_facts(study: Study, rater: int, rng: np.random.Generator) -> dict:  # type: ignore[type-arg]
+    view = study.ratings
+    rows = np.flatnonzero(view.rater == rater)
+    if not len(rows):
+        return {}
+    extreme = np.zeros(len(rows), bool)
+    for number, criterion in enumerate(study.criteria):
+        if criterion.scale is not None:
+            ends = np.isin(view.value[rows], (criterion.scale.low, criterion.scale.high))
+            extreme |= ends & (view.criterion[rows] == number)
+    facts = {"extreme_share": float(extreme.mean())}
+    return facts if len(study.comparisons) else facts | _run(view.value[rows], rng)
+
+
+def _run(answers: NDArray, rng: np.random.Generator) -> dict:  # type: ignore[type-arg]
+    if not len(answers):
+        return {}
+    run = longest_run(answers[:RUN_ANSWERS], rng=rng, shuffles=199)
+    return {"longest_run": run.length, "run_p": run.p}
+
+
+def _median_seconds(study: Study, rater: int) -> float | None:
+    seconds = [
+        view.seconds[view.rater == rater]
+        for view in (study.comparisons, study.rankings, study.ratings)
+        if view.seconds is not None
+    ]
+    known = np.concatenate(seconds) if seconds else np.zeros(0)
+    known = known[np.isfinite(known)]
+    if not len(known):
+        return None
+    return response_times(known, np.zeros(len(known), int), 1, fast=FAST_SECONDS)[0].median
+
+
+def _flags(facts: dict, outlier: str | None, seconds: float | None, run_p: float | None, n: int) -> tuple[str, ...]:  # type: ignore[type-arg]
+    """Plain words for what should be looked at."""
+    if n < FEW:
+        return ()
+    tau, left, repeat = facts.get("mean_tau"), facts.get("left_rate"), facts.get("repeat_agreement")
+    said = [outlier] if outlier else []
+    if tau is not None and tau.high is not None and tau.high < 0.02:
+        said.append("agrees with the others no more than chance")
+    if left is not None and left.n >= FEW and abs(left.value - 0.5) > 0.05 and not left.low <= 0.5 <= left.high:
+        said.append(f"prefers the {'left' if left.value > 0.5 else 'right'} side ({left.value:.0%} left)")
+    if repeat is not None and repeat.n >= FEW and repeat.value < 0.6:
+        said.append(f"contradicts own repeats ({repeat.value:.0%} the same)")
+    if seconds is not None and seconds < FAST_SECONDS:
+        said.append(f"very fast (median {seconds:.1f} s)")
+    if run_p is not None and run_p <= 0.005 and facts["longest_run"] >= FEW:
+        said.append(f"straight-lines ({facts['longest_run']} equal answers in a row)")
+    return tuple(said)
+
+
+def _figure(estimate: Estimate) -> Figure | None:
+    return None if estimate.n == 0 else Figure.of(estimate)
