@@ -7,6 +7,8 @@ import re
 import shlex
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from salon.cli.main import run
@@ -133,6 +135,17 @@ def test_a_study_is_only_replaced_when_asked(salon) -> None:
     assert open_study("study").hash == before
     assert salon("import comparisons votes.csv --criterion-id mood -o study --overwrite").code == 0
     assert open_study("study").criteria[0].id == "mood"
+
+
+def test_images_travel_with_the_study(salon) -> None:
+    rows = {"caption": ["a fox"], "jpg_0": [b"\xff\xd8one"], "jpg_1": [b"\xff\xd8two"], "label_0": [1], "label_1": [0]}
+    pq.write_table(pa.table(rows), "p.parquet")
+    assert salon("import pickapic p.parquet --images -o study").code == 0
+    assert {Path("study", item.image).read_bytes() for item in open_study("study").nouns("items")} == {
+        b"\xff\xd8one",
+        b"\xff\xd8two",
+    }
+    assert salon("import comparisons votes.csv --images -o other").code == 2
 
 
 def test_left_known_and_unknown(salon) -> None:

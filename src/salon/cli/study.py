@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -34,7 +35,9 @@ def output_option(what: str) -> Callable[[Any], Any]:
 @click.option("--compare-within", type=click.Choice(["prompt", "category", "all"]), default="prompt", show_default=True)
 @overwrite_option
 @json_option
-def init(study: Path, criteria: Sequence[str], name: str | None, compare_within: str, overwrite: bool, as_json: bool):
+def init(
+    study: Path, criteria: Sequence[str], name: str | None, compare_within: str, overwrite: bool, as_json: bool
+) -> None:
     """Start an empty study folder STUDY.
 
     \b
@@ -80,6 +83,7 @@ class _Kinds(click.Command):
 @click.option("--left-known/--left-unknown", "left_known", default=None, help="Was --left shown on the left?")
 @options_from(Columns)
 @options_from(Policies)
+@click.option("--images", is_flag=True, help="Keep the images that the files hold (Pick-a-Pic).")
 @overwrite_option
 @json_option
 def import_(kind: str, files: Sequence[Path], output: Path, overwrite: bool, as_json: bool, **flags: Any) -> None:
@@ -95,13 +99,15 @@ def import_(kind: str, files: Sequence[Path], output: Path, overwrite: bool, as_
       salon import imagenhub rater1.tsv rater2.tsv rater3.tsv -o study
     """
     _check_output(files, output, overwrite)
-    options = ImportOptions(
-        columns=settings_from(Columns, flags),
-        policies=settings_from(Policies, flags),
-        left_known=flags["left_known"],
-    )
-    imported = import_files(kind, files, options)
-    save_study(imported.study, output, overwrite=overwrite)
+    with TemporaryDirectory(prefix="salon-") as folder:
+        options = ImportOptions(
+            columns=settings_from(Columns, flags),
+            policies=settings_from(Policies, flags),
+            left_known=flags["left_known"],
+            images=Path(folder) if flags["images"] else None,
+        )
+        imported = import_files(kind, files, options)
+        save_study(imported.study, output, overwrite=overwrite, images=options.images)
     if as_json:
         print_json({"study": str(output), **imported.record()})
     else:

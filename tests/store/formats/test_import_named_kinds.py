@@ -161,6 +161,30 @@ def test_pickapic_without_ids_names_images_by_their_bytes(tmp_path: Path) -> Non
     assert len(first) == 32
 
 
+@pytest.mark.parametrize("ids", [True, False])
+def test_pickapic_images_on_request(tmp_path: Path, ids: bool) -> None:
+    columns = {**little.PICKAPIC, "jpg_1": [{"bytes": b"\x89PNG2"}, {"bytes": b"\x89PNG3"}, {"bytes": b"\x89PNG5"}]}
+    if not ids:
+        columns = {name: cells for name, cells in columns.items() if not name.endswith("_uid")}
+    path = little.write(tmp_path, "p.parquet", little.as_parquet(columns))
+    study = read_study("pickapic", [path], ImportOptions(images=tmp_path / "kept"))
+    images = [item.image for item in study.nouns("items")]
+    assert all(images)
+    found = {(tmp_path / "kept" / image).read_bytes() for image in images}
+    assert b"\xff\xd8one" in found
+    assert b"\x89PNG5" in found
+    assert {image.rsplit(".")[-1] for image in images} == {"jpg", "png"}
+    broken = little.write(tmp_path, "q.parquet", little.as_parquet({**columns, "jpg_0": ["x", "y", "z"]}))
+    with pytest.raises(BadFile, match="image bytes"):
+        read_study("pickapic", [broken], ImportOptions(images=tmp_path / "kept"))
+
+
+def test_images_where_files_have_none(tmp_path: Path) -> None:
+    path = little.write(tmp_path, "v.csv", little.COMPARISONS)
+    with pytest.raises(BadValue, match="--images means nothing"):
+        read_study("comparisons", [path], ImportOptions(images=tmp_path))
+
+
 def test_pickapic_labels_that_make_no_sense(tmp_path: Path) -> None:
     columns = {**little.PICKAPIC, "label_0": [1.0, 1.0, 0.0], "label_1": [0.0, 1.0, 1.0]}
     with pytest.raises(BadValue, match="row 2"):
@@ -241,7 +265,7 @@ def test_label_studio(tmp_path: Path) -> None:
     study = imported.study
     assert comparisons(study) == [
         ("5", "fox-1.png", "fox-2.png", "a", "a"),
-        ("bob@example.org", "fox-1.png", "fox-2.png", "tie", "a"),
+        ("bob@example.org", "fox-1.png", "fox-2.png", "tie", "unknown"),
     ]
     assert ratings(study) == [("stars", "5", "fox-1.png", 4.0)]
     assert rankings(study) == [("bob@example.org", ("task-1/y", "task-1/x"), (1, 2))]

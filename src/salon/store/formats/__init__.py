@@ -52,6 +52,8 @@ class Format:
     read: Callable[[Source], Draft]
     parts: tuple[str, ...] = ()
     """Column flags that mean something to it; none where the layout is fixed."""
+    images: bool = False
+    """Whether its files may hold images."""
 
 
 def _has(*needed: str) -> Callable[[Head], bool]:
@@ -98,7 +100,9 @@ NAMED = {
         ),
         Format("hpdv2", "HPDv2 train.json (comparisons) or test.json (rankings).", hpd.is_hpdv2, hpd.read_hpdv2),
         Format("hpdv3", "HPDv3 JSON: pairs with the preferred image first.", hpd.is_hpdv3, hpd.read_hpdv3),
-        Format("pickapic", "Pick-a-Pic rows (Parquet or CSV).", pickapic.is_pickapic, pickapic.read_pickapic),
+        Format(
+            "pickapic", "Pick-a-Pic rows (Parquet or CSV).", pickapic.is_pickapic, pickapic.read_pickapic, images=True
+        ),
         Format(
             "imagereward", "ImageReward JSON: one agreed ranking a prompt.", hpd.is_imagereward, hpd.read_imagereward
         ),
@@ -172,6 +176,8 @@ def import_files(kind: str, paths: Sequence[str | Path], options: ImportOptions 
 
 
 def _check_flags(source: Source, form: Format) -> None:
+    if source.options.images is not None and not form.images:
+        raise BadValue(f"--images means nothing to the kind {form.name!r}", remedy="its files hold no images")
     given = [part for part, column in source.options.columns.model_dump().items() if column is not None]
     bad = next((part for part in given if part not in form.parts), None)
     if bad is not None:

@@ -79,9 +79,9 @@ def _columns(sheets: Sequence[Sheet]) -> dict[str, str]:
         if name not in shared:
             raise BadColumns.missing(name, shared, where=str(sheets[0].path))
     for part, choices in (("rater", RATERS), ("question", PROMPTS), ("turn", ("turn",))):
-        name = next((name for name in choices if name in shared), None)
-        if name is not None:
-            found[part] = name
+        chosen = [name for name in choices if name in shared]
+        if chosen:
+            found[part] = chosen[0]
     return found
 
 
@@ -95,7 +95,7 @@ def _one_hot(cells: Cells) -> np.ndarray:
             found=str(hot[:, bad[0]].tolist()),
             where=cells.where(int(bad[0])),
         )
-    return hot.argmax(0)
+    return np.asarray(hot.argmax(0))
 
 
 def _with_prompts(source: Source, cells: Cells) -> Cells:

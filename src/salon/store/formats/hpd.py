@@ -52,7 +52,7 @@ def read_hpdv2(source: Source) -> Draft:
 
 def _train_record(source: Source, ledger: Ledger, record: Record) -> None:
     prompt = _prompt(ledger, record)
-    items = [ledger.item(path, record.where, prompt=prompt, image=path) for path in record.texts("file_path", 2)]
+    items = [ledger.item(path, record.where, prompt=prompt) for path in record.texts("file_path", 2)]
     outcome = _two_labels(record, "human_preference", record.numbers("human_preference", 2))
     source.say("which image stood on the left is not recorded")
     ledger.add("comparisons", **_by(source, ledger, record), a=items[0], b=items[1], outcome=outcome)
@@ -61,9 +61,10 @@ def _train_record(source: Source, ledger: Ledger, record: Record) -> None:
 def _two_labels(record: Record, name: str, labels: list[float]) -> str:
     """[1, 0] a, [0, 1] b, equal halves a tie."""
     known = {(1.0, 0.0): "a", (0.0, 1.0): "b", (0.5, 0.5): "tie", (1.0, 1.0): "tie"}
-    if tuple(labels) not in known:
+    pair = (labels[0], labels[1])
+    if pair not in known:
         raise BadValue(f"{name!r} must be [1, 0], [0, 1] or a tie", found=repr(labels), where=record.where)
-    return known[tuple(labels)]
+    return known[pair]
 
 
 def _by(source: Source, ledger: Ledger, record: Record) -> dict[str, str]:
@@ -77,7 +78,7 @@ def _by(source: Source, ledger: Ledger, record: Record) -> dict[str, str]:
 def _test_record(source: Source, ledger: Ledger, record: Record) -> None:
     prompt = _prompt(ledger, record)
     paths = record.texts("image_path")
-    items = [ledger.item(path, record.where, prompt=prompt, image=path) for path in paths]
+    items = [ledger.item(path, record.where, prompt=prompt) for path in paths]
     if not record.has("raw_annotations"):
         source.say(f"records without raw_annotations keep their one rank list, as the crowd {CONSENSUS!r}")
         rater = ledger.rater(CONSENSUS, "crowd")
@@ -112,7 +113,6 @@ def read_hpdv3(source: Source) -> Draft:
                     record.text(f"path{side}"),
                     record.where,
                     prompt=prompt,
-                    image=record.text(f"path{side}"),
                     generator=record.maybe_text(f"model{side}"),
                 )
                 for side in (1, 2)
@@ -158,7 +158,7 @@ def read_imagereward(source: Source) -> Draft:
             id = record.text("id") if record.has("id") else None
             prompt = _prompt(ledger, record, id)
             paths = record.texts("generations")
-            items = [ledger.item(image, record.where, prompt=prompt, image=image) for image in paths]
+            items = [ledger.item(image, record.where, prompt=prompt) for image in paths]
             places = record.numbers("ranking", len(items))
             ledger.rank(items, places, record.where, criterion=CRITERION.id, rater=rater)
     tied = sum(len(set(row["ranks"])) < len(row["ranks"]) for row in ledger.judgments["rankings"])

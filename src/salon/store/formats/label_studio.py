@@ -95,7 +95,8 @@ def _read_result(
     value = result.record("value")
     if kind in ("pairwise", "choices"):
         a, b = _pair(source, ledger, result, data, about)
-        ledger.add("comparisons", **facts, a=a, b=b, left="a", **_outcome(source, value, kind))
+        left = "a" if kind == "pairwise" else None  # where choices put their two items is up to the template
+        ledger.add("comparisons", **facts, a=a, b=b, left=left, **_outcome(source, value, kind))
     elif kind == "rating":
         key = _targets(result)[0]
         ledger.add("ratings", **facts, item=_item(ledger, data, key, about), value=value.number("rating"))

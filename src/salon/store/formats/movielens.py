@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -72,7 +73,7 @@ def _open(source: Source, path: Path) -> Sheet:
     return Sheet(path, list(COLUMNS), lambda columns: _renamed(sheet, names, columns))
 
 
-def _renamed(sheet: Sheet, names: list[str], columns: list[str]) -> pa.Table:
+def _renamed(sheet: Sheet, names: Sequence[str], columns: Sequence[str]) -> pa.Table:
     chosen = [names[COLUMNS.index(column)] for column in columns]
     return sheet.read(chosen).rename_columns(list(columns))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -84,3 +85,5 @@ class ImportOptions(BaseModel):
     policies: Policies = Policies()
     left_known: bool | None = None
     """Whether the first item was shown on the left; None: only where the columns are named left and right."""
+    images: Path | None = None
+    """A folder in whose `images` the images inside the files are written; None: they are left out."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +18,7 @@ from salon.store.formats.head import Head
 from salon.store.formats.mapping import Cells, load_cells, open_sheets
 from salon.store.formats.sheet import Sheet
 from salon.store.formats.source import Draft, Source
+from salon.store.formats.text import read_bytes
 from salon.study import Design, builtin_criterion
 
 CRITERION = builtin_criterion("hps/overall")
@@ -36,9 +39,12 @@ def read_pickapic(source: Source) -> Draft:
     cells = load_cells(source, sheets, _columns(sheets))
     cells = _labelled(source, cells)
     prompts = name_prompts(source, cells)
-    items = name_items(source, cells, ("left", "right"), prompts[0] if prompts else None)
+    if prompts is None:  # pragma: no cover - the caption is always there
+        raise BadColumns.missing("caption", cells.names, where=str(source.paths[0]))
+    items = name_items(source, cells, ("left", "right"), prompts[0])
     rater, raters = name_raters(source, cells)
-    source.say("which image stood on the left is not recorded; image bytes are left out")
+    source.say("which image stood on the left is not recorded")
+    table = _with_images(source, items.table)
     comparisons = {
         "criterion": constant(CRITERION.id, len(cells)),
         "rater": rater,
@@ -47,7 +53,7 @@ def read_pickapic(source: Source) -> Draft:
         "outcome": refer(_outcomes(cells), _OUTCOMES),
         **({"at": cells.column("at")} if cells.has("at") else {}),
     }
-    tables = {"items": items.table, "raters": raters, "comparisons": pa.table(comparisons)}
+    tables = {"items": table, "raters": raters, "comparisons": pa.table(comparisons)}
     return Draft((CRITERION,), tables | {"prompts": prompts[1]}, "prompt", Design())
 
 
@@ -104,7 +110,7 @@ def _with_ids(sheet: Sheet) -> Sheet:
         return sheet
     made = {"image_0_uid": "jpg_0", "image_1_uid": "jpg_1"}
 
-    def load(columns: list[str]) -> pa.Table:
+    def load(columns: Sequence[str]) -> pa.Table:
         table = sheet.read([name for name in columns if name not in made])
         hashes = {name: _hashes(sheet.path, made[name]) for name in columns if name in made}
         return pa.table({name: hashes[name] if name in made else table.column(name) for name in columns})
@@ -113,8 +119,63 @@ def _with_ids(sheet: Sheet) -> Sheet:
 
 
 def _hashes(path: Path, column: str) -> pa.Array:
+    ids = [image_id(image) for (image,) in _rows(path, [column])]
+    return pa.array(ids, pa.string()).dictionary_encode()
+
+
+def image_id(image: bytes) -> str:
+    """An id made from an image's bytes."""
+    return hashlib.sha256(image).hexdigest()[:32]
+
+
+def _rows(path: Path, columns: list[str]) -> Iterator[list[Any]]:
+    """The rows of some columns, a batch at a time: images do not all fit into memory."""
     try:
-        images = pq.read_table(path, columns=[column]).column(column)
-        return pa.array([hashlib.sha256(image.as_buffer()).hexdigest()[:32] for image in images]).dictionary_encode()
-    except (pa.ArrowException, OSError, AttributeError, TypeError) as error:
-        raise BadFile(f"column {column!r} must hold image bytes", found=str(error), where=str(path)) from None
+        for batch in pq.ParquetFile(path).iter_batches(256, columns=columns):
+            for row in batch.to_pylist():
+                yield [_bytes_of(row[name]) if name.startswith("jpg_") else str(row[name]) for name in columns]
+    except (pa.ArrowException, OSError, TypeError, KeyError) as error:
+        raise BadFile("columns with image bytes are needed", found=str(error), where=str(path)) from None
+
+
+def _bytes_of(cell: Any) -> bytes:
+    """Image bytes, plain or in the {"bytes", "path"} that the datasets library writes."""
+    image = cell["bytes"] if isinstance(cell, dict) else cell
+    if not isinstance(image, bytes):
+        raise TypeError(f"{type(image).__name__} in place of image bytes")
+    return image
+
+
+# -- images ------------------------------------------------------------------------------------------------------
+
+_ENDINGS = ((b"\xff\xd8", ".jpg"), (b"\x89PNG", ".png"), (b"RIFF", ".webp"))
+
+
+def _with_images(source: Source, items: pa.Table) -> pa.Table:
+    """The items with their images written out, when that was asked for."""
+    if source.options.images is None:
+        source.say("image bytes, if the file has any, are left out (--images keeps them)")
+        return items
+    folder = source.options.images / "images"
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted, written = set(items.column("id").to_pylist()), dict[str, str]()
+    for path in source.paths:
+        names = pq.read_schema(path).names if read_bytes(path, 4) == b"PAR1" else []
+        for side in (name for name in ("jpg_0", "jpg_1") if name in names):
+            uid = side.replace("jpg", "image") + "_uid"
+            for image, *given in _rows(path, [side, *([uid] if uid in names else [])]):
+                id = given[0] if given else image_id(image)
+                if id in wanted and id not in written:
+                    written[id] = _write(folder, image)
+    source.say(f"{len(written):,} of {len(wanted):,} images were kept")
+    return items.append_column(
+        "image", pa.array([written.get(id) for id in items.column("id").to_pylist()], pa.string())
+    )
+
+
+def _write(folder: Path, image: bytes) -> str:
+    """The image under a name made from its bytes; ids come from a file and are no safe names."""
+    ending = next((ending for start, ending in _ENDINGS if image.startswith(start)), ".bin")
+    name = image_id(image) + ending
+    (folder / name).write_bytes(image)
+    return f"images/{name}"

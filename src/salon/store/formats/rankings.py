@@ -87,7 +87,7 @@ def whole_ranks(source: Source, place: np.ndarray, offsets: np.ndarray) -> np.nd
     rises = np.concatenate([[True], np.diff(place) != 0]) if len(place) else np.zeros(0, bool)
     rises[offsets[:-1]] = True
     level = np.cumsum(rises)
-    return (level - np.repeat(level[offsets[:-1]], np.diff(offsets)) + 1).astype(np.int32)
+    return np.asarray(level - np.repeat(level[offsets[:-1]], np.diff(offsets)) + 1, np.int32)
 
 
 def _lists(offsets: np.ndarray, values: pa.Array) -> pa.ListArray:

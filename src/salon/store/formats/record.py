@@ -67,7 +67,7 @@ class Record:
             raise BadValue(f"{name!r} must be a finite number", found=repr(value), where=self.where)
         return float(value)
 
-    def list(self, name: str, length: int | None = None) -> list[Any]:
+    def entries(self, name: str, length: int | None = None) -> list[Any]:
         """A field that must hold a list, of `length` entries if one is given."""
         if name not in self.fields:
             raise BadColumns.missing(name, self.fields, where=self.where)
@@ -79,15 +79,15 @@ class Record:
 
     def texts(self, name: str, length: int | None = None) -> list[str]:
         """A list of text."""
-        return [self.as_text(value, name) for value in self.list(name, length)]
+        return [self.as_text(value, name) for value in self.entries(name, length)]
 
     def numbers(self, name: str, length: int | None = None) -> list[float]:
         """A list of finite numbers."""
-        return [self.as_number(value, name) for value in self.list(name, length)]
+        return [self.as_number(value, name) for value in self.entries(name, length)]
 
     def records(self, name: str) -> list[Record]:
         """A list of objects."""
-        return [self.as_record(value, f"{name}[{i}]") for i, value in enumerate(self.list(name))]
+        return [self.as_record(value, f"{name}[{i}]") for i, value in enumerate(self.entries(name))]
 
     def record(self, name: str) -> Record:
         """A field that must hold an object."""

@@ -103,6 +103,7 @@ def read_records(source: Source, path: Path) -> list[dict[str, Any]]:
     """The objects of a JSON list, of JSON lines, or a single object; anything else is a BadFile."""
     text = read_text(source, path)
     start = text.lstrip()[:1]
+    records: list[Any]
     if start == "[":
         records = _parse(text, path)
     elif start == "{":
