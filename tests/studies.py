@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 
 from salon.study import (
@@ -23,6 +24,9 @@ from salon.study import (
     Scale,
     Study,
 )
+
+known_fault = pytest.mark.xfail(reason="the study room lets this through", strict=True)
+"""A test that says what should be, of a fault that still is."""
 
 AWKWARD = (
     "",
