@@ -118,7 +118,7 @@ def written(raw: object, kind: Kind, decimals: int | None = None) -> str:
         badges = raw if isinstance(raw, list | tuple) else [raw]
         return ", ".join(str(b.words) if isinstance(b, Badge) else str(b) for b in badges)
     if kind == "text":
-        return str(raw)
+        return raw.striptags() if isinstance(raw, Markup) else str(raw)
     return _number(raw, kind, decimals)
 
 
@@ -128,7 +128,7 @@ def cell_html(raw: object, kind: Kind, key: str | None, decimals: int | None = N
         badges = raw if isinstance(raw, list | tuple) else [raw] if raw is not None else []
         return Markup(" ").join(b if isinstance(b, Badge) else Badge(str(b)) for b in badges)
     if kind == "text":
-        return escape(written(raw, "text"))
+        return raw if isinstance(raw, Markup) else escape(written(raw, "text"))
     if kind == "estimate" and raw is not None:
         return values.estimate_value(raw, key, decimals)
     return values.value(raw, key, written(raw, kind, decimals))

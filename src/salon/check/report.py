@@ -1,0 +1,136 @@
+"""The HTML report of a signal check, composed from its CheckReport alone: it prints numbers and computes none.
+
+Every number of the page carries its path in the JSON of `salon check --json`, so that
+`salon.report.disagreements(page.html(), report.model_dump(mode="json"))` is empty.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from markupsafe import Markup
+
+from salon.check.report_ceilings import ceiling_section
+from salon.check.report_data import data_section, method_section
+from salon.check.report_flags import flag_section, protocol_section
+from salon.check.report_parts import (
+    Cohorts,
+    badge,
+    brief,
+    counted,
+    fixed,
+    level_words,
+    measured,
+    name_of_cohort,
+    named_apart,
+)
+from salon.check.report_raters import faction_section, rater_section
+from salon.check.report_shapes import cycle_section, distribution_section
+from salon.check.report_signal import signal_section
+from salon.check.results import CheckReport, CriterionFigures
+from salon.report import Card, Note, Page, Section, Verdict, Verdicts, estimate_value, located
+
+SIMULATED = "Simulated study: no person gave these answers."
+
+
+def check_page(report: CheckReport) -> Page:
+    """The whole report as one self-contained page."""
+    here = located(named_apart(report))
+    cohorts = Cohorts.of(here)
+    sections = [
+        verdict_section(here),
+        data_section(here),
+        signal_section(here, cohorts),
+        distribution_section(here, cohorts),
+        cycle_section(here, cohorts),
+        rater_section(here),
+        faction_section(here),
+        ceiling_section(here),
+        flag_section(here),
+        protocol_section(here),
+        method_section(here),
+    ]
+    return Page(
+        title="Is there signal in these judgments?",
+        tab=f"Signal check: {brief(report.study)}",
+        subtitle=_subtitle(here),
+        kicker=f"Salon check · {brief(report.study)}" + (" · simulated" if report.simulated else ""),
+        banner=SIMULATED if report.simulated else "",
+        cards=_cards(here),
+        sections=[section for section in sections if section is not None],
+        notes=_notes(here),
+        signature=report.signature_line,
+    )
+
+
+def verdict_section(report: CheckReport) -> Section:
+    """Warnings first, then what is concluded about each criterion, cohort by cohort."""
+    warnings = [Note(words, "alert", "Warning.") for words in report.warnings]
+    several = len({c.cohort for c in report.criteria}) > 1
+    order = list(dict.fromkeys(c.cohort for c in report.criteria))
+    ranked = sorted(report.criteria, key=lambda c: order.index(c.cohort))
+    verdicts = [
+        Verdict(c.name, badge(c), c.sentence, f"Cohort: {name_of_cohort(c)}" if several else "") for c in ranked
+    ]
+    blocks = [*warnings, Verdicts(verdicts) if verdicts else "The study holds no judgments of a criterion."]
+    return Section("Verdicts", blocks, "What the answers say about each criterion, in plain words.")
+
+
+def _subtitle(report: CheckReport) -> Markup:
+    names = Markup("{}: {}").format(brief(report.study), counted(len(report.criteria), "criterion", "criteria"))
+    return Markup("{} judged by {}. {}").format(names, counted(len(report.raters), "rater"), _sentence(report.design))
+
+
+def _sentence(words: str) -> str:
+    started = words[:1].upper() + words[1:]
+    return started if started.endswith((".", "!", "?")) or not started else f"{started}."
+
+
+def _cards(report: CheckReport) -> list[Card]:
+    cards = [_verdict_card(report), _strongest_card(report)]
+    with_ceilings = [c for c in report.criteria if c.ceilings is not None]
+    if with_ceilings:
+        cards.append(_ceiling_card(with_ceilings, "next_rater", "Next rater", "accuracy of one more rater"))
+        cards.append(_ceiling_card(with_ceilings, "oracle", "Oracle", "accuracy if every pair's odds were known"))
+    return cards
+
+
+def _verdict_card(report: CheckReport) -> Card:
+    found = Counter(c.verdict for c in report.criteria)
+    shared = found.pop("shared preference", 0)
+    rest = Markup("; ").join(Markup("{}: {}").format(verdict, fixed(n, 0)) for verdict, n in found.most_common())
+    words = Markup("{} of {}").format(fixed(shared, 0), fixed(len(report.criteria), 0))
+    note = rest or Markup("the answers agree beyond chance, and one order with noise explains them")
+    return Card("Criteria with shared preference", words, note, "clear" if shared else "none")
+
+
+def _strongest_card(report: CheckReport) -> Card:
+    best = next(iter(measured(report.criteria)), None)
+    if best is not None:
+        ends = best.statistics.intervals["mean_tau"]
+        shown = estimate_value((best.statistics.mean_tau, ends.low, ends.high), None)
+        return Card("Strongest signal, mean τ", shown, f"{best.name}. Random raters give zero.")
+    paired = [c for c in report.criteria if c.pair_agreement is not None]
+    if not paired:
+        return Card("Strongest signal", "–", "no criterion has two answers on one pair", "thin")
+    first = max(paired, key=lambda c: c.pair_agreement.value)
+    shown = estimate_value(first.pair_agreement, None)
+    return Card("Strongest signal, agreement of two votes", shown, f"{first.name}. Random raters give zero.")
+
+
+def _ceiling_card(criteria: list[CriterionFigures], field: str, label: str, meaning: str) -> Card:
+    """One criterion: the estimate. Several: from the lowest to the highest."""
+    ranked = sorted(criteria, key=lambda c: getattr(c.ceilings, field).value)
+    low, high = ranked[0], ranked[-1]
+    if low is high:
+        return Card(f"{label} ceiling", estimate_value(getattr(low.ceilings, field), None), meaning)
+    shown = Markup("{} – {}").format(*(fixed(getattr(c.ceilings, field).value) for c in (low, high)))
+    return Card(f"{label} ceiling", shown, f"{meaning}; lowest {low.name}, highest {high.name}")
+
+
+def _notes(report: CheckReport) -> list[str]:
+    notes = [
+        Markup("Intervals in brackets are at the {} level. Each number of this page carries its path in the JSON of "
+               "the same check.").format(level_words(report))
+    ]  # fmt: skip
+    return [*([SIMULATED] if report.simulated else []), *notes]

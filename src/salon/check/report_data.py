@@ -1,0 +1,102 @@
+"""What was judged and what was done about it; how the numbers were made."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from salon.check.report_parts import brief, by_reason, fixed, level_words, name_of_cohort
+from salon.check.report_signal import TESTS
+from salon.check.results import CheckReport, CriterionFigures
+from salon.report import Cell, Column, Note, Prose, Section, Table
+
+METHOD = """The null. Every rater ranks uniformly at random, independently of all others. T, the p max histogram and the
+cycle indicator all depend only on the votes on each pair, so one enumeration gives their joint law; where it is too
+large the page says Monte Carlo and how many prompts were drawn.
+
+T is a function of the p max histogram: the two tests look at the same evidence and are not independent. The pairs of
+one prompt are dependent, so the p max statistic follows a weighted sum of chi-squares; the usual chi-square law is
+wrong for it, and its p is printed only as the naive one.
+
+Cycles at or below the null do not exclude factions. Factions are tested where they would show: in the matrix of mean τ
+between raters, against one shared order with each rater's own noise. Without enough power for that the verdict is that
+the design cannot tell.
+
+Ceilings. Accuracy is measured against the panel's majority. The next rater and the oracle rest on a fitted law of pair
+probabilities; their ranges hold over every law that the votes allow. Panel, leave-one-out and cap are given for
+comparison with papers: the panel's figure counts the rater's own vote, and the cap is not a bound."""
+
+
+def data_section(report: CheckReport) -> Section:
+    """Protocol, size and ties of each criterion, and every policy by its criteria."""
+    stable = any(c.tie_control is not None for c in report.criteria)
+    columns = [
+        Column("name", "Criterion"),
+        *([Column("cohort", "Cohort")] if any(c.cohort for c in report.criteria) else []),
+        Column("protocol", "Answers"),
+        Column("prompts", "Prompts", "count"),
+        Column("judgments", "Judgments", "count"),
+        Column("tie_rate", "Tied pairs", "percent", hint="Share of item pairs that a rater left tied"),
+        *([Column("control", "Made by tie-break", "number", hint="Mean τ of shuffled answers")] if stable else []),
+    ]
+    rows = [_data_row(c) for c in report.criteria]
+    caption = "What was judged." + (" Made by tie-break: the mean τ that breaking ties alike for every rater makes of "
+                                    "shuffled answers, with no preference left in them." if stable else "")  # fmt: skip
+    blocks = [Table(columns, rows, caption)] if rows else []
+    return Section("Data", [*blocks, *_policies(report)], "What was judged, and what was done about ties and gaps.")
+
+
+def _data_row(c: CriterionFigures) -> dict[str, object]:
+    control = Cell(c.tie_control, "" if c.tie_control is not None else "ties were not broken alike for all raters")
+    return {
+        "name": c.name, "cohort": name_of_cohort(c), "protocol": c.protocol, "prompts": c.prompts,
+        "judgments": c.judgments, "tie_rate": c.tie_rate, "control": control,
+    }  # fmt: skip
+
+
+def _policies(report: CheckReport) -> list[Table]:
+    """Each policy once, with the criteria it was applied to."""
+    told = by_reason((c.name, policy) for c in report.criteria for policy in c.policies)
+    if not told:
+        return []
+    every = {p: sum(p in c.policies for c in report.criteria) for p, _ in told}
+    rows = [
+        {"policy": policy, "criteria": "all" if every[policy] == len(report.criteria) else names}
+        for policy, names in told
+    ]
+    columns = [Column("policy", "Policy"), Column("criteria", "Criteria")]
+    return [Table(columns, rows, "What was done about ties, gaps and skipped answers.", sortable=False)]
+
+
+def method_section(report: CheckReport) -> Section:
+    """How to read the tests, and the law behind each."""
+    laws = _laws(report)
+    seed = report.signature.seed
+    told = Markup("Intervals are at the {} level, from whole prompts drawn again.").format(level_words(report))
+    if seed is not None:
+        told += Markup(" Everything drawn by chance comes from seed {}.").format(fixed(seed, 0))
+    return Section(
+        "Method",
+        [Prose(METHOD.replace("\n\n", "\0").replace("\n", " ").replace("\0", "\n\n")), Prose(told), *laws],
+        "How the numbers were made.",
+    )
+
+
+def _laws(report: CheckReport) -> list[Table | Note]:
+    rows = [
+        {
+            "name": c.name, "test": TESTS[t.name], "statistic": t.statistic, "law": brief(t.law or "", 160),
+            "n": t.n, "unit": t.unit or "",
+        }
+        for c in report.criteria for t in c.tests if t.refused is None
+    ]  # fmt: skip
+    if not rows:
+        return [Note("No test could be made.", "thin")]
+    columns = [
+        Column("name", "Criterion"),
+        Column("test", "Test"),
+        Column("statistic", "Statistic", "number", 2),
+        Column("law", "Law under random raters"),
+        Column("n", "n", "count"),
+        Column("unit", "of"),
+    ]
+    return [Table(columns, rows, "Every test, its statistic and the law it was compared with.")]

@@ -1,0 +1,115 @@
+"""Ordinal flags, and two protocols side by side."""
+
+from __future__ import annotations
+
+from markupsafe import Markup
+
+from salon.check.report_parts import brief, counted, fixed, level_words
+from salon.check.results import CheckReport, FlagFigures, ProtocolFigures
+from salon.report import Block, Cell, Column, Figure, Note, Prose, Section, Table, charts
+
+MOST_RATERS = 60
+MOST_SPLITS = 12
+NAME = 40
+
+
+def flag_section(report: CheckReport) -> Section | None:
+    """For each flag: how common its levels are, who gives them, who splits between which."""
+    if not report.flags:
+        return None
+    blocks = [block for flag in report.flags for block in _flag(flag, report)]
+    return Section("Flags", blocks, "How common flags are, and whether raters agree on them.")
+
+
+def _flag(flag: FlagFigures, report: CheckReport) -> list[Block]:
+    name = brief(flag.name)
+    blocks: list[Block] = [_prevalence(flag, name), _levels(flag, name, report), _agreement(flag)]
+    if flag.positive_rate:
+        blocks.append(_rater_rates(flag, name))
+    if flag.splits:
+        ranked = sorted(flag.splits.items(), key=lambda pair: -pair[1])[:MOST_SPLITS]
+        drawing = charts.bar_list(ranked, title=f"{name}: levels used on one item", percent=True)
+        blocks.append(Figure(drawing, "Share of items whose raters use exactly these levels.", f"{name}: splits"))
+    return blocks
+
+
+def _prevalence(flag: FlagFigures, name: str) -> Figure:
+    """Worst level first and darkest."""
+    shares = [share.value for share in reversed(flag.shares)]
+    labels = [brief(label, 24) for label in reversed(flag.labels)]
+    drawing = charts.bucket_bar([("all answers", shares)], labels, title=f"{name}: share of each level")
+    return Figure(drawing, "", name)
+
+
+def _levels(flag: FlagFigures, name: str, report: CheckReport) -> Table:
+    rows = [
+        {"level": level, "label": brief(label, NAME), "share": share}
+        for level, label, share in zip(flag.levels, flag.labels, flag.shares)
+    ]
+    columns = [Column("label", "Level"), Column("level", "Value", "number", 0), Column("share", "Share", "estimate")]
+    caption = Markup("{}: share of answers at each level, with {} intervals.").format(name, level_words(report))
+    return Table(columns, rows, caption, sortable=False)
+
+
+def _agreement(flag: FlagFigures) -> Table:
+    rows = [
+        {"name": "Krippendorff's α, ordinal", "figure": Cell(flag.alpha, "" if flag.alpha else "too few answers")},
+        {"name": "Fleiss κ", "figure": Cell(flag.kappa, "" if flag.kappa else "needs equal numbers of answers")},
+    ]
+    caption = Markup("Agreement on the flag. Positive means a level of at least {}.").format(
+        fixed(flag.positive_from, 0 if float(flag.positive_from).is_integer() else 2)
+    )
+    columns = [Column("name", "Coefficient"), Column("figure", "Value", "estimate")]
+    return Table(columns, rows, caption, sortable=False)
+
+
+def _rater_rates(flag: FlagFigures, name: str) -> Table:
+    rows = [
+        {"rater": brief(rater, NAME), "positive": rate, "top": flag.top_rate.get(rater)}
+        for rater, rate in list(flag.positive_rate.items())[:MOST_RATERS]
+    ]
+    columns = [
+        Column("rater", "Rater"),
+        Column("positive", "Positive", "percent"),
+        Column("top", "Worst level", "percent"),
+    ]
+    left = len(flag.positive_rate) - len(rows)
+    more = Markup(" {} are in the JSON.").format(counted(left, "more rater")) if left else ""
+    return Table(columns, rows, Markup("{}: each rater's share of flags.").format(name) + more)
+
+
+def protocol_section(report: CheckReport) -> Section | None:
+    """The same raters, items and criteria under comparisons and under ratings."""
+    if not report.protocols:
+        return None
+    blocks: list[Block] = [_protocol(figures, report) for figures in report.protocols]
+    blocks.append(
+        Note("Higher means steadier in every row unless its note says otherwise. A dash has its reason on it.", "plain")
+    )
+    return Section("Protocols", [Prose(PROTOCOLS), *blocks], "Comparisons against ratings.")
+
+
+PROTOCOLS = (
+    "The study asked the same raters about the same items in two ways. Each row is one diagnostic computed under both, "
+    "so that the protocol and not the panel makes the difference."
+)
+
+
+def _protocol(figures: ProtocolFigures, report: CheckReport) -> Table:
+    columns = [
+        Column("name", "Diagnostic"),
+        Column("comparisons", "Comparisons", "estimate"),
+        Column("ratings", "Ratings", "estimate"),
+        Column("note", "Note"),
+    ]
+    rows = [
+        {"name": row.name, "note": row.note or "",
+         **{side: Cell(getattr(row, side), "" if getattr(row, side) else row.note or "not defined for this protocol")
+            for side in ("comparisons", "ratings")}}
+        for row in figures.rows
+    ]  # fmt: skip
+    caption = Markup("{}, {}: {} and {}, with {} intervals.").format(
+        brief(figures.criterion), brief(figures.group), counted(figures.items, "item"),
+        counted(figures.raters, "rater"), level_words(report),
+    )  # fmt: skip
+    return Table(columns, rows, caption, sortable=False)

@@ -1,0 +1,142 @@
+"""What the sections of a check report share: names that fit, cohort colours, numbers and reasons in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from salon.check.results import CheckReport, CriterionFigures, Statistics
+from salon.report import Badge, numbers, value
+from salon.report.svg import clean
+
+LONGEST_NAME = 72
+MOST_COLORS = 4
+VERDICTS = {
+    "shared preference": ("shared preference", "clear"),
+    "factions": ("factions", "split"),
+    "random": ("random", "none"),
+    "not distinguishable with this design": ("not distinguishable", "open"),
+    "too little data": ("too little data", "thin"),
+}
+Triple = tuple[float | None, float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Cohorts:
+    """One colour for each cohort, by first appearance. More cohorts than colours: one colour, and no claim."""
+
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, report: CheckReport) -> Cohorts:
+        return cls(tuple(dict.fromkeys(name_of_cohort(c) for c in report.criteria)))
+
+    @property
+    def told_apart(self) -> bool:
+        return 1 < len(self.names) <= MOST_COLORS
+
+    def group(self, criterion: CriterionFigures) -> str:
+        """What a chart's legend calls the criterion's cohort."""
+        return name_of_cohort(criterion) if self.told_apart else ""
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return self.names if self.told_apart else ("",)
+
+    def tone(self, criterion: CriterionFigures) -> str:
+        return f"cohort-{self.groups.index(self.group(criterion)) + 1}"
+
+    @property
+    def legend(self) -> list[tuple[str, str]]:
+        """(swatch, words) of each cohort, or of what is drawn."""
+        if not self.told_apart:
+            return [("cohort-1", "observed")]
+        return [(f"cohort-{i + 1}", name) for i, name in enumerate(self.names)]
+
+
+def name_of_cohort(criterion: CriterionFigures) -> str:
+    return brief(criterion.cohort or "no cohort")
+
+
+def named_apart(report: CheckReport) -> CheckReport:
+    """The report with criterion names short enough to print and no two alike: cohort, protocol or number added."""
+    names = [brief(c.name) for c in report.criteria]
+    for extra in ("cohort", "protocol"):
+        again = Counter(names)
+        names = [
+            f"{name} ({brief(getattr(c, extra), 24)})" if again[name] > 1 and getattr(c, extra) else name
+            for name, c in zip(names, report.criteria)
+        ]
+    again = Counter(names)
+    names = [f"{name} #{i + 1}" if again[name] > 1 else name for i, name in enumerate(names)]
+    criteria = tuple(c.model_copy(update={"name": name}) for c, name in zip(report.criteria, names))
+    return report.model_copy(update={"criteria": criteria})
+
+
+def brief(name: str, most: int = LONGEST_NAME) -> str:
+    """A name that fits a line: cut in the middle, so that both its ends tell it from its neighbours."""
+    words = clean(" ".join(name.split())) or "(no name)"
+    if len(words) <= most:
+        return words
+    return f"{words[: most * 2 // 3]}…{words[-(most // 3) :]}"
+
+
+def badge(criterion: CriterionFigures) -> Badge:
+    words, tone = VERDICTS[criterion.verdict]
+    return Badge(words, tone, criterion.verdict)
+
+
+def triple(statistics: Statistics, name: str) -> Triple | None:
+    """A statistic with its interval, or None where there is none."""
+    found = getattr(statistics, name)
+    ends = statistics.intervals.get(name)
+    return None if found is None else (found, ends and ends.low, ends and ends.high)
+
+
+def counted(n: int, noun: str, nouns: str = "") -> Markup:
+    """`1 prompt`, `80 prompts`."""
+    return Markup("{} {}").format(value(n, None, numbers.count(n)), noun if n == 1 else nouns or f"{noun}s")
+
+
+def fixed(x: float | None, decimals: int = 3) -> Markup:
+    """A number that is not an estimate with an interval."""
+    return value(x, None, numbers.fixed(x, decimals))
+
+
+def holm(p: float | None) -> Markup:
+    """The adjusted p as a second line."""
+    return Markup("") if p is None else Markup("Holm {}").format(value(p, None, numbers.p_value(p)))
+
+
+def level_words(report: CheckReport) -> Markup:
+    """95%."""
+    return value(report.level, None, numbers.percent(report.level))
+
+
+def listed(names: Iterable[object]) -> Markup:
+    """`a`, `a and b`, `a, b and c`; what is not Markup is escaped."""
+    words = [Markup("{}").format(name) for name in names]
+    if len(words) < 2:
+        return words[0] if words else Markup("none")
+    return Markup(", ").join(words[:-1]) + Markup(" and ") + words[-1]
+
+
+def by_reason(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, Markup]]:
+    """(name, reason) pairs as one (reason, names) entry for each reason."""
+    names: dict[str, list[str]] = {}
+    for name, reason in pairs:
+        names.setdefault(reason, []).append(name)
+    return [(reason, listed(dict.fromkeys(found))) for reason, found in names.items()]
+
+
+def main_shape(criterion: CriterionFigures):
+    """The shape most prompts have; the first of equals."""
+    return max(criterion.shapes, key=lambda shape: shape.prompts, default=None)
+
+
+def measured(criteria: Sequence[CriterionFigures]) -> list[CriterionFigures]:
+    """Criteria with a mean tau."""
+    return [c for c in criteria if c.statistics.mean_tau is not None]

@@ -1,0 +1,205 @@
+"""Who agrees with whom, which raters stand out, and whether they form factions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from salon.check.report_parts import brief, counted, fixed, holm, level_words, listed
+from salon.check.results import CheckReport, CriterionFigures, FactionFigures, RaterFigures, RaterRow
+from salon.report import SMALL, WIDE, Badge, Block, Cell, Column, Figure, Figures, Prose, Section, Table, charts
+
+SMALL_PANEL = 10
+"""Raters that small multiples can show; larger panels take the whole width."""
+MOST_CELLS = 6000
+MOST_ROWS = 200
+NAME = 40
+RATER_COLUMNS = (
+    Column("kind", "Kind"),
+    Column("cohort", "Cohort"),
+    Column("judgments", "Judgments", "count"),
+    Column("mean_tau", "τ to the rest", "estimate", hint="Mean Kendall tau to the other raters"),
+    Column("left_rate", "Left wins", "estimate", hint="Share of decided comparisons won by the left item"),
+    Column("tie_rate", "Ties", "percent"),
+    Column("repeat_agreement", "Repeats agree", "estimate", hint="Same answer when asked again"),
+    Column("intransitive", "Intransitive", "estimate", hint="Share of own triples that are intransitive"),
+    Column("median_seconds", "Median time", "duration"),
+    Column("longest_run", "Longest run", "count", hint="Longest run of the same side or value"),
+    Column("extreme_share", "Extremes", "percent", hint="Share of ratings at the ends of the scale"),
+)
+KEPT = ("kind", "judgments", "mean_tau")
+"""Columns that stay even when no rater has a value."""
+
+
+def rater_section(report: CheckReport) -> Section:
+    """Flags first in the table, then maps of agreement."""
+    blocks: list[Block] = [*_rater_table(report), *_coefficients(report), *_maps(report), *_across(report)]
+    if not blocks:
+        blocks = [Prose("The study names no raters.")]
+    return Section("Raters", blocks, "Who agrees with whom, and who stands out.")
+
+
+def _rater_table(report: CheckReport) -> list[Block]:
+    if not report.raters:
+        return []
+    shown, left = _most_telling(report.raters)
+    known = [c for c in RATER_COLUMNS if c.path in KEPT or any(getattr(r, c.path) is not None for r in report.raters)]
+    absent = [c.header for c in RATER_COLUMNS if c not in known]
+    columns = [Column("rater", "Rater"), *known, Column("flags", "Flags", "badge")]
+    rows = [_rater_row(r) for r in shown]
+    caption = Markup("Raters over the whole study, with {} intervals.").format(level_words(report))
+    if absent:
+        caption += Markup(" The study cannot give: {}.").format(listed(absent))
+    if left:
+        caption += Markup(" Flagged raters first, then the most active; {} more in the JSON.").format(
+            counted(left, "rater")
+        )
+    return [Table(columns, rows, caption)]
+
+
+def _most_telling(raters: Sequence[RaterRow]) -> tuple[list[RaterRow], int]:
+    """All raters, or the flagged and then the most active where there are too many to read."""
+    if len(raters) <= MOST_ROWS:
+        return list(raters), 0
+    ranked = sorted(raters, key=lambda r: (not r.flags, -r.judgments))
+    return ranked[:MOST_ROWS], len(raters) - MOST_ROWS
+
+
+def _rater_row(rater: RaterRow) -> dict[str, object]:
+    cells = {c.path: Cell(getattr(rater, c.path), _why_none(rater, c)) for c in RATER_COLUMNS}
+    cells |= {"kind": rater.kind, "cohort": brief(rater.cohort or "–", NAME)}
+    return {"rater": brief(rater.rater, NAME), **cells, "flags": [Badge(flag, "alert") for flag in rater.flags]}
+
+
+def _why_none(rater: RaterRow, column: Column) -> str:
+    return "" if getattr(rater, column.path) is not None else "no answers of this rater to compute it from"
+
+
+def _coefficients(report: CheckReport) -> list[Block]:
+    """Alpha, W and the ends of the agreement matrix by criterion."""
+    rows = [_coefficient_row(c) for c in report.criteria if c.alpha or c.mean_W or c.raters]
+    if not rows:
+        return []
+    columns = [
+        Column("name", "Criterion"),
+        Column("alpha", "Krippendorff's α", "estimate", hint="Ordinal, on the answers as given"),
+        Column("mean_W", "Kendall's W", "estimate", hint="Ties corrected, mean over prompts"),
+        Column("most", "Most agreeing pair"),
+        Column("least", "Least agreeing pair"),
+    ]
+    caption = Markup("Agreement coefficients with {} intervals, and the ends of each matrix.").format(
+        level_words(report)
+    )
+    return [Table(columns, rows, caption)]
+
+
+def _coefficient_row(c: CriterionFigures) -> dict[str, object]:
+    return {
+        "name": c.name,
+        "alpha": Cell(c.alpha, "" if c.alpha else "too few items with two answers"),
+        "mean_W": Cell(c.mean_W, "" if c.mean_W else "needs complete orders of at least two raters"),
+        "most": _pair_words(c.raters, "most_agreeing"),
+        "least": _pair_words(c.raters, "least_agreeing"),
+    }
+
+
+def _pair_words(figures: RaterFigures | None, end: str) -> Markup | Cell:
+    pair = None if figures is None else getattr(figures, end)
+    if pair is None:
+        return Cell(None, "no two raters share a prompt")
+    i, j = (figures.raters.index(name) for name in pair)
+    names = listed(brief(name, NAME) for name in pair)
+    tau = figures.tau[i][j]
+    return names if tau is None else names + Markup(" {}").format(fixed(tau))
+
+
+def _maps(report: CheckReport) -> list[Block]:
+    """One map per criterion until the page would be too heavy; the rest is named and stays in the JSON."""
+    criteria = [c for c in report.criteria if c.raters is not None and len(c.raters.raters) > 1]
+    if not criteria:
+        return []
+    limit = _largest(c.raters for c in criteria)
+    drawn, left, cells = [], [], 0
+    for c in criteria:
+        cells += len(c.raters.raters) ** 2 * (1 if len(c.raters.raters) <= SMALL_PANEL else 2)
+        (drawn if not drawn or cells <= MOST_CELLS else left).append(c)
+    small = [_map(c, limit, SMALL) for c in drawn if len(c.raters.raters) <= SMALL_PANEL]
+    wide = [_map(c, limit, WIDE) for c in drawn if len(c.raters.raters) > SMALL_PANEL]
+    told = (
+        "Mean τ of each pair of raters over the prompts both judged. Blue: agree; orange: disagree; one scale for all."
+    )
+    blocks: list[Block] = [*([Figures(small, told)] if small else []), *wide]
+    if left:
+        words = "Not drawn, to keep the page light: {}. Their matrices are in the JSON of this check."
+        blocks.append(Prose(Markup(words).format(listed(c.name for c in left))))
+    return blocks
+
+
+def _largest(figures: object) -> float:
+    known = [abs(v) for f in figures for row in f.tau for v in row if v is not None]
+    return max(known, default=1.0) or 1.0
+
+
+def _map(c: CriterionFigures, limit: float, width: int) -> Figure:
+    figures = c.raters
+    names = [brief(name, NAME) for name in figures.raters]
+    drawing = charts.heat_map(
+        figures.tau, names, names, n=figures.prompts, error=figures.error, title=f"Agreement of raters on {c.name}",
+        limit=limit, value_name="mean τ", key=width == WIDE, width=width,
+    )  # fmt: skip
+    left = "" if not figures.left_out else counted(figures.left_out, "less active rater") + Markup(" left out.")
+    return Figure(drawing, left, c.name)
+
+
+def _across(report: CheckReport) -> list[Block]:
+    """Each rater's mean tau to the rest, criterion by criterion: an outlier shows as a row."""
+    criteria = [c for c in report.criteria if c.raters is not None]
+    names = list(dict.fromkeys(name for c in criteria for name in c.raters.mean_tau))
+    if len(criteria) < 2 or not 2 < len(names) <= 60 or len(criteria) > 60:
+        return []
+    matrix = [[c.raters.mean_tau.get(name) for c in criteria] for name in names]
+    drawing = charts.heat_map(
+        matrix, [brief(n, NAME) for n in names], [c.name for c in criteria], title="Raters by criterion",
+        value_name="mean τ to the rest",
+    )  # fmt: skip
+    return [Figure(drawing, "Each rater's mean τ to the rest by criterion. A pale or orange row is a rater apart.")]
+
+
+def faction_section(report: CheckReport) -> Section | None:
+    """Is there more than one order among the raters?"""
+    tested = [c for c in report.criteria if c.factions is not None]
+    if not tested:
+        return None
+    columns = [
+        Column("name", "Criterion"),
+        Column("p", "p", "p", hint="One shared order with each rater's own noise is the null; Holm's p below"),
+        Column("power", "Power", "percent", 0, "Chance that two factions with this mean tau would have shown"),
+        Column("within", "τ within", "number"),
+        Column("between", "τ between", "number"),
+        Column("contrast", "Contrast", "number", hint="Beyond what each rater's own noise explains"),
+        Column("split", "Best split in two, or why not tested"),
+    ]
+    rows = [{"name": c.name, **_faction_cells(c.factions)} for c in tested]
+    laws = list(dict.fromkeys(c.factions.law for c in tested if c.factions.law))
+    caption = Markup("Test of one shared order against factions; the split is a description, not a second test.")
+    if laws:
+        caption += Markup(" Law: {}.").format(listed(laws[:3]))
+    words = (
+        "A low mean τ may come from one order with much noise or from several with little. Factions keep together from "
+        "prompt to prompt, so they show in the matrix of raters. Where the power is low, silence proves nothing."
+    )
+    return Section("Factions", [Prose(words), Table(columns, rows, caption)], "One taste, or several?")
+
+
+def _faction_cells(factions: FactionFigures) -> dict[str, object]:
+    why = factions.refused or "not computed"
+    cells: dict[str, object] = {
+        name: Cell(getattr(factions, name), "" if getattr(factions, name) is not None else why)
+        for name in ("p", "power", "within", "between", "contrast")
+    }
+    if factions.p is not None and factions.p_holm is not None:
+        cells["p"] = Cell(factions.p, factions.law or "", holm(factions.p_holm))
+    sides = [listed(brief(name, NAME) for name in side) for side in factions.split or ()]
+    cells["split"] = Markup(" | ").join(sides) if sides else f"Not tested: {why}" if factions.refused else "–"
+    return cells

@@ -1,0 +1,138 @@
+"""Histograms of T and p_max over their nulls, and how often majorities run in circles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from salon.check.report_parts import Cohorts, by_reason, counted, fixed, listed, main_shape, measured, triple
+from salon.check.report_signal import references, why_missing
+from salon.check.results import CheckReport, CriterionFigures, ShapeFigures
+from salon.report import SMALL, Figure, Figures, Note, Prose, Section, charts
+
+MOST_BARS = 6
+"""Splits drawn as bars with their numbers; more become a histogram."""
+MOST_SHAPES = 6
+TAIL = 0.001
+"""The axis of T leaves out what neither a prompt reached nor one random panel in a thousand does."""
+
+
+def distribution_section(report: CheckReport, cohorts: Cohorts) -> Section | None:
+    """Histograms of T and p_max over their nulls; the largest shape is drawn, the others are listed."""
+    criteria = [c for c in report.criteria if _drawable(c)]
+    if not criteria:
+        return None
+    axes = _axes(criteria)
+    ts = [_t_figure(c, cohorts.tone(c), *axes[_shape_key(c)]) for c in criteria]
+    ps = [_pmax_figure(c, cohorts.tone(c)) for c in criteria]
+    legend = [*cohorts.legend, ("null-line", "random raters (null)")]
+    told = (
+        "T, the mean τ between the raters of one prompt, over its null. Solid line: median. Dashed: the null's median."
+    )
+    split = "Item pairs by how the raters split, over the folded binomial that random raters give."
+    return Section(
+        "Distributions", [Figures(ts, told, legend), Figures(ps, split, legend)], "Every prompt counts once."
+    )
+
+
+def _drawable(c: CriterionFigures) -> bool:
+    shape = main_shape(c)
+    return shape is not None and sum(shape.t_counts) > 0 and sum(shape.pmax_counts) > 0
+
+
+def _shape_key(c: CriterionFigures) -> tuple[int, int]:
+    shape = main_shape(c)
+    return shape.items, shape.raters
+
+
+def _axes(criteria: Sequence[CriterionFigures]) -> dict[tuple[int, int], tuple[tuple[float, float], float]]:
+    """One x range and one height for all criteria of a shape, so that their histograms can be compared."""
+    axes = {}
+    for key in dict.fromkeys(map(_shape_key, criteria)):
+        shapes = [main_shape(c) for c in criteria if _shape_key(c) == key]
+        seen = [t for s in shapes for t, n, q in zip(s.t_support, s.t_counts, s.t_null) if n > 0 or q > TAIL]
+        tops = [max(s.t_counts) / sum(s.t_counts) for s in shapes] + [max(s.t_null) for s in shapes]
+        axes[key] = (min(seen), max(seen)), max(tops)
+    return axes
+
+
+def _t_figure(c: CriterionFigures, tone: str, x_range: tuple[float, float], top: float) -> Figure:
+    shape = main_shape(c)
+    alone = len(c.shapes) == 1
+    drawing = charts.histogram_over_null(
+        shape.t_support, shape.t_counts, shape.t_null, title=f"T of {c.name} over its null", tone=tone,
+        x_range=x_range, top_share=top if _comparable(shape) else None, width=SMALL,
+        medians=(c.statistics.median_T, c.null.median_T if c.null else None) if alone else (None, None),
+    )  # fmt: skip
+    return Figure(drawing, _shape_words(c), c.name)
+
+
+def _comparable(shape: ShapeFigures) -> bool:
+    """With many support points bars are merged and shares grow: each histogram then keeps its own height."""
+    return len(shape.t_support) <= 40
+
+
+def _shape_words(c: CriterionFigures) -> Markup:
+    first = main_shape(c)
+    words = _shape(first) + Markup(". Null: {}.").format(first.null_method)
+    others = sorted((s for s in c.shapes if s is not first), key=lambda s: -s.prompts)
+    if others:
+        words += Markup(" Not drawn: {}.").format(listed(_shape(s) for s in others[:MOST_SHAPES]))
+    if len(others) > MOST_SHAPES:
+        words += Markup(" And {}.").format(counted(len(others) - MOST_SHAPES, "more shape"))
+    return words
+
+
+def _shape(shape: ShapeFigures) -> Markup:
+    parts = fixed(shape.items, 0), fixed(shape.raters, 0)
+    return counted(shape.prompts, "prompt") + Markup(" of {} items × {} raters").format(*parts)
+
+
+def _pmax_figure(c: CriterionFigures, tone: str) -> Figure:
+    shape = main_shape(c)
+    title = f"Splits of {c.name} over their null"
+    if len(shape.pmax_support) > MOST_BARS:
+        drawing = charts.histogram_over_null(
+            shape.pmax_support, shape.pmax_counts, shape.pmax_null, title=title, tone=tone, unit="item pairs",
+            medians=(None, None), height=165, width=SMALL,
+        )  # fmt: skip
+        return Figure(drawing, heading=c.name)
+    levels = [f"{round(p * shape.raters)}–{shape.raters - round(p * shape.raters)}" for p in shape.pmax_support]
+    drawing = charts.pmax_bars(
+        levels, shape.pmax_counts, shape.pmax_null, title=title, tone=tone, height=165, width=SMALL
+    )
+    return Figure(drawing, heading=c.name)
+
+
+def cycle_section(report: CheckReport, cohorts: Cohorts) -> Section | None:
+    """Does the majority contradict itself? Rates against the null and other domains."""
+    criteria = [c for c in report.criteria if c.statistics.cycle_rate is not None]
+    if not measured(report.criteria):
+        return None
+    blocks = [_cycle_figure(report, criteria, cohorts)] if criteria else []
+    missing = [c for c in measured(report.criteria) if c.statistics.cycle_rate is None]
+    told = by_reason((c.name, why_missing(c, "cycle_rate")) for c in missing)
+    blocks += [Prose(Markup("{}: no cycle rate; {}.").format(names, why.rstrip("."))) for why, names in told]
+    note = Note(
+        "Cycles above the null point to factions. Cycles at or below it do not exclude them: two factions with little "
+        "noise can give the same T, p max and cycle rate as one weak shared order. Factions are tested on the raters.",
+        "open",
+        "Read with care.",
+    )
+    return Section("Cycles", [*blocks, note], "Does the majority contradict itself?")
+
+
+def _cycle_figure(report: CheckReport, criteria: Sequence[CriterionFigures], cohorts: Cohorts) -> Figure:
+    rows = [(c.name, *triple(c.statistics, "cycle_rate"), cohorts.group(c)) for c in criteria]
+    nulls = [None if c.null is None else c.null.cycle_rate for c in criteria]
+    same = len(set(nulls)) == 1
+    drawing = charts.dot_intervals(
+        rows, nulls[0] if same else None, references(report, "cycle_rate"), title="Cycle rates",
+        x_label="share of prompts with a cycle of majorities", null_label="random raters", groups=cohorts.groups,
+        row_nulls=() if same else nulls, sort=False,
+    )  # fmt: skip
+    words = "Share of prompts whose majority prefers x to y, y to z and z to x. " + (
+        "Line: random raters." if same else "Short lines: random raters at each criterion's own shapes."
+    )
+    return Figure(drawing, words)
