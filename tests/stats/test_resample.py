@@ -78,20 +78,20 @@ def test_bca_by_weights_equals_bca_by_totals():
 
 @pytest.mark.parametrize("kind", ["percentile", "bca"])
 def test_intervals_cover_at_their_rate_when_answers_cluster(kind):
-    # 40 prompts of 6 answers with a shared prompt effect. Target .95; 600 studies have a standard error of
+    # 40 prompts of 6 answers with a shared prompt effect. Target .95; 300 studies have a standard error of
     # .009,
     # and percentile intervals of 40 clusters are known to run about .01 low.
     rng = np.random.default_rng(7)
     covered, naive = 0, 0
-    for _ in range(600):
+    for _ in range(300):
         x = rng.exponential(size=(40, 1)) - 1 + 0.5 * rng.normal(size=(40, 6))
         table = np.stack([x.sum(axis=1), np.full(40, 6.0)], axis=1)
         e = bootstrap_totals(ratio, table, draws=400, rng=rng, kind=kind)
         covered += e.low <= 0 <= e.high
         half = 1.96 * x.std() / np.sqrt(x.size)
         naive += abs(x.mean()) < half
-    assert 0.91 <= covered / 600 <= 0.975
-    assert naive / 600 < 0.75  # the test can fail: forgetting the clusters is far from .95
+    assert 0.90 <= covered / 300 <= 0.975
+    assert naive / 300 < 0.75  # the test can fail: forgetting the clusters is far from .95
 
 
 def test_undefined_draws_are_counted_or_refuse_an_interval():

@@ -144,17 +144,13 @@ def k_of_raters(scores: ArrayLike, k: int, *, rng: np.random.Generator, top: int
         panels = list(combinations(range(raters), k))
     else:
         panels = [tuple(rng.permutation(raters)[:k].tolist()) for _ in range(at_most)]
-    ranks = stats.rankdata(x, axis=1)
-    whole = ranks.mean(axis=0)
-    parts = [ranks[list(panel)].mean(axis=0) for panel in panels]
-    overlap = [_top_overlap(part, whole, min(top, x.shape[1])) for part in parts]
-    return Stability(float(np.mean([_rho(part, whole) for part in parts])), float(np.mean(overlap)), len(panels))
+    return _against_whole(x, panels, top)
 
 
 def leave_one_rater_out(scores: ArrayLike, *, top: int = 10) -> Stability:
-    """k_of_raters with one rater removed at a time."""
+    """Mean Spearman and top-item overlap of the R panels that lack one rater against all R."""
     x = table(scores)
-    return k_of_raters(x, len(x) - 1, rng=np.random.default_rng(0), top=top, at_most=len(x))
+    return _against_whole(x, list(combinations(range(len(x)), len(x) - 1)), top)
 
 
 def with_error(measure: Measure, scores: ArrayLike, *, level: float = 0.95) -> Estimate:
@@ -216,6 +212,14 @@ def table(scores: ArrayLike) -> FloatArray:
     if x.shape[0] < 2 or x.shape[1] < 3:
         raise TooFew("at least two raters and three items are needed", found=f"{x.shape[0]} and {x.shape[1]}")
     return x
+
+
+def _against_whole(x: FloatArray, panels: list[Camp], top: int) -> Stability:
+    ranks = stats.rankdata(x, axis=1)
+    whole = ranks.mean(axis=0)
+    parts = [ranks[list(panel)].mean(axis=0) for panel in panels]
+    overlap = [_top_overlap(part, whole, min(top, x.shape[1])) for part in parts]
+    return Stability(float(np.mean([_rho(part, whole) for part in parts])), float(np.mean(overlap)), len(panels))
 
 
 def _jackknife(statistic: Callable[[IntArray], float], items: int, level: float) -> Estimate:
