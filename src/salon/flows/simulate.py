@@ -115,6 +115,12 @@ def _conflicts(s: SimulateSettings) -> list[tuple[bool, str, str, str]]:
             f"{s.factions}",
             "name the size of every faction, or change --raters",
         ),
+        (
+            s.model != "uniform" and s.parameter is None and s.raters - s.careless < 2,
+            "at least two attentive raters are needed to plant agreement",
+            f"{s.careless} careless of {s.raters}",
+            "lower --careless, or raise --raters",
+        ),
         (s.careless > s.raters, f"at most {s.raters} raters can be careless", f"{s.careless}", "lower --careless"),
         (
             s.position_bias > 0 and s.protocol != "comparisons",

@@ -1,0 +1,111 @@
+"""The command that writes a simulated study and says what is in it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from salon.cli.console import json_option, out, print_json, print_table
+from salon.cli.options import options_from, settings_from
+from salon.cli.study import output_option, overwrite_option
+from salon.errors import BadFile, BadValue
+from salon.flows.simulate import (
+    Planted,
+    SimulateSettings,
+    planted,
+    simulate_study,
+    taste_like_study,
+    taste_like_truth,
+)
+from salon.store.folder import is_study, save_study
+from salon.study import Study
+
+PRESETS = ("taste-like",)
+
+
+@click.command()
+@output_option("Folder of the new study.")
+@click.option("--preset", type=click.Choice(PRESETS), help="A study made ready: nine criteria, two cohorts.")
+@click.option("--controls", is_flag=True, help="Add random raters and factions to the preset.")
+@options_from(SimulateSettings)
+@overwrite_option
+@json_option
+@click.pass_context
+def simulate(
+    ctx: click.Context, output: Path, preset: str | None, controls: bool, overwrite: bool, as_json: bool, **flags: Any
+) -> None:
+    """Write a simulated study, and print the truth that was planted in it.
+
+    Nobody gave these answers: the study says so (simulated = true), and so does every report made from it. Use it to
+    see what a check finds where the truth is known, to rehearse an analysis, or to try the tools at size.
+
+    \b
+      salon simulate -o demo --preset taste-like                 the demo's study
+      salon simulate -o study --prompts 200 --tau 0.2            one shared order, mean tau 0.2
+      salon simulate -o study --model uniform                    no preference at all
+      salon simulate -o study --model factions --factions 3 --factions 2
+      salon simulate -o study --protocol comparisons --position-bias 0.1 --careless 1
+      salon simulate -o big --prompts 1000000                    a million prompts
+    """
+    if is_study(output) and not overwrite:
+        raise BadFile(
+            "a study is only replaced when asked to",
+            found="a study that is there already",
+            where=str(output),
+            remedy="choose another place, or add --overwrite",
+        )
+    given = {name for name in flags if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
+    if preset:
+        seed = flags["seed"] if "seed" in given else None
+        study, truth = _preset(given - {"seed"}, seed, controls)
+    else:
+        if controls:
+            raise BadValue("--controls belongs to a preset", found="no --preset", remedy="add --preset taste-like")
+        settings = settings_from(SimulateSettings, flags)
+        study, truth = simulate_study(settings), planted(settings)
+    save_study(study, output, overwrite=overwrite)
+    if as_json:
+        print_json(_record(study, truth, output))
+    else:
+        _print(study, truth, output)
+
+
+def _preset(given: set[str], seed: int | None, controls: bool) -> tuple[Study, tuple[Planted, ...]]:
+    if given:
+        flags = ", ".join("--" + name.replace("_", "-") for name in sorted(given))
+        raise BadValue(
+            "a preset has its own size and laws; only --seed and --controls go with it",
+            found=flags,
+            remedy="leave these flags out, or leave --preset out",
+        )
+    if seed is not None and seed < 0:
+        raise BadValue("--seed: a number of at least 0 is needed", found=seed)
+    return taste_like_study(seed, controls), taste_like_truth(controls)
+
+
+def _record(study: Study, truth: tuple[Planted, ...], output: Path) -> dict[str, Any]:
+    return {
+        "study": str(output),
+        "simulated": True,
+        "name": study.name,
+        "counts": study.counts,
+        "planted": [asdict(one) for one in truth],
+        "data": study.hash[:12],
+    }
+
+
+def _print(study: Study, truth: tuple[Planted, ...], output: Path) -> None:
+    click.echo(f"SIMULATED: nobody gave these answers. Study {study.name!r} written to {output}")
+    print_table(None, ("table", "rows"), [(kind, f"{count:,}") for kind, count in study.counts.items()])
+    click.echo("planted, with the mean Kendall tau to expect between raters:")
+    width = max(len(one.criterion) for one in truth)
+    for one in truth:  # lines, not a table: a truth may be longer than a terminal is wide
+        click.echo(f"- {one.criterion:<{width}}  tau {one.tau:.3f}  {one.truth}")
+    for cohort in study.cohorts:
+        if cohort.note:
+            click.echo(f"- cohort {cohort.id}: {cohort.note}")
+    out().print(f"next: salon check {output}", style="dim", markup=False)
