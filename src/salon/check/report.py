@@ -11,7 +11,7 @@ from collections import Counter
 from markupsafe import Markup
 
 from salon.check.report_ceilings import ceiling_section
-from salon.check.report_data import data_section, method_section
+from salon.check.report_data import data_section, method_section, policies
 from salon.check.report_flags import flag_section, protocol_section
 from salon.check.report_parts import (
     Cohorts,
@@ -39,7 +39,6 @@ def check_page(report: CheckReport) -> Page:
     cohorts = Cohorts.of(here)
     sections = [
         verdict_section(here),
-        data_section(here),
         signal_section(here, cohorts),
         distribution_section(here, cohorts),
         cycle_section(here, cohorts),
@@ -48,6 +47,7 @@ def check_page(report: CheckReport) -> Page:
         ceiling_section(here),
         flag_section(here),
         protocol_section(here),
+        data_section(here),
         method_section(here),
     ]
     return Page(
@@ -64,7 +64,7 @@ def check_page(report: CheckReport) -> Page:
 
 
 def verdict_section(report: CheckReport) -> Section:
-    """Warnings first, then what is concluded about each criterion, cohort by cohort."""
+    """Warnings first, then what is concluded about each criterion, cohort by cohort, and every policy."""
     warnings = [Note(words, "alert", "Warning.") for words in report.warnings]
     several = len({c.cohort for c in report.criteria}) > 1
     order = list(dict.fromkeys(c.cohort for c in report.criteria))
@@ -72,7 +72,8 @@ def verdict_section(report: CheckReport) -> Section:
     verdicts = [
         Verdict(c.name, badge(c), c.sentence, f"Cohort: {name_of_cohort(c)}" if several else "") for c in ranked
     ]
-    blocks = [*warnings, Verdicts(verdicts) if verdicts else "The study holds no judgments of a criterion."]
+    shown = Verdicts(verdicts) if verdicts else "The study holds no judgments of a criterion."
+    blocks = [*warnings, shown, *policies(report)]
     return Section("Verdicts", blocks, "What the answers say about each criterion, in plain words.")
 
 

@@ -11,6 +11,8 @@ from salon.check.results import CheckReport, CriterionFigures
 from salon.report import Block, Cell, Column, Figure, Note, Section, Table, charts, numbers
 
 MOST_ROWS = 200
+MOST_DRAWN = 20
+QUOTED = ("next_rater", "oracle")
 OF_PAPERS = {
     "panel": ("Panel", "A rater against a majority the rater is part of; some papers call this leave-one-out"),
     "leave_one_out": ("Leave one out, ties half", "A rater against the majority of the others"),
@@ -32,7 +34,8 @@ def ceiling_section(report: CheckReport) -> Section | None:
     )
     missing = [c.name for c in report.criteria if c.ceilings is None]
     absent = [Note(Markup("No ceilings: {}.").format(listed(missing)), "thin")] if missing else []
-    blocks = [quote, _figure(criteria), _quoted(report, criteria), _papers(report, criteria), *absent]
+    figure = [_figure(criteria)] if len(criteria) <= MOST_DRAWN else []
+    blocks = [quote, *figure, _quoted(report, criteria), _papers(report, criteria), *absent]
     return Section("Ceilings", [*blocks, *_buckets(report, criteria)], "How good can a model get on these answers?")
 
 
@@ -45,7 +48,7 @@ def _figure(criteria: Sequence[CriterionFigures]) -> Figure:
             rows.append((c.name if field == "next_rater" else "", figure.value, figure.low, figure.high, words))
     drawing = charts.dot_intervals(
         rows, 0.5, title="Next rater and oracle by criterion", x_label="accuracy against the panel's majority",
-        null_label="chance", groups=("next rater", "oracle"), sort=False,
+        null_label="chance", tones=("cohort-3", "cohort-4"), sort=False,
     )  # fmt: skip
     return Figure(drawing, "For each criterion the next rater above the oracle. Line: chance.")
 
@@ -61,18 +64,14 @@ def _quoted(report: CheckReport, criteria: Sequence[CriterionFigures]) -> Table:
     ]
     rows = []
     for c in criteria:
-        both = {f: Cell(getattr(c.ceilings, f), getattr(c.ceilings, f).method, _range(c, f)) for f in columns_quoted()}
+        both = {f: Cell(getattr(c.ceilings, f), getattr(c.ceilings, f).method, _range(c, f)) for f in QUOTED}
         counts = {name: getattr(c.ceilings, name) for name in ("pairs", "tied_share", "left_out")}
         rows.append({"name": c.name, **both, **counts})
     caption = Markup(
-        "Ceilings to quote, with {} intervals. Below each: what any law of pair probabilities that fits the votes would "
-        "give."
+        "Ceilings to quote, with {} intervals. Below each: what any law of pair probabilities that fits the votes "
+        "would give."
     ).format(level_words(report))
     return Table(columns, rows, caption)
-
-
-def columns_quoted() -> tuple[str, str]:
-    return "next_rater", "oracle"
 
 
 def _range(c: CriterionFigures, field: str) -> Markup:

@@ -27,7 +27,7 @@ comparison with papers: the panel's figure counts the rater's own vote, and the 
 
 
 def data_section(report: CheckReport) -> Section:
-    """Protocol, size and ties of each criterion, and every policy by its criteria."""
+    """Protocol, size and ties of each criterion."""
     stable = any(c.tie_control is not None for c in report.criteria)
     columns = [
         Column("name", "Criterion"),
@@ -41,8 +41,8 @@ def data_section(report: CheckReport) -> Section:
     rows = [_data_row(c) for c in report.criteria]
     caption = "What was judged." + (" Made by tie-break: the mean τ that breaking ties alike for every rater makes of "
                                     "shuffled answers, with no preference left in them." if stable else "")  # fmt: skip
-    blocks = [Table(columns, rows, caption)] if rows else []
-    return Section("Data", [*blocks, *_policies(report)], "What was judged, and what was done about ties and gaps.")
+    blocks = [Table(columns, rows, caption)] if rows else ["The study holds no judgments of a criterion."]
+    return Section("Data", blocks, "What was judged.")
 
 
 def _data_row(c: CriterionFigures) -> dict[str, object]:
@@ -53,7 +53,7 @@ def _data_row(c: CriterionFigures) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _policies(report: CheckReport) -> list[Table]:
+def policies(report: CheckReport) -> list[Table]:
     """Each policy once, with the criteria it was applied to."""
     told = by_reason((c.name, policy) for c in report.criteria for policy in c.policies)
     if not told:

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from salon.check.report_parts import brief, counted, fixed, level_words
 from salon.check.results import CheckReport, FlagFigures, ProtocolFigures
-from salon.report import Block, Cell, Column, Figure, Note, Prose, Section, Table, charts
+from salon.report import Block, Cell, Column, Figure, Note, Prose, Section, Table, charts, estimate_value
 
 MOST_RATERS = 60
 MOST_SPLITS = 12
@@ -23,7 +23,7 @@ def flag_section(report: CheckReport) -> Section | None:
 
 def _flag(flag: FlagFigures, report: CheckReport) -> list[Block]:
     name = brief(flag.name)
-    blocks: list[Block] = [_prevalence(flag, name), _levels(flag, name, report), _agreement(flag)]
+    blocks: list[Block] = [_prevalence(flag, name), _levels(flag, name, report)]
     if flag.positive_rate:
         blocks.append(_rater_rates(flag, name))
     if flag.splits:
@@ -38,7 +38,7 @@ def _prevalence(flag: FlagFigures, name: str) -> Figure:
     shares = [share.value for share in reversed(flag.shares)]
     labels = [brief(label, 24) for label in reversed(flag.labels)]
     drawing = charts.bucket_bar([("all answers", shares)], labels, title=f"{name}: share of each level")
-    return Figure(drawing, "", name)
+    return Figure(drawing, _agreement(flag), name)
 
 
 def _levels(flag: FlagFigures, name: str, report: CheckReport) -> Table:
@@ -51,16 +51,13 @@ def _levels(flag: FlagFigures, name: str, report: CheckReport) -> Table:
     return Table(columns, rows, caption, sortable=False)
 
 
-def _agreement(flag: FlagFigures) -> Table:
-    rows = [
-        {"name": "Krippendorff's α, ordinal", "figure": Cell(flag.alpha, "" if flag.alpha else "too few answers")},
-        {"name": "Fleiss κ", "figure": Cell(flag.kappa, "" if flag.kappa else "needs equal numbers of answers")},
-    ]
-    caption = Markup("Agreement on the flag. Positive means a level of at least {}.").format(
-        fixed(flag.positive_from, 0 if float(flag.positive_from).is_integer() else 2)
+def _agreement(flag: FlagFigures) -> Markup:
+    alpha = estimate_value(flag.alpha, None) if flag.alpha else "not given, too few answers"
+    kappa = estimate_value(flag.kappa, None) if flag.kappa else "not given, numbers of answers differ"
+    start = fixed(flag.positive_from, 0 if float(flag.positive_from).is_integer() else 2)
+    return Markup("Krippendorff's α, ordinal: {}. Fleiss κ: {}. Positive means a level of at least {}.").format(
+        alpha, kappa, start
     )
-    columns = [Column("name", "Coefficient"), Column("figure", "Value", "estimate")]
-    return Table(columns, rows, caption, sortable=False)
 
 
 def _rater_rates(flag: FlagFigures, name: str) -> Table:

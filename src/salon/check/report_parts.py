@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from markupsafe import Markup
 
@@ -14,6 +15,8 @@ from salon.report.svg import clean
 
 LONGEST_NAME = 72
 MOST_COLORS = 4
+SHORT_START = 4
+"""A shared beginning of names shorter than this is kept."""
 VERDICTS = {
     "shared preference": ("shared preference", "clear"),
     "factions": ("factions", "split"),
@@ -82,6 +85,16 @@ def brief(name: str, most: int = LONGEST_NAME) -> str:
     if len(words) <= most:
         return words
     return f"{words[: most * 2 // 3]}…{words[-(most // 3) :]}"
+
+
+def without_shared_start(names: Sequence[str]) -> tuple[list[str], str]:
+    """Names without a beginning all of them share, up to a separator, and that beginning: room for what differs."""
+    same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names)) if len(names) > 1 else ()
+    start = "".join(letters[0] for letters in same)
+    cut = max((start.rfind(mark) + 1 for mark in "-_/@. "), default=0)
+    if cut < SHORT_START or any(not name[cut:].strip() for name in names):
+        return list(names), ""
+    return [name[cut:] for name in names], start[:cut]
 
 
 def badge(criterion: CriterionFigures) -> Badge:

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from salon.check.report_parts import brief, counted, fixed, holm, level_words, listed
+from salon.check.report_parts import brief, counted, fixed, holm, level_words, listed, without_shared_start
 from salon.check.results import CheckReport, CriterionFigures, FactionFigures, RaterFigures, RaterRow
 from salon.report import SMALL, WIDE, Badge, Block, Cell, Column, Figure, Figures, Prose, Section, Table, charts
 
 SMALL_PANEL = 10
 """Raters that small multiples can show; larger panels take the whole width."""
+NUMBERED = 5
+"""Raters up to which the cells of a small map hold their numbers."""
 MOST_CELLS = 6000
+"""Cells drawn over all maps: about two megabytes of page."""
 MOST_ROWS = 200
 NAME = 40
 RATER_COLUMNS = (
@@ -28,7 +31,7 @@ RATER_COLUMNS = (
     Column("longest_run", "Longest run", "count", hint="Longest run of the same side or value"),
     Column("extreme_share", "Extremes", "percent", hint="Share of ratings at the ends of the scale"),
 )
-KEPT = ("kind", "judgments", "mean_tau")
+KEPT = ("judgments", "mean_tau")
 """Columns that stay even when no rater has a value."""
 
 
@@ -45,12 +48,16 @@ def _rater_table(report: CheckReport) -> list[Block]:
         return []
     shown, left = _most_telling(report.raters)
     known = [c for c in RATER_COLUMNS if c.path in KEPT or any(getattr(r, c.path) is not None for r in report.raters)]
-    absent = [c.header for c in RATER_COLUMNS if c not in known]
-    columns = [Column("rater", "Rater"), *known, Column("flags", "Flags", "badge")]
+    absent = [c.header.lower() for c in RATER_COLUMNS if c not in known and c.kind != "text"]
+    kinds = {r.kind for r in report.raters}
+    known = [c for c in known if c.path != "kind" or len(kinds) > 1]
+    columns = [Column("rater", "Rater"), Column("flags", "Flags", "badge"), *known]
     rows = [_rater_row(r) for r in shown]
-    caption = Markup("Raters over the whole study, with {} intervals.").format(level_words(report))
+    who = f" Every rater is a {brief(kinds.pop(), NAME)}." if len(kinds) == 1 else ""
+    caption = Markup("Raters over the whole study, with {} intervals.{}").format(level_words(report), who)
+    caption += Markup(" A flag asks for a look, not for removal.")
     if absent:
-        caption += Markup(" The study cannot give: {}.").format(listed(absent))
+        caption += Markup(" The answers do not tell: {}.").format(listed(absent))
     if left:
         caption += Markup(" Flagged raters first, then the most active; {} more in the JSON.").format(
             counted(left, "rater")
@@ -104,14 +111,14 @@ def _coefficient_row(c: CriterionFigures) -> dict[str, object]:
     }
 
 
-def _pair_words(figures: RaterFigures | None, end: str) -> Markup | Cell:
+def _pair_words(figures: RaterFigures | None, end: str) -> Cell:
     pair = None if figures is None else getattr(figures, end)
     if pair is None:
         return Cell(None, "no two raters share a prompt")
     i, j = (figures.raters.index(name) for name in pair)
-    names = listed(brief(name, NAME) for name in pair)
     tau = figures.tau[i][j]
-    return names if tau is None else names + Markup(" {}").format(fixed(tau))
+    under = "" if tau is None else Markup("τ {}").format(fixed(tau))
+    return Cell(listed(brief(name, NAME) for name in pair), under=under)
 
 
 def _maps(report: CheckReport) -> list[Block]:
@@ -143,18 +150,21 @@ def _largest(figures: object) -> float:
 
 def _map(c: CriterionFigures, limit: float, width: int) -> Figure:
     figures = c.raters
-    names = [brief(name, NAME) for name in figures.raters]
+    names, start = without_shared_start([brief(name, NAME) for name in figures.raters])
     drawing = charts.heat_map(
         figures.tau, names, names, n=figures.prompts, error=figures.error, title=f"Agreement of raters on {c.name}",
-        limit=limit, value_name="mean τ", key=width == WIDE, width=width,
+        limit=limit, value_name="mean τ", key=width == WIDE or len(names) > NUMBERED, width=width,
     )  # fmt: skip
-    left = "" if not figures.left_out else counted(figures.left_out, "less active rater") + Markup(" left out.")
-    return Figure(drawing, left, c.name)
+    words = Markup("Names start with {}.").format(start) if start else Markup("")
+    if figures.left_out:
+        words += Markup(" {} left out.").format(counted(figures.left_out, "less active rater"))
+    return Figure(drawing, words, c.name)
 
 
 def _across(report: CheckReport) -> list[Block]:
     """Each rater's mean tau to the rest, criterion by criterion: an outlier shows as a row."""
-    criteria = [c for c in report.criteria if c.raters is not None]
+    order = list(dict.fromkeys(c.cohort for c in report.criteria))
+    criteria = sorted((c for c in report.criteria if c.raters is not None), key=lambda c: order.index(c.cohort))
     names = list(dict.fromkeys(name for c in criteria for name in c.raters.mean_tau))
     if len(criteria) < 2 or not 2 < len(names) <= 60 or len(criteria) > 60:
         return []
@@ -175,8 +185,8 @@ def faction_section(report: CheckReport) -> Section | None:
         Column("name", "Criterion"),
         Column("p", "p", "p", hint="One shared order with each rater's own noise is the null; Holm's p below"),
         Column("power", "Power", "percent", 0, "Chance that two factions with this mean tau would have shown"),
-        Column("within", "τ within", "number"),
-        Column("between", "τ between", "number"),
+        Column("within", "τ\u00a0within", "number"),
+        Column("between", "τ\u00a0between", "number"),
         Column("contrast", "Contrast", "number", hint="Beyond what each rater's own noise explains"),
         Column("split", "Best split in two, or why not tested"),
     ]

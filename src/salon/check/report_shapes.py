@@ -25,7 +25,7 @@ def distribution_section(report: CheckReport, cohorts: Cohorts) -> Section | Non
         return None
     axes = _axes(criteria)
     ts = [_t_figure(c, cohorts.tone(c), *axes[_shape_key(c)]) for c in criteria]
-    ps = [_pmax_figure(c, cohorts.tone(c)) for c in criteria]
+    ps = [_pmax_figure(c, cohorts.tone(c), criteria) for c in criteria]
     legend = [*cohorts.legend, ("null-line", "random raters (null)")]
     told = (
         "T, the mean τ between the raters of one prompt, over its null. Solid line: median. Dashed: the null's median."
@@ -89,7 +89,8 @@ def _shape(shape: ShapeFigures) -> Markup:
     return counted(shape.prompts, "prompt") + Markup(" of {} items × {} raters").format(*parts)
 
 
-def _pmax_figure(c: CriterionFigures, tone: str) -> Figure:
+def _pmax_figure(c: CriterionFigures, tone: str, criteria: Sequence[CriterionFigures]) -> Figure:
+    """Bars of equal scale for all panels of a size; a histogram where the splits are too many to label."""
     shape = main_shape(c)
     title = f"Splits of {c.name} over their null"
     if len(shape.pmax_support) > MOST_BARS:
@@ -99,8 +100,10 @@ def _pmax_figure(c: CriterionFigures, tone: str) -> Figure:
         )  # fmt: skip
         return Figure(drawing, heading=c.name)
     levels = [f"{round(p * shape.raters)}–{shape.raters - round(p * shape.raters)}" for p in shape.pmax_support]
+    alike = [s for s in map(main_shape, criteria) if s.raters == shape.raters]
+    top = max(max(max(s.pmax_counts) / sum(s.pmax_counts), *s.pmax_null) for s in alike)
     drawing = charts.pmax_bars(
-        levels, shape.pmax_counts, shape.pmax_null, title=title, tone=tone, height=165, width=SMALL
+        levels, shape.pmax_counts, shape.pmax_null, title=title, tone=tone, top_share=top, height=165, width=SMALL
     )
     return Figure(drawing, heading=c.name)
 

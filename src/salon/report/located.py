@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-from markupsafe import Markup
 from pydantic import BaseModel
 
 from salon.report import svg
@@ -66,12 +65,6 @@ def marks(number: object) -> dict[str, str]:
     if isinstance(number, LocatedFloat | LocatedInt):
         return {"data_key": number.key, "data_value": repr(number)}
     return {}
-
-
-def span(number: object, words: str) -> Markup | str:
-    """`words` of a chart as text that carries the number's path."""
-    found = marks(number)
-    return svg.element("tspan", words, **found) if found else words
 
 
 def path(*parts: object) -> str:

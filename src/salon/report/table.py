@@ -67,6 +67,11 @@ class Table(Block):
         if self.row_keys is not None and len(self.row_keys) != len(self.rows):
             raise BadValue(f"{len(self.rows)} row keys are needed", found=len(self.row_keys), where=self.caption)
 
+    @property
+    def name(self) -> str:
+        """The caption without markup, for screen readers."""
+        return self.caption.striptags() if isinstance(self.caption, Markup) else self.caption or "table"
+
     def html_rows(self) -> list[list[Markup]]:
         """Finished `<td>` elements."""
         places = [self._decimals(c) for c in self.columns]

@@ -10,12 +10,14 @@ from markupsafe import Markup
 from salon.errors import BadValue
 from salon.report import numbers
 from salon.report.frame import LINE, Key, legend, x_axis, x_grid
-from salon.report.located import marks, span
+from salon.report.located import marks
 from salon.report.scale import Scale, domain, lanes
 from salon.report.svg import canvas, drawn, element, fit, group, line, rect, text, text_width
 
 COMPACT = 520
 """Below this width a label stands above its row instead of beside it."""
+
+TONES = ("cohort-1", "cohort-2", "cohort-3", "cohort-4")
 
 DotRow = tuple[str, float, float | None, float | None, str]
 
@@ -42,13 +44,14 @@ def dot_intervals(
     null_label: str = "null",
     sort: bool = True,
     groups: Sequence[str] = (),
+    tones: Sequence[str] = TONES,
     row_nulls: Sequence[float | None] = (),
     width: int,
 ) -> Markup:
     """Rows (label, value, low, high, group), largest value first unless `sort` is False.
 
-    Groups take the colours of cohorts in the order of `groups`, else of appearance, and are named in a legend when
-    there are several. `row_nulls` mark each row's own null where no single line serves all.
+    Groups take `tones` (the colours of cohorts) in the order of `groups`, else of appearance, and are named in a
+    legend when there are several. `row_nulls` mark each row's own null where no single line serves all.
     """
     if not rows:
         raise BadValue("at least one row is needed to draw intervals", found="none")
@@ -60,7 +63,9 @@ def dot_intervals(
     ordered = [row for row, _ in paired]
     decimals = numbers.common_decimals((row[2], row[3]) for row in rows)
     layout = _layout(ordered, decimals, width)
-    keys = [Key(_tone(groups, g), g, "dot") for g in groups if g in shown_groups] if len(shown_groups) > 1 else []
+    keys = (
+        [Key(_tone(groups, g, tones), g, "dot") for g in groups if g in shown_groups] if len(shown_groups) > 1 else []
+    )
     keys += [Key("null-line", null_label, "line")] if any(null is not None for null in row_nulls) else []
     top_block, used = legend(keys, 0, 0, width)
     upright = [] if null_line is None else [_mark(null_label, null_line, "null-line", width)]
@@ -79,7 +84,10 @@ def dot_intervals(
         top_block,
         x_grid(x, top, bottom),
         lines,
-        *(_row(row, null, i, top, x, layout, decimals, _tone(groups, row[4])) for i, (row, null) in enumerate(paired)),
+        *(
+            _row(row, null, i, top, x, layout, decimals, _tone(groups, row[4], tones))
+            for i, (row, null) in enumerate(paired)
+        ),
         x_axis(x, bottom, label=x_label),
     )
 
@@ -101,28 +109,20 @@ def _row(
     shown = numbers.estimate(value, low, high, decimals)
     whisker = None
     if low is not None and high is not None:
-        whisker = line(x(low), y, x(high), y, f"{tone} whisker")
+        ends = [line(x(end), y, x(value), y, f"{tone} whisker", **marks(end)) for end in (low, high)]
+        whisker = group(*ends)
     own = None if null is None else line(x(null), y - 9, x(null), y + 9, "null-line stroke", **marks(null))
     tip = f"{label}: {shown}" + ("" if null is None else f"; null {numbers.fixed(null)}")
     return group(
         rect(0, top + layout.row * index, layout.width, layout.row, "hit"),
         own,
         whisker,
-        element("circle", cx=x(value), cy=y, r=5, class_=f"{tone} dot"),
+        element("circle", cx=x(value), cy=y, r=5, class_=f"{tone} dot", **marks(value)),
         text(0, words_y, label, "label haloed", room=layout.label_room),
-        text(layout.width, words_y, _spans(value, low, high, decimals), "value haloed", anchor="end"),
+        text(layout.width, words_y, shown, "value haloed", anchor="end"),
         tip=tip,
         class_="mark row",
     )
-
-
-def _spans(value: float, low: float | None, high: float | None, decimals: int) -> Markup | str:
-    """The estimate in words, each of its numbers carrying its path."""
-    shown = span(value, numbers.fixed(value, decimals))
-    if low is None and high is None:
-        return shown
-    ends = [span(v, numbers.fixed(v, decimals)) for v in (low, high)]
-    return Markup("{} [{}, {}]").format(shown, *ends)
 
 
 def _upright_lines(
@@ -155,8 +155,8 @@ def _kept_inside(x: float, words: str, width: float) -> float:
     return min(max(x, half), width - half)
 
 
-def _tone(groups: Sequence[str], name: str) -> str:
-    return f"cohort-{groups.index(name) % 4 + 1}"
+def _tone(groups: Sequence[str], name: str, tones: Sequence[str]) -> str:
+    return tones[groups.index(name) % len(tones)]
 
 
 def _words(rows: Sequence[DotRow], decimals: int, upright: Sequence[tuple[str, float, str]]) -> str:
