@@ -28,6 +28,7 @@ Source. Pearson (1900); Imhof (1961) and Ruben (1962) for the weighted sum; Holm
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import comb
 
 import numpy as np
@@ -132,6 +133,7 @@ def merged_pmax_weights(items: int, raters: int, groups: npt.ArrayLike) -> Float
     return eigenvalues[:-1]  # the last is 0: the histogram has a fixed sum
 
 
+@lru_cache(maxsize=64)
 def pmax_covariance(items: int, raters: int) -> Floats:
     """Covariance (bins, bins) of one prompt's p_max histogram under random raters.
 
