@@ -38,15 +38,14 @@ def is_hpdv2(head: Head) -> bool:
 
 def read_hpdv2(source: Source) -> Draft:
     """Train and test files, alone or together."""
-    ledger, rankings = Ledger(), False
+    ledger = Ledger()
     for path in source.paths:
         for record in each_record(source, path):
             if record.has("human_preference"):
                 _train_record(source, ledger, record)
             else:
-                rankings = True
                 _test_record(source, ledger, record)
-    design = Design(kind="complete" if rankings and not ledger.judgments["comparisons"] else "unknown")
+    design = Design(kind="complete" if "comparisons" not in ledger.judgments else "unknown")
     return Draft((CRITERION,), ledger.tables(), "prompt", design)
 
 
@@ -118,9 +117,10 @@ def read_hpdv3(source: Source) -> Draft:
                 for side in (1, 2)
             )
             pair = {"criterion": CRITERION.id, "rater": rater, "a": a, "b": b}
+            confidence = record.maybe_number("confidence")
             for outcome, votes in _votes(source, record):
-                for _ in range(votes):
-                    ledger.add("comparisons", **pair, outcome=outcome, confidence=record.maybe_number("confidence"))
+                if votes:
+                    ledger.add("comparisons", votes, **pair, outcome=outcome, confidence=confidence)
     return Draft((CRITERION,), ledger.tables(), "prompt", Design())
 
 
@@ -161,6 +161,7 @@ def read_imagereward(source: Source) -> Draft:
             items = [ledger.item(image, record.where, prompt=prompt) for image in paths]
             places = record.numbers("ranking", len(items))
             ledger.rank(items, places, record.where, criterion=CRITERION.id, rater=rater)
-    tied = sum(len(set(row["ranks"])) < len(row["ranks"]) for row in ledger.judgments["rankings"])
-    source.say(f"{tied:,} of {len(ledger.judgments['rankings']):,} rankings have ties: equal ranks are kept")
+    ranks = ledger.judgments["rankings"]["ranks"]
+    tied = sum(len(set(one)) < len(one) for one in ranks)
+    source.say(f"{tied:,} of {len(ranks):,} rankings have ties: equal ranks are kept")
     return Draft((CRITERION,), ledger.tables(), "prompt", Design())

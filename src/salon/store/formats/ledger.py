@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from salon.errors import BadValue
 from salon.store.formats.record import Record
 from salon.store.formats.source import Source
 from salon.store.formats.text import read_records
-from salon.study.tables import table_from_records
+from salon.study.tables import KINDS, REFERENCE, REFERENCES, conform, table_from_records
 
 MAX_RANK = 2**31 - 1
 
@@ -23,7 +23,8 @@ class Ledger:
 
     def __init__(self) -> None:
         self.named: dict[str, dict[str, dict[str, Any]]] = {"prompts": {}, "items": {}, "raters": {}}
-        self.judgments: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self.judgments: dict[str, dict[str, list[Any]]] = {}
+        self.times: dict[str, list[int]] = {}
 
     def prompt(self, id: str, where: str, **facts: Any) -> str:
         """A prompt, its id given back."""
@@ -50,9 +51,14 @@ class Ledger:
             )
         return id
 
-    def add(self, kind: str, **columns: Any) -> None:
-        """One judgment."""
-        self.judgments[kind].append(columns)
+    def add(self, kind: str, times: int = 1, /, **columns: Any) -> None:
+        """One judgment, or the same one given `times` times by a crowd."""
+        if kind not in self.judgments:
+            self.judgments[kind] = {name: [] for name in KINDS[kind].columns}
+            self.times[kind] = []
+        for name, column in self.judgments[kind].items():
+            column.append(columns.get(name))
+        self.times[kind].append(times)
 
     def rank(self, items: Sequence[str], places: Sequence[float], where: str, **facts: Any) -> None:
         """A ranking from one place per item, lowest best; places need not be sorted, and 0 may be the first."""
@@ -72,7 +78,20 @@ class Ledger:
     def tables(self) -> dict[str, pa.Table]:
         """All of it as the tables of a study."""
         named = {kind: [{"id": id, **facts} for id, facts in found.items()] for kind, found in self.named.items()}
-        return {kind: table_from_records(kind, rows) for kind, rows in {**named, **self.judgments}.items() if rows}
+        tables = {kind: table_from_records(kind, rows) for kind, rows in named.items() if rows}
+        return tables | {kind: self._table(kind) for kind in self.judgments}
+
+    def _table(self, kind: str) -> pa.Table:
+        types = KINDS[kind].columns
+        columns = {name: pa.array(cells, _plain(types[name])) for name, cells in self.judgments[kind].items()}
+        table = conform(kind, pa.table(columns))
+        times = np.array(self.times[kind])
+        return table if (times == 1).all() else table.take(pa.array(np.repeat(np.arange(len(times)), times)))
+
+
+def _plain(dtype: pa.DataType) -> pa.DataType:
+    """References are made from text."""
+    return pa.string() if dtype == REFERENCE else pa.list_(pa.string()) if dtype == REFERENCES else dtype
 
 
 def each_record(source: Source, path: Path) -> list[Record]:
