@@ -195,7 +195,7 @@ def _rankings(draw: st.DrawFn, criteria: list[str], raters: list[str], groups: d
             st.just({"items": kept, "ranks": ranks}) | st.just({"items": (), "ranks": (), "skipped": "cannot judge"})
         )
         made.append(Ranking(criterion=criterion, rater=rater, repeat=repeat, **answer, **draw(facts)))
-    return made if any(ranking.items for ranking in made) else []
+    return made
 
 
 @st.composite

@@ -67,8 +67,8 @@ def test_csv_keeps_lists_as_json_text(tmp_path: Path) -> None:
 def test_jsonl_leaves_out_what_has_no_value(tmp_path: Path) -> None:
     export_study(example(), tmp_path / "jsonl", "jsonl")
     assert (tmp_path / "jsonl" / "ratings.jsonl").read_text().splitlines() == [
-        '{"criterion":"color","rater":"ann","item":"p1-a","value":4.5,"repeat":0,"at":"2026-03-01T09:30:00Z"}',
-        '{"criterion":"color","rater":"bob","item":"p1-a","repeat":0,"skipped":"cannot judge"}',
+        '{"criterion":"color","rater":"ann","item":"p1-a","value":4.5,"at":"2026-03-01T09:30:00Z"}',
+        '{"criterion":"color","rater":"bob","item":"p1-a","skipped":"cannot judge"}',
     ]
 
 

@@ -138,6 +138,21 @@ def test_lists_are_read_as_dictionaries_from_parquet(tmp_path: Path) -> None:
     assert column.num_chunks == 1
 
 
+@pytest.mark.parametrize("writer", ["ours", "another"])
+def test_lists_of_more_labels_than_a_dictionary_page_holds_are_read(tmp_path: Path, writer: str) -> None:
+    ids = [f"an item with a rather long name, number {number:06}" for number in range(40_000)]  # 2 MB of labels
+    rows = len(ids) // 4
+    four = pa.FixedSizeListArray.from_arrays(pa.array(ids), 4).cast(pa.list_(pa.string()))
+    ranks = pa.array([[1, 2, 3, 4]] * rows, pa.list_(pa.int32()))
+    rankings = pa.table({"criterion": ["c"] * rows, "rater": ["r"] * rows, "items": four, "ranks": ranks})
+    tables = {"items": pa.table({"id": ids}), "raters": [Rater(id="r")], "rankings": rankings}
+    study = Study.build("many", [Criterion(id="c")], compare_within="all", tables=tables)
+    save_study(study, tmp_path / "s")
+    if writer == "another":
+        pq.write_table(rankings, tmp_path / "s" / "rankings.parquet", row_group_size=4_000)
+    assert open_study(tmp_path / "s").hash == study.hash
+
+
 def test_a_cell_of_a_million_characters_is_read_and_a_longer_name_is_cut_in_messages(small: Path) -> None:
     long = "é" * 1_000_000
     for name, content in {
