@@ -35,9 +35,9 @@ class SalonError(Exception):
     def __init__(
         self, needed: str, *, found: object = None, where: str | None = None, remedy: str | None = None
     ) -> None:
-        self.needed = needed
+        self.needed = shorten(needed)
         self.found = None if found is None else shorten(str(found))
-        self.where = where
+        self.where = None if where is None else shorten(where)
         self.remedy = remedy
         super().__init__(self.message())
 

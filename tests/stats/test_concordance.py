@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from salon.stats.agreement import kendall_w
-from salon.stats.concordance import group_concordances
+from salon.stats.agreement import kendall_w, krippendorff_alpha
+from salon.stats.concordance import alpha_from_w, group_concordances
+from salon.stats.result import Estimate
+from salon.stats.simulate import mallows_rankings
 
 
 def test_by_hand() -> None:
@@ -26,6 +28,15 @@ def test_equals_the_single_group_kernel_also_with_ties_and_gaps() -> None:
     made = group_concordances(scores, sizes, starts)
     for start, end, w in zip(starts, [2, 6, 9], made):
         assert w == pytest.approx(kendall_w(-scores[start:end, : sizes[start]]).w)
+
+
+def test_alpha_of_strict_rankings_follows_from_w() -> None:
+    ranks = mallows_rankings(30, 5, 4, 0.3, rng=np.random.default_rng(1))
+    scores = -ranks.reshape(150, 4).astype(np.float32)
+    w = group_concordances(scores, np.full(150, 4, np.int32), np.arange(0, 150, 5)).mean()
+    units = ranks.transpose(0, 2, 1).reshape(120, 5).astype(float)
+    fast = alpha_from_w(Estimate(float(w), None, None, 30, "prompt"), 600, 5)
+    assert fast.value == pytest.approx(krippendorff_alpha(units, level="ordinal").value, abs=1e-12)
 
 
 def test_no_w_for_one_rater_or_ties_only() -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from studies import example, known_fault, studies
+from studies import example, studies
 
 from salon.study import Cohort, Comparison, Criterion, Design, Item, Rater, Rating, Revision, Study
 from salon.study.tables import KINDS, REFERENCE, REFERENCES
@@ -173,7 +173,6 @@ def test_neighbouring_texts_do_not_run_together() -> None:
     assert len({named("ab", "c"), named("a", "bc"), named("abc"), named("a", "b", "c")}) == 4
 
 
-@known_fault
 def test_what_absence_says_may_be_said() -> None:
     """Repeat 0, left unknown and kind person are what an absent field means."""
 

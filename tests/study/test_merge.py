@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from studies import example, known_fault, studies
+from studies import example, studies
 
 from salon.errors import ConflictingJudgment, DuplicateJudgment, InputError
 from salon.study import Cohort, Comparison, Criterion, Design, Item, Ranking, Rater, Study, merge
@@ -121,7 +121,6 @@ def test_nothing_cannot_be_merged() -> None:
         merge([], name="none")
 
 
-@known_fault
 def test_a_rater_who_is_silently_a_person_is_one_who_says_so() -> None:
     said = study("one")
     silent = study("two", tables={"raters": pa.table({"id": ["two", "one"]})})

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from studies import known_fault
 
 from salon.errors import (
     BadColumns,
@@ -224,7 +223,6 @@ def test_what_items_must_share_is_the_studys_choice() -> None:
 # -- what columns let through and nouns do not -------------------------------------------------------------
 
 
-@known_fault
 @pytest.mark.parametrize(
     ("tables", "error", "says"),
     [
@@ -250,13 +248,11 @@ def test_a_fault_that_only_nouns_saw(tables: dict[str, Any], error: type[SalonEr
         build(**tables)
 
 
-@known_fault
 def test_a_study_in_which_every_ranking_was_skipped() -> None:
     study = build(rankings=ranked([[], []], [[], []], skipped=["cannot judge", "broken image"]))
     assert (len(study.rankings), study.rankings.skipped) == (0, 2)
 
 
-@known_fault
 def test_a_skipped_ranking_without_lists_is_the_one_with_empty_lists() -> None:
     without = build(rankings=ranked([["w"], None], [[1], None], skipped=[None, "cannot judge"]))
     empty = build(rankings=ranked([["w"], []], [[1], []], skipped=[None, "cannot judge"]))
@@ -264,21 +260,18 @@ def test_a_skipped_ranking_without_lists_is_the_one_with_empty_lists() -> None:
     assert list(without.nouns("rankings")) == list(empty.nouns("rankings"))
 
 
-@known_fault
 def test_a_crowd_may_repeat_choices_and_checklists() -> None:
     choice = Choice(criterion="c", rater="crowd", items=("w", "x"), chosen="w")
     check = Checklist(criterion="c", rater="crowd", item="w", points=("p",), answers=(True,))
     assert build(choices=[choice, choice], checklists=[check, check]).counts["choices"] == 2
 
 
-@known_fault
 def test_checklists_with_other_points_are_different_answers() -> None:
     check = Checklist(criterion="c", rater="r", item="w", points=("p",), answers=(True,))
     with pytest.raises(ConflictingJudgment):
         build(checklists=[check, check.model_copy(update={"points": ("q",)})])
 
 
-@known_fault
 def test_a_dictionary_with_a_label_twice_or_with_null_counts_by_label() -> None:
     def items(labels: list[str | None]) -> pa.Table:
         category = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(labels, pa.string()))

@@ -90,9 +90,9 @@ def answers_rankings(study: Study, criterion: int) -> Answers:
         "rankings",
         group=view.group[rows],
         rater=view.rater[rows],
-        row=np.repeat(np.arange(len(rows), dtype=np.int64), lengths),
+        row=np.repeat(np.arange(len(rows), dtype=np.int32), lengths),
         item=view.items[entry],
-        score=-view.ranks[entry].astype(np.float32),
+        score=-view.ranks[entry],
         skipped=view.skipped,
     )
 
@@ -181,9 +181,9 @@ def _complete(
     *,
     group: NDArray[np.int32],
     rater: NDArray[np.int32],
-    row: NDArray[np.int64],
+    row: NDArray[np.int64] | NDArray[np.int32],
     item: NDArray[np.int32],
-    score: NDArray[np.float32],
+    score: NDArray[np.float32] | NDArray[np.int32],
     skipped: int,
     judged: NDArray[np.int32] | None = None,
 ) -> Answers:

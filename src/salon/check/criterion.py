@@ -22,7 +22,7 @@ from salon.check.signal import STATISTICS, Lookup, Signal, signal_of
 from salon.errors import StatsError
 from salon.stats.alpha import alpha_bootstrap
 from salon.stats.ceilings import Ceilings, ceilings
-from salon.stats.concordance import group_concordances
+from salon.stats.concordance import alpha_from_w, group_concordances
 from salon.stats.laws import RankingLaw, fit_tau
 from salon.stats.power import power_signal
 from salon.stats.resample import bootstrap_totals
@@ -48,10 +48,10 @@ def criterion_figures(
     study: Study, number: int, settings: CheckSettings, null: Lookup, rng: np.random.Generator
 ) -> CriterionFigures | None:
     """Everything but the verdict, which needs the other criteria for Holm; None when nobody judged this one."""
-    answers = [answer for read in _READERS if len(answer := read(study, number))]
-    chosen = next((answer for answer in answers if _repeated(answer)), answers[0] if answers else None)
-    if chosen is not None and _repeated(chosen):
-        return _ordered(study, number, chosen, settings, null, rng)
+    for read in _READERS:
+        answers = read(study, number)
+        if _repeated(answers):
+            return _ordered(study, number, answers, settings, null, rng)
     return _voted(study, number, settings, rng)
 
 
@@ -210,6 +210,10 @@ def ceiling_figures(made: Ceilings) -> CeilingFigures:
 def _alpha(answers: Answers, starts, settings: CheckSettings, rng: np.random.Generator) -> Estimate:  # type: ignore[no-untyped-def]
     """Krippendorff's alpha, ordinal: of ratings as given, or of places in the order."""
     raters = np.diff(np.append(starts, len(answers)))
+    if answers.protocol == "rankings" and len(set(raters)) == len(set(answers.size)) == 1 and not answers.tied.any():
+        return alpha_from_w(
+            _mean_w(answers, starts, settings, rng), len(answers) * int(answers.size[0]), int(raters[0])
+        )
     slot = np.arange(len(answers)) - np.repeat(starts, raters)
     width = answers.scores.shape[1]
     units = np.full((len(starts), width, int(raters.max())), np.nan, np.float32)

@@ -9,9 +9,13 @@ Source: Kendall & Gibbons, Rank Correlation Methods, 1990, chapter 6.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from salon.stats.result import Estimate
 
 
 def group_concordances(
@@ -22,6 +26,20 @@ def group_concordances(
     w = np.full(len(starts), np.nan)
     _concordances(scores, size, np.asarray(starts, np.int64), ends, w)
     return w
+
+
+def alpha_from_w(mean_w: Estimate, values: int, raters: int) -> Estimate:
+    """Ordinal Krippendorff alpha of complete strict rankings of one shape, from the mean W and the number of values N.
+
+    Every place is used equally often, so ordinal and interval distances agree and the observed disagreement depends
+    only on the mean Spearman correlation rho = (R W - 1)/(R - 1): alpha = 1 - (1 - rho)(N - 1)/N.
+    """
+
+    def alpha(w: float) -> float:
+        return 1 - (1 - (raters * w - 1) / (raters - 1)) * (values - 1) / values
+
+    low, high = (None if end is None else alpha(end) for end in (mean_w.low, mean_w.high))
+    return replace(mean_w, value=alpha(mean_w.value), low=low, high=high)
 
 
 @numba.njit(cache=True)

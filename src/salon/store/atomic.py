@@ -118,7 +118,8 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _aside(path: Path) -> Path:
-    return path.with_name(f".{path.name}.replaced")
+    whole = path.absolute()  # "." has no name of its own
+    return whole.with_name(f".{whole.name}.replaced")
 
 
 def _lock(folder: Path) -> int | None:

@@ -18,6 +18,8 @@ import pyarrow.parquet as pq
 from salon.study.tables import KINDS, REFERENCE, REFERENCES
 
 ROWS_IN_GROUP = 1_000_000
+LARGEST_DICTIONARY = 1 << 30
+"""Bytes of labels one row group may hold before Parquet would write them again in every row."""
 
 
 def read(kind: str, path: Path) -> pa.Table:
@@ -32,8 +34,19 @@ def read(kind: str, path: Path) -> pa.Table:
         for leaf in leaves
         if columns.get(leaf.path.split(".")[0]) in (REFERENCE, REFERENCES) and leaf.physical_type == "BYTE_ARRAY"
     ]
+    try:
+        return _read(path, metadata, references)
+    except pa.ArrowNotImplementedError:
+        # Arrow cannot read a list's text as a dictionary where a writer gave up on one half-way: read it as text.
+        return _read(path, metadata, [name for name in references if columns[name.split(".")[0]] == REFERENCE])
+
+
+def _read(path: Path, metadata: pq.FileMetaData, references: list[str]) -> pa.Table:
+    """Row group by row group: each has one dictionary, and Arrow reads no list whose dictionary changes inside."""
     with pq.ParquetFile(path, metadata=metadata, read_dictionary=references) as file:
-        return file.read()
+        if file.num_row_groups < 2:
+            return file.read()
+        return pa.concat_tables([file.read_row_group(number) for number in range(file.num_row_groups)])
 
 
 def write(kind: str, table: pa.Table, file: BinaryIO) -> None:
@@ -44,8 +57,10 @@ def write(kind: str, table: pa.Table, file: BinaryIO) -> None:
 
 
 def writer(schema: pa.Schema, file: BinaryIO) -> pq.ParquetWriter:
-    """A Parquet writer with the settings of every table Salon writes."""
-    return pq.ParquetWriter(file, schema, compression="zstd", store_schema=False)
+    """A Parquet writer with the settings of every table Salon writes: labels never fall back to plain text."""
+    return pq.ParquetWriter(
+        file, schema, compression="zstd", store_schema=False, dictionary_pagesize_limit=LARGEST_DICTIONARY
+    )
 
 
 def compacted(table: pa.Table) -> pa.Table:

@@ -55,18 +55,19 @@ def _parts(array: pa.Array) -> list[bytes | memoryview]:
 
 
 def _by_first_appearance(array: pa.DictionaryArray) -> tuple[NDArray[np.int32], pa.Array]:
-    indices = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    shifted = indices.astype(np.int64) + 1  # null becomes 0
-    size = len(array.dictionary) + 1
-    first = np.full(size, len(shifted), np.int64)
+    """Codes numbered by first appearance (-1 where null), and the labels in that order."""
+    indices = array.indices if array.null_count == 0 else array.indices.fill_null(-1)
+    codes: NDArray[np.int32] = indices.to_numpy(zero_copy_only=False)
+    size = len(array.dictionary) + 1  # code -1, null, uses the spare last place
+    first = np.full(size, len(codes), np.int64)
     # Writing backwards leaves the earliest place of each code, without a slow ufunc.at.
-    first[shifted[::-1]] = np.arange(len(shifted) - 1, -1, -1)
-    used = np.flatnonzero(first < len(shifted))
-    order = used[np.argsort(first[used], kind="stable")]
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    first[-1] = len(codes)
+    used = np.flatnonzero(first < len(codes))
+    labels = used[np.argsort(first[used], kind="stable")]
     renumber = np.full(size, -1, np.int32)
-    labels = order[order > 0]
     renumber[labels] = np.arange(len(labels), dtype=np.int32)
-    return renumber[shifted], array.dictionary.take(pa.array(labels - 1))
+    return renumber[codes], array.dictionary.take(pa.array(labels))
 
 
 def _text_bytes(array: pa.StringArray) -> bytes:

@@ -17,10 +17,11 @@ from salon.study import views
 from salon.study.criterion import Criterion
 from salon.study.design import Design
 from salon.study.fingerprint import fingerprint
+from salon.study.judged import check_judgments
 from salon.study.noun import Noun
 from salon.study.rater import Cohort
 from salon.study.tables import JUDGMENTS, KINDS, conform, empty_table, nouns_from_table, table_from_nouns
-from salon.study.validate import check_judgments, check_named
+from salon.study.validate import check_columns, check_named
 
 CompareWithin = Literal["prompt", "category", "all"]
 
@@ -87,6 +88,7 @@ class Study:
         if len(set(ids)) != len(ids):
             raise BadValue("each criterion may stand once", found=", ".join(ids), where="study.toml")
         check_named(self)
+        check_columns(self)
         check_judgments(self)
 
     def table(self, kind: str) -> pa.Table:
@@ -176,6 +178,8 @@ class Study:
     def codes(self, kind: str, column: pa.ChunkedArray | pa.Array) -> NDArray[np.int32]:
         """A reference column as numbers into `ids(kind)`; -1 for null or unknown."""
         array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if not len(array):
+            return np.zeros(0, np.int32)
         ids = self.ids(kind)
         lookup = (
             np.arange(len(ids), dtype=np.int32)

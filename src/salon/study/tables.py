@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from salon.errors import BadColumns, BadValue
 from salon.study.item import Item
@@ -81,6 +82,8 @@ KINDS: dict[str, TableKind] = {
     ),
     "choices": TableKind(Choice, {**_BY, "items": REFERENCES, "chosen": REFERENCE}, _FACTS),
 }
+DEFAULTS = {"kind": "person", "left": "unknown", "repeat": 0}
+"""What an absent field means; said or not said, the study is the same."""
 NAMED = ("prompts", "items", "raters")
 JUDGMENTS = ("comparisons", "rankings", "ratings", "checklists", "choices")
 
@@ -131,19 +134,42 @@ def conform(kind: str, table: pa.Table, *, where: str | None = None) -> pa.Table
     for name, dtype in spec.columns.items():
         if name not in table.column_names:
             continue
-        column = table.column(name)
-        if name in spec.optional and (column.null_count == len(column)):
+        column = _cast(table.column(name), dtype, f"{place}, column {name!r}")
+        if name in spec.optional and _says_nothing(name, column):
             continue
-        kept[name] = _cast(column, dtype, f"{place}, column {name!r}")
+        kept[name] = _with_default(name, column)
     return pa.table(kept)
 
 
+def _says_nothing(name: str, column: pa.ChunkedArray) -> bool:
+    """Is an optional column empty, or does it hold only what its absence means?"""
+    if column.null_count == len(column):
+        return True
+    return name in DEFAULTS and bool(pc.all(pc.equal(_plain(column), DEFAULTS[name]).fill_null(True)).as_py())
+
+
+def _with_default(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_list(column.type) and column.null_count:
+        empty = pa.scalar([], _plain(column).type)
+        return _cast(pc.coalesce(_plain(column), empty), column.type, name)
+    if name not in DEFAULTS or not column.null_count:
+        return column
+    return _cast(_plain(column).fill_null(DEFAULTS[name]), column.type, name)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """References as text."""
+    if column.type == REFERENCE:
+        return column.cast(TEXT)
+    return column.cast(pa.list_(TEXT)) if column.type == REFERENCES else column
+
+
 def _cast(column: pa.ChunkedArray, dtype: pa.DataType, where: str) -> pa.ChunkedArray:
-    if column.type == dtype:
-        return column.unify_dictionaries() if dtype == REFERENCE and column.num_chunks > 1 else column
+    if column.type == dtype and dtype != REFERENCE:
+        return column
     try:
         if dtype == REFERENCE:
-            if not pa.types.is_dictionary(column.type):
+            if not pa.types.is_dictionary(column.type) or not all(_is_clean(chunk) for chunk in column.chunks):
                 return column.cast(TEXT).dictionary_encode().unify_dictionaries()
             return pa.chunked_array([_as_reference(chunk) for chunk in column.chunks], dtype).unify_dictionaries()
         if dtype == REFERENCES:
@@ -151,6 +177,12 @@ def _cast(column: pa.ChunkedArray, dtype: pa.DataType, where: str) -> pa.Chunked
         return column.cast(dtype)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise BadValue(f"values of type {dtype} are needed", found=f"{column.type}: {error}", where=where) from None
+
+
+def _is_clean(chunk: pa.DictionaryArray) -> bool:
+    """Does every label of the dictionary stand once, and none be null?"""
+    labels = chunk.dictionary
+    return labels.null_count == 0 and bool(pc.count_distinct(labels).as_py() == len(labels))
 
 
 def _as_reference(chunk: pa.DictionaryArray) -> pa.DictionaryArray:

@@ -77,7 +77,10 @@ def _by(source: Source, ledger: Ledger, record: Record) -> dict[str, str]:
 def _test_record(source: Source, ledger: Ledger, record: Record) -> None:
     prompt = _prompt(ledger, record)
     paths = record.texts("image_path")
-    items = [ledger.item(path, record.where, prompt=prompt) for path in paths]
+    items = [
+        ledger.item(path, record.where, prompt=prompt, generator=f"place-{place}") for place, path in enumerate(paths)
+    ]
+    source.say("generators are named by their place in the list (place-0, ...); a tenth image is the COCO photograph")
     if not record.has("raw_annotations"):
         source.say(f"records without raw_annotations keep their one rank list, as the crowd {CONSENSUS!r}")
         rater = ledger.rater(CONSENSUS, "crowd")
