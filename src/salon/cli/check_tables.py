@@ -20,6 +20,13 @@ COLORS = {
     "not distinguishable with this design": "yellow",
     "too little data": "yellow",
 }
+CEILINGS = {
+    "next_rater": "next rater",
+    "oracle": "oracle",
+    "panel": "panel",
+    "leave_one_out": "leave-one-out",
+    "cap": "cap",
+}
 NAMES = {"median_T": "median T", "mean_tau": "mean tau", "mean_pmax": "mean p_max", "cycle_rate": "cycle rate"}
 
 
@@ -38,7 +45,7 @@ def print_check(report: CheckReport, html: Path | None) -> None:
     _print_ceilings(report)
     _print_raters(report)
     for policy, names in _policies(report).items():
-        click.echo(f"policy: {policy}" + ("" if len(names) == len(report.criteria) else f" [{', '.join(names)}]"))
+        click.echo(f"policy: {policy}{_of(names, report)}")
     click.secho(f"intervals: {report.level:.0%}, prompts drawn again; computed in {report.seconds:.1f} s", dim=True)
     click.secho(report.signature_line, dim=True)
     if html is not None:
@@ -90,41 +97,46 @@ def _figure(figure: Figure | None) -> str:
 
 
 def _print_tests(report: CheckReport) -> None:
-    rows = []
+    rows: list[tuple[str, ...]] = []
+    said: dict[str, list[str]] = {}
     for criterion in report.criteria:
         for test in criterion.tests:
             if test.p is None:
-                rows.append((criterion.name, test.name, "–", "–", "–", f"not made: {test.refused}"))
+                said.setdefault(f"{test.name} not tested: {test.refused}", []).append(criterion.name)
                 continue
-            naive = "–" if test.p_naive is None else p_value(test.p_naive)
-            rows.append((criterion.name, test.name, p_value(test.p), p_value(test.p_holm), naive, test.law or ""))
-    columns = ("criterion", "test", "p", "p (Holm)", "p (naive, wrong law)", "law")
-    print_table("Tests of random raters", columns, rows, left=(0, 1, 5))
-    click.secho("T is a function of the p_max histogram: the two are not independent evidence.", dim=True)
+            naive = "" if test.p_naive is None else p_value(test.p_naive)
+            rows.append((criterion.name, test.name, p_value(test.p), p_value(test.p_holm), naive))
+            said.setdefault(f"{test.name}: {test.law}", []).append(criterion.name)
+    if rows:
+        columns = ("criterion", "test", "p", "p (Holm)", "p (naive: wrong law)")
+        print_table("Tests of random raters", columns, rows, left=(0, 1))
+    for what, names in said.items():
+        click.secho(what + _of(names, report), dim=True)
+    if {"T", "p_max"} <= {row[1] for row in rows}:
+        click.secho("T is a function of the p_max histogram: the two are not independent evidence.", dim=True)
     click.echo()
 
 
+def _of(names: list[str], report: CheckReport) -> str:
+    """Which criteria a remark is about, unless it is about all, or about so many that the HTML tells it better."""
+    if len(names) == len(report.criteria):
+        return ""
+    return f" [{', '.join(names)}]" if len(names) <= 4 else f" [{len(names)} criteria]"
+
+
 def _print_ceilings(report: CheckReport) -> None:
-    rows = [
-        (c.name, *(_figure(getattr(c.ceilings, n)) for n in CEILINGS))
-        for c in report.criteria
-        if c.ceilings is not None
-    ]
+    rows = []
+    for criterion in report.criteria:
+        ceilings = criterion.ceilings
+        if ceilings is not None:
+            low, high = ceilings.oracle_range
+            figures = (_figure(getattr(ceilings, name)) for name in CEILINGS)
+            rows.append((criterion.name, *figures, f"{fixed(low)} to {fixed(high)}"))
     if rows:
-        print_table(
-            "Ceilings: accuracy against the panel's majority (chance 0.5)", ("criterion", *CEILINGS.values()), rows
-        )
+        columns = ("criterion", *CEILINGS.values(), "oracle, any law")
+        print_table("Ceilings: accuracy against the panel's majority; chance is 0.5", columns, rows)
         click.secho("Quote next rater and oracle; the panel (TASTE's LOO) and the cap are no bounds.", dim=True)
         click.echo()
-
-
-CEILINGS = {
-    "next_rater": "next rater",
-    "oracle": "oracle",
-    "panel": "panel",
-    "leave_one_out": "leave-one-out",
-    "cap": "cap",
-}
 
 
 def _print_raters(report: CheckReport) -> None:

@@ -31,9 +31,14 @@ def print_table(
     title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)
 ) -> None:
     """A table whose first column (or those in `left`) stands left and numbers stand right."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    if title:
+        click.secho(title, bold=True)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for number, name in enumerate(columns):
-        table.add_column(name, justify="left" if number in left else "right", header_style="dim", no_wrap=number != 0)
+        last = number == len(columns) - 1 and number in left
+        table.add_column(
+            _plain(name), justify="left" if number in left else "right", header_style="dim", no_wrap=not last
+        )
     for row in rows:
         table.add_row(*(_plain(cell) for cell in row))
     out().print(table)
