@@ -30,16 +30,25 @@ def executable() -> str | None:
     return named or next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
+_running: list[Any] = []
+"""The browser while it runs: each conftest that imports the fixture has its own copy of it, and two drivers clash."""
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
-    """A running browser (a playwright Browser), started once for all tests."""
+    """A running browser (a playwright Browser), started once for all tests, however many conftests import this."""
+    if _running:
+        yield _running[0]
+        return
     path = executable()
     if path is None:
         pytest.skip(f"no Chromium found: {INSTALL}")
     playwright = pytest.importorskip("playwright.sync_api", reason="pip install 'salon[dev]'")
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path, args=FLAGS)
+        _running.append(browser)
         yield browser
+        _running.clear()
         browser.close()
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from markupsafe import Markup
 
 from salon.errors import BadColumns, BadValue
-from salon.report import Badge, Column, Table
+from salon.report import Badge, Cell, Column, Table
 from salon.report.values import disagreements, lookup, numbers_in, path
 from salon.stats.result import Estimate
 
@@ -118,3 +119,21 @@ def test_an_empty_table_is_still_a_table():
     empty = Table(COLUMNS, [])
     assert empty.text().splitlines()[0].split() == ["Criterion", "Prompts", "Mean", "τ", "p"]
     assert "<tbody>" in empty.__html__()
+
+
+def test_a_cell_may_say_why_it_is_empty_and_carry_a_second_line():
+    rows = [{"p": Cell(None, "needs two raters")}, {"p": Cell(0.02, under=Markup("Holm <i>0.04</i>"))}]
+    table = Table([Column("p", "p", "p")], rows, Markup("At the <b>95%</b> level"))
+    html = table.__html__()
+    assert '<td class="kind-p" data-sort="" title="needs two raters">' in html
+    assert '<div class="under">Holm <i>0.04</i></div>' in html
+    assert 'aria-label="At the 95% level"' in html
+    assert table.text().split() == ["p", "─────", "–", "0.020"]
+
+
+def test_markup_in_a_text_cell_stays_and_words_are_escaped():
+    rows = [{"n": Markup("<b>4</b> × 5")}, {"n": "<b>"}]
+    table = Table([Column("n", "Shape")], rows)
+    assert "<b>4</b> × 5" in table.__html__()
+    assert "&lt;b&gt;" in table.__html__()
+    assert "4 × 5" in table.text()

@@ -23,6 +23,8 @@ from salon.check.report_parts import (
     measured,
     name_of_cohort,
     named_apart,
+    one_way,
+    sentence,
 )
 from salon.check.report_raters import faction_section, rater_section
 from salon.check.report_shapes import cycle_section, distribution_section
@@ -30,6 +32,8 @@ from salon.check.report_signal import signal_section
 from salon.check.results import CheckReport, CriterionFigures
 from salon.report import Card, Note, Page, Section, Verdict, Verdicts, estimate_value, located
 
+DECIMALS = 3
+LONGEST_SENTENCE = 600
 SIMULATED = "Simulated study: no person gave these answers."
 
 
@@ -59,18 +63,22 @@ def check_page(report: CheckReport) -> Page:
         cards=_cards(here),
         sections=[section for section in sections if section is not None],
         notes=_notes(here),
-        signature=report.signature_line,
+        signature=one_way(report.signature_line),
     )
 
 
 def verdict_section(report: CheckReport) -> Section:
     """Warnings first, then what is concluded about each criterion, cohort by cohort, and every policy."""
-    warnings = [Note(words, "alert", "Warning.") for words in report.warnings]
+    told = [sentence(words) for words in report.warnings]
+    warnings = [Note(words, "alert", "Warning.") for words in told if words != SIMULATED]
     several = len({c.cohort for c in report.criteria}) > 1
     order = list(dict.fromkeys(c.cohort for c in report.criteria))
     ranked = sorted(report.criteria, key=lambda c: order.index(c.cohort))
     verdicts = [
-        Verdict(c.name, badge(c), c.sentence, f"Cohort: {name_of_cohort(c)}" if several else "") for c in ranked
+        Verdict(
+            c.name, badge(c), brief(c.sentence, LONGEST_SENTENCE), f"Cohort: {name_of_cohort(c)}" if several else ""
+        )
+        for c in ranked
     ]
     shown = Verdicts(verdicts) if verdicts else "The study holds no judgments of a criterion."
     blocks = [*warnings, shown, *policies(report)]
@@ -78,13 +86,10 @@ def verdict_section(report: CheckReport) -> Section:
 
 
 def _subtitle(report: CheckReport) -> Markup:
-    names = Markup("{}: {}").format(brief(report.study), counted(len(report.criteria), "criterion", "criteria"))
-    return Markup("{} judged by {}. {}").format(names, counted(len(report.raters), "rater"), _sentence(report.design))
-
-
-def _sentence(words: str) -> str:
-    started = words[:1].upper() + words[1:]
-    return started if started.endswith((".", "!", "?")) or not started else f"{started}."
+    criteria = counted(len(report.criteria), "criterion", "criteria")
+    return Markup("{}: {}. Design: {}").format(
+        brief(report.study), criteria, brief(report.design, 200).rstrip(".") + "."
+    )
 
 
 def _cards(report: CheckReport) -> list[Card]:
@@ -109,7 +114,7 @@ def _strongest_card(report: CheckReport) -> Card:
     best = next(iter(measured(report.criteria)), None)
     if best is not None:
         ends = best.statistics.intervals["mean_tau"]
-        shown = estimate_value((best.statistics.mean_tau, ends.low, ends.high), None)
+        shown = estimate_value((best.statistics.mean_tau, ends.low, ends.high), None, DECIMALS)
         return Card("Strongest signal, mean τ", shown, f"{best.name}. Random raters give zero.")
     paired = [c for c in report.criteria if c.pair_agreement is not None]
     if not paired:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from salon.check.report_parts import brief, by_reason, fixed, level_words, name_of_cohort
+from salon.check.report_parts import brief, fixed, gathered, level_words, listed, name_of_cohort, sentence
 from salon.check.report_signal import TESTS
-from salon.check.results import CheckReport, CriterionFigures
-from salon.report import Cell, Column, Note, Prose, Section, Table
+from salon.check.results import CheckReport, CriterionFigures, TestFigures
+from salon.report import Block, Cell, Column, Note, Prose, Section, Table
 
 METHOD = """The null. Every rater ranks uniformly at random, independently of all others. T, the p max histogram and the
 cycle indicator all depend only on the votes on each pair, so one enumeration gives their joint law; where it is too
@@ -55,16 +55,16 @@ def _data_row(c: CriterionFigures) -> dict[str, object]:
 
 def policies(report: CheckReport) -> list[Table]:
     """Each policy once, with the criteria it was applied to."""
-    told = by_reason((c.name, policy) for c in report.criteria for policy in c.policies)
+    told = gathered((c.name, policy) for c in report.criteria for policy in c.policies)
     if not told:
         return []
-    every = {p: sum(p in c.policies for c in report.criteria) for p, _ in told}
-    rows = [
-        {"policy": policy, "criteria": "all" if every[policy] == len(report.criteria) else names}
-        for policy, names in told
-    ]
+    rows = [{"policy": sentence(policy), "criteria": _criteria_words(names, report)} for policy, names in told]
     columns = [Column("policy", "Policy"), Column("criteria", "Criteria")]
     return [Table(columns, rows, "What was done about ties, gaps and skipped answers.", sortable=False)]
+
+
+def _criteria_words(names: list[str], report: CheckReport) -> Markup:
+    return Markup("all") if len(names) == len(report.criteria) > 1 else listed(names)
 
 
 def method_section(report: CheckReport) -> Section:
@@ -81,22 +81,27 @@ def method_section(report: CheckReport) -> Section:
     )
 
 
-def _laws(report: CheckReport) -> list[Table | Note]:
-    rows = [
-        {
-            "name": c.name, "test": TESTS[t.name], "statistic": t.statistic, "law": brief(t.law or "", 160),
-            "n": t.n, "unit": t.unit or "",
-        }
-        for c in report.criteria for t in c.tests if t.refused is None
-    ]  # fmt: skip
-    if not rows:
+def _laws(report: CheckReport) -> list[Block]:
+    """Statistics by criterion and test, then each law once with the criteria it was used for."""
+    made = [(c, t) for c in report.criteria for t in c.tests if t.refused is None]
+    if not made:
         return [Note("No test could be made.", "thin")]
-    columns = [
-        Column("name", "Criterion"),
-        Column("test", "Test"),
-        Column("statistic", "Statistic", "number", 2),
-        Column("law", "Law under random raters"),
-        Column("n", "n", "count"),
-        Column("unit", "of"),
-    ]
-    return [Table(columns, rows, "Every test, its statistic and the law it was compared with.")]
+    used = [name for name in TESTS if any(t.name == name for _, t in made)]
+    rows = []
+    for c in dict.fromkeys(c.name for c, _ in made):
+        rows.append({"name": c, **{name: Cell(None, "not tested") for name in used}})
+        rows[-1] |= {t.name: Cell(t.statistic, t.law or "", _n_words(t)) for other, t in made if other.name == c}
+    columns = [Column("name", "Criterion"), *(Column(name, TESTS[name], "number", 2) for name in used)]
+    return [Table(columns, rows, "Test statistics, and below each the n it rests on."), _law_table(report)]
+
+
+def _n_words(test: TestFigures) -> Markup:
+    return Markup("") if test.n is None else Markup("n {} {}").format(fixed(test.n, 0), test.unit or "")
+
+
+def _law_table(report: CheckReport) -> Table:
+    laws = [(c.name, f"{TESTS[t.name]}: {t.law}") for c in report.criteria for t in c.tests if t.law]
+    laws += [(c.name, f"Factions: {c.factions.law}") for c in report.criteria if c.factions and c.factions.law]
+    rows = [{"law": brief(law, 200), "criteria": _criteria_words(names, report)} for law, names in gathered(laws)]
+    columns = [Column("law", "Law under the null"), Column("criteria", "Criteria")]
+    return Table(columns, rows, "The law each test was compared with.", sortable=False)

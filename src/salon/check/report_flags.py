@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from salon.check.report_parts import brief, counted, fixed, level_words
+from salon.check.report_parts import RATER_NAME, brief, counted, fixed, level_words
 from salon.check.results import CheckReport, FlagFigures, ProtocolFigures
 from salon.report import Block, Cell, Column, Figure, Note, Prose, Section, Table, charts, estimate_value
 
 MOST_RATERS = 60
 MOST_SPLITS = 12
-NAME = 40
 
 
 def flag_section(report: CheckReport) -> Section | None:
@@ -27,8 +26,8 @@ def _flag(flag: FlagFigures, report: CheckReport) -> list[Block]:
     if flag.positive_rate:
         blocks.append(_rater_rates(flag, name))
     if flag.splits:
-        ranked = sorted(flag.splits.items(), key=lambda pair: -pair[1])[:MOST_SPLITS]
-        drawing = charts.bar_list(ranked, title=f"{name}: levels used on one item", percent=True)
+        ranked = sorted(((brief(levels), share) for levels, share in flag.splits.items()), key=lambda pair: -pair[1])
+        drawing = charts.bar_list(ranked[:MOST_SPLITS], title=f"{name}: levels used on one item", percent=True)
         blocks.append(Figure(drawing, "Share of items whose raters use exactly these levels.", f"{name}: splits"))
     return blocks
 
@@ -43,7 +42,7 @@ def _prevalence(flag: FlagFigures, name: str) -> Figure:
 
 def _levels(flag: FlagFigures, name: str, report: CheckReport) -> Table:
     rows = [
-        {"level": level, "label": brief(label, NAME), "share": share}
+        {"level": level, "label": brief(label, RATER_NAME), "share": share}
         for level, label, share in zip(flag.levels, flag.labels, flag.shares)
     ]
     columns = [Column("label", "Level"), Column("level", "Value", "number", 0), Column("share", "Share", "estimate")]
@@ -62,7 +61,7 @@ def _agreement(flag: FlagFigures) -> Markup:
 
 def _rater_rates(flag: FlagFigures, name: str) -> Table:
     rows = [
-        {"rater": brief(rater, NAME), "positive": rate, "top": flag.top_rate.get(rater)}
+        {"rater": brief(rater, RATER_NAME), "positive": rate, "top": flag.top_rate.get(rater)}
         for rater, rate in list(flag.positive_rate.items())[:MOST_RATERS]
     ]
     columns = [
@@ -100,7 +99,7 @@ def _protocol(figures: ProtocolFigures, report: CheckReport) -> Table:
         Column("note", "Note"),
     ]
     rows = [
-        {"name": row.name, "note": row.note or "",
+        {"name": brief(row.name), "note": brief(row.note, 200) if row.note else "",
          **{side: Cell(getattr(row, side), "" if getattr(row, side) else row.note or "not defined for this protocol")
             for side in ("comparisons", "ratings")}}
         for row in figures.rows

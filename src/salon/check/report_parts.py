@@ -10,10 +10,13 @@ from itertools import takewhile
 from markupsafe import Markup
 
 from salon.check.results import CheckReport, CriterionFigures, Statistics
-from salon.report import Badge, numbers, value
+from salon.report import Badge, numbers, svg, value
 from salon.report.svg import clean
 
 LONGEST_NAME = 72
+RATER_NAME = 40
+UNBROKEN = 24
+TURNS = [*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F]
 MOST_COLORS = 4
 SHORT_START = 4
 """A shared beginning of names shorter than this is kept."""
@@ -61,7 +64,7 @@ class Cohorts:
 
 
 def name_of_cohort(criterion: CriterionFigures) -> str:
-    return brief(criterion.cohort or "no cohort")
+    return brief(criterion.cohort or "no single cohort")
 
 
 def named_apart(report: CheckReport) -> CheckReport:
@@ -81,7 +84,7 @@ def named_apart(report: CheckReport) -> CheckReport:
 
 def brief(name: str, most: int = LONGEST_NAME) -> str:
     """A name that fits a line: cut in the middle, so that both its ends tell it from its neighbours."""
-    words = clean(" ".join(name.split())) or "(no name)"
+    words = " ".join(one_way(name).split()) or "(no name)"
     if len(words) <= most:
         return words
     return f"{words[: most * 2 // 3]}…{words[-(most // 3) :]}"
@@ -95,6 +98,23 @@ def without_shared_start(names: Sequence[str]) -> tuple[list[str], str]:
     if cut < SHORT_START or any(not name[cut:].strip() for name in names):
         return list(names), ""
     return [name[cut:] for name in names], start[:cut]
+
+
+def one_way(words: str) -> str:
+    """Words without the characters that turn the direction of the text after them, or that XML forbids."""
+    return clean(words.translate(dict.fromkeys(TURNS)))
+
+
+def whole(name: str) -> Markup:
+    """A rater's name that does not break at its hyphens."""
+    shown = brief(name, RATER_NAME)
+    return svg.element("span", shown, class_="whole") if len(shown) <= UNBROKEN else Markup.escape(shown)
+
+
+def sentence(words: str) -> str:
+    """Words that start large and end with a stop."""
+    started = one_way(words[:1].upper() + words[1:])
+    return started if started.endswith((".", "!", "?")) or not started else f"{started}."
 
 
 def badge(criterion: CriterionFigures) -> Badge:
@@ -137,12 +157,12 @@ def listed(names: Iterable[object]) -> Markup:
     return Markup(", ").join(words[:-1]) + Markup(" and ") + words[-1]
 
 
-def by_reason(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, Markup]]:
+def gathered(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
     """(name, reason) pairs as one (reason, names) entry for each reason."""
     names: dict[str, list[str]] = {}
     for name, reason in pairs:
         names.setdefault(reason, []).append(name)
-    return [(reason, listed(dict.fromkeys(found))) for reason, found in names.items()]
+    return [(reason, list(dict.fromkeys(found))) for reason, found in names.items()]
 
 
 def main_shape(criterion: CriterionFigures):

@@ -6,18 +6,30 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from salon.check.report_parts import brief, counted, fixed, holm, level_words, listed, without_shared_start
+from salon.check.report_parts import (
+    RATER_NAME,
+    brief,
+    counted,
+    fixed,
+    holm,
+    level_words,
+    listed,
+    whole,
+    without_shared_start,
+)
 from salon.check.results import CheckReport, CriterionFigures, FactionFigures, RaterFigures, RaterRow
 from salon.report import SMALL, WIDE, Badge, Block, Cell, Column, Figure, Figures, Prose, Section, Table, charts
+from salon.report.svg import text_width
 
 SMALL_PANEL = 10
 """Raters that small multiples can show; larger panels take the whole width."""
 NUMBERED = 5
 """Raters up to which the cells of a small map hold their numbers."""
+SHORT_LABEL = 66.0
+"""Pixels that a name may take beside a small map."""
 MOST_CELLS = 6000
 """Cells drawn over all maps: about two megabytes of page."""
 MOST_ROWS = 200
-NAME = 40
 RATER_COLUMNS = (
     Column("kind", "Kind"),
     Column("cohort", "Cohort"),
@@ -53,7 +65,7 @@ def _rater_table(report: CheckReport) -> list[Block]:
     known = [c for c in known if c.path != "kind" or len(kinds) > 1]
     columns = [Column("rater", "Rater"), Column("flags", "Flags", "badge"), *known]
     rows = [_rater_row(r) for r in shown]
-    who = f" Every rater is a {brief(kinds.pop(), NAME)}." if len(kinds) == 1 else ""
+    who = f" Every rater is a {brief(kinds.pop(), RATER_NAME)}." if len(kinds) == 1 else ""
     caption = Markup("Raters over the whole study, with {} intervals.{}").format(level_words(report), who)
     caption += Markup(" A flag asks for a look, not for removal.")
     if absent:
@@ -75,8 +87,12 @@ def _most_telling(raters: Sequence[RaterRow]) -> tuple[list[RaterRow], int]:
 
 def _rater_row(rater: RaterRow) -> dict[str, object]:
     cells = {c.path: Cell(getattr(rater, c.path), _why_none(rater, c)) for c in RATER_COLUMNS}
-    cells |= {"kind": rater.kind, "cohort": brief(rater.cohort or "–", NAME)}
-    return {"rater": brief(rater.rater, NAME), **cells, "flags": [Badge(flag, "alert") for flag in rater.flags]}
+    cells |= {"kind": rater.kind, "cohort": brief(rater.cohort or "–", RATER_NAME)}
+    return {
+        "rater": brief(rater.rater, RATER_NAME),
+        **cells,
+        "flags": [Badge(brief(flag), "alert") for flag in rater.flags],
+    }
 
 
 def _why_none(rater: RaterRow, column: Column) -> str:
@@ -118,7 +134,7 @@ def _pair_words(figures: RaterFigures | None, end: str) -> Cell:
     i, j = (figures.raters.index(name) for name in pair)
     tau = figures.tau[i][j]
     under = "" if tau is None else Markup("τ {}").format(fixed(tau))
-    return Cell(listed(brief(name, NAME) for name in pair), under=under)
+    return Cell(listed(map(whole, pair)), under=under)
 
 
 def _maps(report: CheckReport) -> list[Block]:
@@ -129,10 +145,10 @@ def _maps(report: CheckReport) -> list[Block]:
     limit = _largest(c.raters for c in criteria)
     drawn, left, cells = [], [], 0
     for c in criteria:
-        cells += len(c.raters.raters) ** 2 * (1 if len(c.raters.raters) <= SMALL_PANEL else 2)
+        cells += len(c.raters.raters) ** 2 * (1 if _fits_small(c.raters) else 2)
         (drawn if not drawn or cells <= MOST_CELLS else left).append(c)
-    small = [_map(c, limit, SMALL) for c in drawn if len(c.raters.raters) <= SMALL_PANEL]
-    wide = [_map(c, limit, WIDE) for c in drawn if len(c.raters.raters) > SMALL_PANEL]
+    small = [_map(c, limit, SMALL) for c in drawn if _fits_small(c.raters)]
+    wide = [_map(c, limit, WIDE) for c in drawn if not _fits_small(c.raters)]
     told = (
         "Mean τ of each pair of raters over the prompts both judged. Blue: agree; orange: disagree; one scale for all."
     )
@@ -143,6 +159,12 @@ def _maps(report: CheckReport) -> list[Block]:
     return blocks
 
 
+def _fits_small(figures: RaterFigures) -> bool:
+    """Few raters, with names that are short once a shared beginning is cut."""
+    names, _ = without_shared_start(figures.raters)
+    return len(names) <= SMALL_PANEL and max(map(text_width, names)) <= SHORT_LABEL
+
+
 def _largest(figures: object) -> float:
     known = [abs(v) for f in figures for row in f.tau for v in row if v is not None]
     return max(known, default=1.0) or 1.0
@@ -150,7 +172,7 @@ def _largest(figures: object) -> float:
 
 def _map(c: CriterionFigures, limit: float, width: int) -> Figure:
     figures = c.raters
-    names, start = without_shared_start([brief(name, NAME) for name in figures.raters])
+    names, start = without_shared_start([brief(name, RATER_NAME) for name in figures.raters])
     drawing = charts.heat_map(
         figures.tau, names, names, n=figures.prompts, error=figures.error, title=f"Agreement of raters on {c.name}",
         limit=limit, value_name="mean τ", key=width == WIDE or len(names) > NUMBERED, width=width,
@@ -170,7 +192,7 @@ def _across(report: CheckReport) -> list[Block]:
         return []
     matrix = [[c.raters.mean_tau.get(name) for c in criteria] for name in names]
     drawing = charts.heat_map(
-        matrix, [brief(n, NAME) for n in names], [c.name for c in criteria], title="Raters by criterion",
+        matrix, [brief(n, RATER_NAME) for n in names], [c.name for c in criteria], title="Raters by criterion",
         value_name="mean τ to the rest",
     )  # fmt: skip
     return [Figure(drawing, "Each rater's mean τ to the rest by criterion. A pale or orange row is a rater apart.")]
@@ -184,17 +206,14 @@ def faction_section(report: CheckReport) -> Section | None:
     columns = [
         Column("name", "Criterion"),
         Column("p", "p", "p", hint="One shared order with each rater's own noise is the null; Holm's p below"),
-        Column("power", "Power", "percent", 0, "Chance that two factions with this mean tau would have shown"),
+        Column("power", "Power", "percent", 1, "Chance that two factions with this mean tau would have shown"),
         Column("within", "τ\u00a0within", "number"),
         Column("between", "τ\u00a0between", "number"),
         Column("contrast", "Contrast", "number", hint="Beyond what each rater's own noise explains"),
         Column("split", "Best split in two, or why not tested"),
     ]
     rows = [{"name": c.name, **_faction_cells(c.factions)} for c in tested]
-    laws = list(dict.fromkeys(c.factions.law for c in tested if c.factions.law))
-    caption = Markup("Test of one shared order against factions; the split is a description, not a second test.")
-    if laws:
-        caption += Markup(" Law: {}.").format(listed(laws[:3]))
+    caption = "Test of one shared order against factions; the split is a description, not a second test."
     words = (
         "A low mean τ may come from one order with much noise or from several with little. Factions keep together from "
         "prompt to prompt, so they show in the matrix of raters. Where the power is low, silence proves nothing."
@@ -210,6 +229,6 @@ def _faction_cells(factions: FactionFigures) -> dict[str, object]:
     }
     if factions.p is not None and factions.p_holm is not None:
         cells["p"] = Cell(factions.p, factions.law or "", holm(factions.p_holm))
-    sides = [listed(brief(name, NAME) for name in side) for side in factions.split or ()]
+    sides = [listed(map(whole, side)) for side in factions.split or ()]
     cells["split"] = Markup(" | ").join(sides) if sides else f"Not tested: {why}" if factions.refused else "–"
     return cells

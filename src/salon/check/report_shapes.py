@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from salon.check.report_parts import Cohorts, by_reason, counted, fixed, listed, main_shape, measured, triple
+from salon.check.report_parts import Cohorts, counted, fixed, gathered, listed, main_shape, measured, triple
 from salon.check.report_signal import references, why_missing
 from salon.check.results import CheckReport, CriterionFigures, ShapeFigures
 from salon.report import SMALL, Figure, Figures, Note, Prose, Section, charts
@@ -115,8 +115,8 @@ def cycle_section(report: CheckReport, cohorts: Cohorts) -> Section | None:
         return None
     blocks = [_cycle_figure(report, criteria, cohorts)] if criteria else []
     missing = [c for c in measured(report.criteria) if c.statistics.cycle_rate is None]
-    told = by_reason((c.name, why_missing(c, "cycle_rate")) for c in missing)
-    blocks += [Prose(Markup("{}: no cycle rate; {}.").format(names, why.rstrip("."))) for why, names in told]
+    told = gathered((c.name, why_missing(c, "cycle_rate")) for c in missing)
+    blocks += [Prose(Markup("{}: no cycle rate; {}.").format(listed(names), why.rstrip("."))) for why, names in told]
     note = Note(
         "Cycles above the null point to factions. Cycles at or below it do not exclude them: two factions with little "
         "noise can give the same T, p max and cycle rate as one weak shared order. Factions are tested on the raters.",

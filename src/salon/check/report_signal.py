@@ -9,9 +9,9 @@ from markupsafe import Markup
 from salon.check.report_parts import (
     Cohorts,
     brief,
-    by_reason,
     counted,
     fixed,
+    gathered,
     level_words,
     listed,
     main_shape,
@@ -49,7 +49,7 @@ def signal_section(report: CheckReport, cohorts: Cohorts) -> Section:
         _votes_table(report),
         _tests_table(report),
         _refused_note(report),
-        Note(DEPENDENT, "open", "Not independent."),
+        Note(DEPENDENT, "open", "Not independent.") if _tested_twice(report) else None,
         _anchor_table(report),
     ]
     return Section("Signal", [b for b in blocks if b is not None], "Agreement beyond random raters.")
@@ -84,7 +84,7 @@ def _statistics_table(report: CheckReport) -> Table | None:
     if not criteria:
         return None
     columns = [Column("name", "Criterion"), Column("prompts", "Prompts", "count")]
-    columns += [Column(name, header, "estimate", hint=hint) for name, (header, hint) in STATISTICS.items()]
+    columns += [Column(name, header, "estimate", 3, hint) for name, (header, hint) in STATISTICS.items()]
     rows = [
         {"name": c.name, "prompts": c.prompts, **{name: _statistic_cell(c, name) for name in STATISTICS}}
         for c in criteria
@@ -149,6 +149,11 @@ def _tests_table(report: CheckReport) -> Table | None:
     return Table(columns, rows, caption + (wrong + "shown only because papers print it." if "p_max" in used else ""))
 
 
+def _tested_twice(report: CheckReport) -> bool:
+    """Was a criterion tested on both T and p_max?"""
+    return any({"T", "p_max"} <= {t.name for t in c.tests if t.p is not None} for c in report.criteria)
+
+
 def _test_cells(c: CriterionFigures, used: Sequence[str]) -> dict[str, Cell]:
     made = {t.name: t for t in c.tests}
     cells = {name: _test_cell(made.get(name), c) for name in used}
@@ -174,7 +179,7 @@ def _refused_note(report: CheckReport) -> Prose | None:
     refused = [(f"{c.name} ({TESTS[t.name]})", t.refused) for c in report.criteria for t in c.tests if t.refused]
     if not refused:
         return None
-    told = [Markup("{}: {}.").format(names, reason.rstrip(".")) for reason, names in by_reason(refused)]
+    told = [Markup("{}: {}.").format(listed(names), reason.rstrip(".")) for reason, names in gathered(refused)]
     return Prose(Markup("Not tested. ") + Markup(" ").join(told))
 
 
