@@ -2,7 +2,8 @@
 
 Ours: `open_study` and its view, that is, numbers for items, raters and criteria, every reference checked, every
 duplicate searched for. Peer: pandas reads the same Parquet file and factorizes the same columns, and checks nothing.
-Limit: pyarrow alone reads the same columns as dictionaries. Each is the best of three fresh processes, one at a time.
+Limit: pyarrow alone reads the same columns as dictionaries. Each is the best of three
+fresh processes, and the three take turns.
 """
 
 from __future__ import annotations
@@ -74,11 +75,13 @@ def limit(folder: Path) -> int:
     return pq.ParquetFile(folder / "comparisons.parquet", read_dictionary=COLUMNS).read(COLUMNS).num_rows
 
 
-def measured(what: str, folder: Path, times: int = 3) -> tuple[float, float]:
-    """Best seconds, and the peak memory (GiB) of a process that does only this."""
-    command = [sys.executable, __file__, what, str(folder)]
-    runs = [json.loads(subprocess.run(command, check=True, capture_output=True).stdout) for _ in range(times)]
-    return min(seconds for seconds, _ in runs), max(memory for _, memory in runs)
+def measured(folder: Path, rounds: int = 3) -> dict[str, tuple[float, float]]:
+    """Best seconds and peak memory (GiB) of each, in processes of their own that take turns under the same load."""
+    runs: dict[str, list[tuple[float, float]]] = {"ours": [], "peer": [], "limit": []}
+    for what in list(runs) * rounds:
+        done = subprocess.run([sys.executable, __file__, what, str(folder)], check=True, capture_output=True)
+        runs[what].append(json.loads(done.stdout))
+    return {what: (min(s for s, _ in found), max(m for _, m in found)) for what, found in runs.items()}
 
 
 def main() -> None:
@@ -87,7 +90,7 @@ def main() -> None:
         folder = Path(name)
         make(folder)
         size = (folder / "comparisons.parquet").stat().st_size
-        results = {what: measured(what, folder) for what in ("ours", "peer", "limit")}
+        results = measured(folder)
     line = {
         "name": "load_1e7",
         "ours": round(results["ours"][0], 2),
