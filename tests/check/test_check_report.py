@@ -180,6 +180,14 @@ def test_a_dash_tells_its_reason():
     assert f"Even panel: no cycle rate; {reason}." in text
 
 
+def test_what_a_shared_tie_break_makes_is_printed():
+    first, *rest = report("full").criteria
+    stable = report("full").model_copy(update={"criteria": (first.model_copy(update={"tie_control": 0.14}), *rest)})
+    assert ("criteria.0.tie_control", "0.14") in numbers_in(check_page(stable).html())
+    assert "Made by tie-break" in check_page(stable).html()
+    assert "Made by tie-break" not in html("full")
+
+
 def test_other_shapes_are_listed_and_the_largest_is_drawn():
     words = re.sub(r"<[^>]+>", "", html("ragged"))
     assert "60 prompts of 4 items × 5 raters. Null: exact. Not drawn: 12 prompts of 4 items × 4 raters" in words

@@ -9,6 +9,11 @@ from salon.check.report_signal import TESTS
 from salon.check.results import CheckReport, CriterionFigures, TestFigures
 from salon.report import Block, Cell, Column, Note, Prose, Section, Table
 
+MADE_BY_TIE_BREAK = (
+    " Made by tie-break: the mean τ that breaking ties alike for every rater makes of shuffled answers, with no "
+    "preference left in them."
+)
+DECIMALS = {"T": 2, "p_max": 2, "cycle": 0, "pairs": 3}
 METHOD = """The null. Every rater ranks uniformly at random, independently of all others. T, the p max histogram and the
 cycle indicator all depend only on the votes on each pair, so one enumeration gives their joint law; where it is too
 large the page says Monte Carlo and how many prompts were drawn.
@@ -39,8 +44,7 @@ def data_section(report: CheckReport) -> Section:
         *([Column("control", "Made by tie-break", "number", hint="Mean τ of shuffled answers")] if stable else []),
     ]
     rows = [_data_row(c) for c in report.criteria]
-    caption = "What was judged." + (" Made by tie-break: the mean τ that breaking ties alike for every rater makes of "
-                                    "shuffled answers, with no preference left in them." if stable else "")  # fmt: skip
+    caption = "Answers by criterion." + (MADE_BY_TIE_BREAK if stable else "")
     blocks = [Table(columns, rows, caption)] if rows else ["The study holds no judgments of a criterion."]
     return Section("Data", blocks, "What was judged.")
 
@@ -91,7 +95,7 @@ def _laws(report: CheckReport) -> list[Block]:
     for c in dict.fromkeys(c.name for c, _ in made):
         rows.append({"name": c, **{name: Cell(None, "not tested") for name in used}})
         rows[-1] |= {t.name: Cell(t.statistic, t.law or "", _n_words(t)) for other, t in made if other.name == c}
-    columns = [Column("name", "Criterion"), *(Column(name, TESTS[name], "number", 2) for name in used)]
+    columns = [Column("name", "Criterion"), *(Column(name, TESTS[name], "number", DECIMALS[name]) for name in used)]
     return [Table(columns, rows, "Test statistics, and below each the n it rests on."), _law_table(report)]
 
 

@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from markupsafe import Markup
 
-from salon.check.results import CheckReport, CriterionFigures, Statistics
+from salon.check.results import CheckReport, CriterionFigures, ShapeFigures, Statistics
 from salon.report import Badge, numbers, svg, value
 from salon.report.svg import clean
 
@@ -64,6 +64,7 @@ class Cohorts:
 
 
 def name_of_cohort(criterion: CriterionFigures) -> str:
+    """The cohort's name; raters of several cohorts have none in common."""
     return brief(criterion.cohort or "no single cohort")
 
 
@@ -118,6 +119,7 @@ def sentence(words: str) -> str:
 
 
 def badge(criterion: CriterionFigures) -> Badge:
+    """The verdict as a badge."""
     words, tone = VERDICTS[criterion.verdict]
     return Badge(words, tone, criterion.verdict)
 
@@ -165,7 +167,7 @@ def gathered(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
     return [(reason, list(dict.fromkeys(found))) for reason, found in names.items()]
 
 
-def main_shape(criterion: CriterionFigures):
+def main_shape(criterion: CriterionFigures) -> ShapeFigures | None:
     """The shape most prompts have; the first of equals."""
     return max(criterion.shapes, key=lambda shape: shape.prompts, default=None)
 

@@ -105,6 +105,7 @@ def _statistic_cell(c: CriterionFigures, name: str) -> Cell:
 
 
 def why_missing(c: CriterionFigures, name: str) -> str:
+    """The reason a criterion lacks a statistic."""
     test = next((t for t in c.tests if t.name == "cycle"), None)
     if name == "cycle_rate" and c.shapes:
         return (test.refused if test else None) or NO_CYCLE

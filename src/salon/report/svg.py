@@ -84,6 +84,7 @@ def group(*children: object, tip: str | None = None, **attributes: object) -> Ma
 
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str, **attributes: object) -> Markup:
+    """A stroke from one point to another."""
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_, **attributes)
 
 
