@@ -16,15 +16,19 @@ from salon.stats.ceilings import (
     buckets,
     cap,
     ceilings,
+    cells_table,
     leave_one_out,
     next_rater,
     oracle,
     panel,
+    table_ceilings,
     vote_table,
 )
 from salon.stats.pair_law import majority_right
 from salon.stats.resample import bootstrap_totals
 from salon.stats.result import Estimate
+from salon.stats.signal import cells_votes, votes_rankings
+from salon.stats.simulate import mallows_rankings
 
 TASTE = np.repeat([5, 4, 3], [173, 361, 466])  # shares .173 / .361 / .466 of 1,000 pairs
 
@@ -254,3 +258,28 @@ class TestEdges:
         words = all_ceilings([5, 3, 4, 2], 5, np.array(["b", "a", "b", "c"]))
         sparse = all_ceilings([5, 3, 4, 2], 5, np.array([10**12, 0, 10**12, 10**15]))
         assert words.panel.n == sparse.panel.n == 3
+
+
+def test_cells_hold_all_that_ceilings_need() -> None:
+    """From signal cells, also of two shapes, the same ceilings as from the votes themselves."""
+    rng = np.random.default_rng(11)
+    shapes = [(4, 5, 40), (3, 4, 25)]
+    k, n, prompt, cells = [], [], [], []
+    for items, raters, prompts in shapes:
+        votes = votes_rankings(mallows_rankings(prompts, raters, items, 0.5, rng=rng))
+        cells.append(cells_votes(votes, raters, items))
+        k.append(votes.ravel())
+        n.append(np.full(votes.size, raters))
+        prompt.append(np.repeat(np.arange(prompts) + 1000 * items, votes.shape[1]))
+    slow = ceilings(*(np.concatenate(part) for part in (k, n, prompt)), draws=500, rng=np.random.default_rng(0))
+    fast = table_ceilings(cells_table(cells), draws=500, rng=np.random.default_rng(0))
+    for name in ("panel", "leave_one_out", "leave_one_out_dropped", "cap", "next_rater", "oracle"):
+        one, other = getattr(slow, name), getattr(fast, name)
+        assert one.value == pytest.approx(other.value, abs=1e-12)
+        assert (one.n, one.low, one.high) == (
+            other.n,
+            pytest.approx(other.low, abs=0.02),
+            pytest.approx(other.high, abs=0.02),
+        )
+    assert (slow.pairs, slow.tied_share) == (fast.pairs, fast.tied_share)
+    assert {b.name: b.share.value for b in slow.buckets} == pytest.approx({b.name: b.share.value for b in fast.buckets})

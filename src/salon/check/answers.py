@@ -7,7 +7,8 @@ starts from these rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numba
@@ -48,12 +49,12 @@ class Answers:
     def __len__(self) -> int:
         return len(self.group)
 
-    @property
+    @cached_property
     def tied(self) -> NDArray[np.bool_]:
         """(N,) does the answer hold at least one tie?"""
         return _has_ties(self.scores, self.size)
 
-    @property
+    @cached_property
     def tie_rate(self) -> float:
         """Share of item pairs within an answer that tie."""
         tied, pairs = _tied_pairs(self.scores, self.size)
@@ -162,7 +163,7 @@ def _count_intransitive(made: Answers, group: NDArray[np.int32], rater: NDArray[
         for g, r, bad in zip(made.group.tolist(), made.rater.tolist(), made.tied.tolist())
         if bad and (g, r) not in stated
     ]
-    return Answers(**{**vars(made), "intransitive": len(loops)})
+    return replace(made, intransitive=len(loops))
 
 
 def _rows(
@@ -195,9 +196,10 @@ def _complete(
     place = np.full(len(group), -1, np.int64)
     place[fits] = np.arange(len(fits))
     scores = np.full((len(fits), width), np.nan, np.float32)
-    _scatter(scores, place, row, position, item, score)
+    filled = np.zeros(len(fits), np.int32)
+    _scatter(scores, filled, place, row, position, item, score)
     size = sizes[group[fits]].astype(np.int32)
-    full = np.isfinite(scores).sum(axis=1) == size
+    full = filled == size
     order = _by_group_and_rater(group[fits][full], rater[fits][full])
     chosen = np.flatnonzero(full) if order is None else np.flatnonzero(full)[order]
     return Answers(
@@ -234,11 +236,12 @@ def _number_items(item_groups, judged, position, sizes):  # type: ignore[no-unty
 
 
 @numba.njit(cache=True)
-def _scatter(scores, place, row, position, item, score):  # type: ignore[no-untyped-def]
+def _scatter(scores, filled, place, row, position, item, score):  # type: ignore[no-untyped-def]
     for e in range(len(item)):
         r = place[row[e]]
         if r >= 0:
             scores[r, position[item[e]]] = score[e]
+            filled[r] += 1
 
 
 def _by_group_and_rater(group: NDArray[np.int32], rater: NDArray[np.int32]) -> NDArray[np.int64] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,27 +21,18 @@ from salon.check.settings import CheckSettings
 from salon.check.signal import STATISTICS, Lookup, Signal, signal_of
 from salon.errors import StatsError
 from salon.stats.alpha import alpha_bootstrap
-from salon.stats.ceilings import Ceilings, ceilings
+from salon.stats.ceilings import Ceilings, VoteTable, cells_table, table_ceilings, vote_table
 from salon.stats.concordance import alpha_from_w, group_concordances
 from salon.stats.laws import RankingLaw, fit_tau
 from salon.stats.power import power_signal
 from salon.stats.resample import bootstrap_totals
 from salon.stats.result import Estimate
-from salon.stats.signal import item_pairs, kendall_t, votes_rankings
+from salon.stats.signal import kendall_t, votes_rankings
 from salon.stats.vote_test import vote_test
 from salon.study import Study
 
 _READERS: tuple[Callable[[Study, int], Answers], ...] = (answers_rankings, answers_comparisons, answers_ratings)
 _UNTESTED = "the verdict follows when all criteria are known"
-
-
-@dataclass(frozen=True)
-class Votes:
-    """Votes on item pairs: how many chose the first item, of how many who decided, and in which group."""
-
-    k: NDArray[np.int64]
-    n: NDArray[np.int64]
-    group: NDArray[np.int64]
 
 
 def criterion_figures(
@@ -65,9 +56,10 @@ def _ordered(
 ) -> CriterionFigures:
     """Figures from complete orders."""
     signal = signal_of(answers, settings, null, rng)
-    found = shapes(answers, ties=settings.ties, rng=rng)
-    votes = _votes_of(found)
     starts = np.flatnonzero(np.concatenate(([True], answers.group[1:] != answers.group[:-1])))
+    mean_w = _estimate(lambda: _mean_w(answers, starts, settings, rng))
+    alpha = _estimate(lambda: _alpha(answers, starts, mean_w, settings, rng))
+    table = cells_table([cells for cells, _ in signal.repeats[0]])
     return CriterionFigures(
         criterion=study.criteria[number].id,
         name=study.criteria[number].title,
@@ -81,13 +73,13 @@ def _ordered(
         null=signal.null_figures(),
         tests=signal.tests(),
         shapes=signal.shape_figures(),
-        alpha=_figure(lambda: _alpha(answers, starts, settings, rng)),
-        mean_W=_figure(lambda: _mean_w(answers, starts, settings, rng)),
-        ceilings=_ceilings(votes, settings, rng),
-        raters=rater_figures(study, found),
-        factions=faction_figures(study, found, settings, rng),
+        alpha=None if alpha is None else Figure.of(alpha),
+        mean_W=None if mean_w is None else Figure.of(mean_w),
+        ceilings=_ceilings(table, settings, rng),
+        raters=rater_figures(study, signal.shapes),
+        factions=faction_figures(study, signal.shapes, settings, rng),
         tie_rate=answers.tie_rate,
-        tie_control=_tie_control(answers, rng) if settings.ties == "stable" and answers.tied.any() else None,
+        tie_control=_tie_control(answers, rng) if settings.ties == "stable" and answers.tie_rate else None,
         policies=_policies(answers, signal, starts, settings),
     )
 
@@ -107,7 +99,7 @@ def _voted(study: Study, number: int, settings: CheckSettings, rng: np.random.Ge
     decided = np.bincount(pair, weights=np.abs(sign)).astype(np.int64)
     group = np.zeros(len(decided), np.int64)
     group[pair] = cluster
-    votes = Votes(np.bincount(pair, weights=sign == 1).astype(np.int64), decided, group)
+    first = np.bincount(pair, weights=sign == 1).astype(np.int64)
     return CriterionFigures(
         criterion=study.criteria[number].id,
         name=study.criteria[number].title,
@@ -124,12 +116,19 @@ def _voted(study: Study, number: int, settings: CheckSettings, rng: np.random.Ge
         alpha=None,
         mean_W=None,
         pair_agreement=agreement,
-        ceilings=_ceilings(votes, settings, rng),
+        ceilings=_vote_ceilings(first, decided, group, settings, rng),
         raters=None,
         factions=None,
         tie_rate=float((sign == 0).mean()),
         policies=_vote_policies(study, view.rater[rows], view.skipped),
     )
+
+
+def _vote_ceilings(first, decided, group, settings, rng) -> CeilingFigures | None:  # type: ignore[no-untyped-def]
+    try:
+        return _ceilings(vote_table(first, decided, group), settings, rng)
+    except StatsError:
+        return None
 
 
 def _vote_agreement(study, rater, group, pair, sign, cluster, settings, rng):  # type: ignore[no-untyped-def]
@@ -162,31 +161,19 @@ def power_for(criterion: CriterionFigures, settings: CheckSettings, null: Lookup
     return power.any_holm.value
 
 
-def _figure(make: Callable[[], Estimate]) -> Figure | None:
-    """An estimate as a figure, None where the data cannot give it."""
+def _estimate(make: Callable[[], Estimate]) -> Estimate | None:
+    """An estimate, None where the data cannot give it."""
     try:
-        return Figure.of(make())
+        return make()
     except StatsError:
         return None
 
 
-def _votes_of(found) -> Votes:  # type: ignore[no-untyped-def]
-    """Votes on every pair of every group."""
-    k = [votes_rankings(shape.ranks) for shape in found]
-    pairs = [len(item_pairs(shape.items)) for shape in found]
-    return Votes(
-        k=np.concatenate([votes.ravel() for votes in k]).astype(np.int64),
-        n=np.concatenate([np.full(shape.n * m, shape.raters) for shape, m in zip(found, pairs)]),
-        group=np.concatenate([np.repeat(shape.group, m) for shape, m in zip(found, pairs)]).astype(np.int64),
-    )
-
-
-def _ceilings(votes: Votes, settings: CheckSettings, rng: np.random.Generator) -> CeilingFigures | None:
+def _ceilings(table: VoteTable, settings: CheckSettings, rng: np.random.Generator) -> CeilingFigures | None:
     try:
-        made = ceilings(votes.k, votes.n, votes.group, draws=settings.draws, rng=rng, level=settings.level)
+        return ceiling_figures(table_ceilings(table, draws=settings.draws, rng=rng, level=settings.level))
     except StatsError:
         return None
-    return ceiling_figures(made)
 
 
 def ceiling_figures(made: Ceilings) -> CeilingFigures:
@@ -207,13 +194,12 @@ def ceiling_figures(made: Ceilings) -> CeilingFigures:
     )
 
 
-def _alpha(answers: Answers, starts, settings: CheckSettings, rng: np.random.Generator) -> Estimate:  # type: ignore[no-untyped-def]
+def _alpha(answers: Answers, starts, mean_w: Estimate | None, settings: CheckSettings, rng) -> Estimate:  # type: ignore[no-untyped-def]
     """Krippendorff's alpha, ordinal: of ratings as given, or of places in the order."""
     raters = np.diff(np.append(starts, len(answers)))
-    if answers.protocol == "rankings" and len(set(raters)) == len(set(answers.size)) == 1 and not answers.tied.any():
-        return alpha_from_w(
-            _mean_w(answers, starts, settings, rng), len(answers) * int(answers.size[0]), int(raters[0])
-        )
+    strict = answers.protocol == "rankings" and not answers.tie_rate
+    if strict and mean_w is not None and np.ptp(raters) == np.ptp(answers.size) == 0:
+        return alpha_from_w(mean_w, answers.scores.size, int(raters[0]))
     slot = np.arange(len(answers)) - np.repeat(starts, raters)
     width = answers.scores.shape[1]
     units = np.full((len(starts), width, int(raters.max())), np.nan, np.float32)
@@ -234,8 +220,8 @@ def _tie_control(answers: Answers, rng: np.random.Generator) -> float:
     """Mean tau after every rater's values are shuffled, ties still broken by item order: what the rule alone makes."""
     rows = answers.size == answers.scores.shape[1]
     shuffled = rng.permuted(answers.scores[rows], axis=1)
-    control = Answers(
-        **{**vars(answers), "scores": shuffled, **{n: getattr(answers, n)[rows] for n in ("group", "rater", "size")}}
+    control = replace(
+        answers, scores=shuffled, group=answers.group[rows], rater=answers.rater[rows], size=answers.size[rows]
     )
     taus = [kendall_t(votes_rankings(s.ranks), s.raters) for s in shapes(control, ties="stable", rng=rng)]
     return float(np.concatenate(taus).mean()) if taus else 0.0
@@ -252,7 +238,7 @@ def _cohort(study: Study, raters: NDArray[np.int32]) -> str | None:
 
 def _policies(answers: Answers, signal: Signal, starts, settings: CheckSettings) -> tuple[str, ...]:  # type: ignore[no-untyped-def]
     said = [f"one sample is one prompt; complete answers from {answers.protocol}"]
-    if answers.tied.any():
+    if answers.tie_rate:
         how = (
             f"broken at random, averaged over {len(signal.repeats)} tie-breaks"
             if settings.ties == "random"

@@ -27,6 +27,8 @@ class Signal:
     """One criterion's answers as cells: one list of (cells, null) per tie-break (one when nothing ties)."""
 
     repeats: tuple[tuple[tuple[Cells, Null], ...], ...]
+    shapes: list[Shape]
+    """The strict orders of the first tie-break."""
 
     @property
     def prompts(self) -> int:
@@ -108,12 +110,13 @@ class Signal:
 
 def signal_of(answers: Answers, settings: CheckSettings, null: Lookup, rng: np.random.Generator) -> Signal:
     """Cells of the answers, once when they are strict or ties break by item order, else once per random tie-break."""
-    repeats = settings.tie_repeats if settings.ties == "random" and answers.tied.any() else 1
+    repeats = settings.tie_repeats if settings.ties == "random" and answers.tie_rate else 1
+    first = shapes(answers, ties=settings.ties, rng=rng)
     made = []
-    for _ in range(repeats):
-        found = shapes(answers, ties=settings.ties, rng=rng)
+    for repeat in range(repeats):
+        found = first if repeat == 0 else shapes(answers, ties=settings.ties, rng=rng)
         made.append(tuple((cells_of(shape), null(shape.items, shape.raters)) for shape in found))
-    return Signal(tuple(made))
+    return Signal(tuple(made), first)
 
 
 def cells_of(shape: Shape) -> Cells:

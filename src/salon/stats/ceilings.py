@@ -29,7 +29,7 @@ Sources: TASTE 7.1 for panel and cap; Williams 1975 for the beta-binomial; Lord 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,7 @@ from salon.errors import BadValue, NotIdentified, TooFew
 from salon.stats.pair_law import accuracy_ranges, beta_binomial_rho, full_cells
 from salon.stats.resample import check_settings, draw_totals, interval, row_kinds
 from salon.stats.result import Estimate
+from salon.stats.signal import Cells, pmax_bins
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -98,8 +99,21 @@ class VoteTable:
     raters: IntArray
     larger: IntArray
     counts: IntArray
-    """(prompts, cells)"""
+    """(prompts, cells), or one row for each kind of prompt where `prompts` says how many there are of each."""
     left_out: int
+    prompts: IntArray | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of prompts."""
+        return len(self.counts) if self.prompts is None else int(self.prompts.sum())
+
+    @property
+    def total(self) -> FloatArray:
+        """(cells,) pairs of all prompts."""
+        weights = np.ones(len(self.counts)) if self.prompts is None else self.prompts.astype(float)
+        total: FloatArray = weights @ self.counts
+        return total
 
 
 def vote_table(k: ArrayLike, raters: ArrayLike, prompts: ArrayLike | None = None) -> VoteTable:
@@ -125,6 +139,23 @@ def vote_table(k: ArrayLike, raters: ArrayLike, prompts: ArrayLike | None = None
     return VoteTable(cells // top, cells % top, flat.reshape(len(distinct), len(cells)), left_out)
 
 
+def cells_table(shapes: Sequence[Cells]) -> VoteTable:
+    """The votes behind signal cells: a cell's p_max histogram counts its pairs by m, which is all a ceiling needs."""
+    sizes = sorted({cells.raters for cells in shapes})
+    raters = np.concatenate([np.full(len(pmax_bins(R)), R) for R in sizes])
+    first = {R: int(np.flatnonzero(raters == R)[0]) for R in sizes}
+    counts = np.zeros((sum(len(cells.counts) for cells in shapes), len(raters)), np.int64)
+    row = 0
+    for cells in shapes:
+        block = cells.histograms
+        counts[row : row + len(block), first[cells.raters] : first[cells.raters] + block.shape[1]] = block
+        row += len(block)
+    larger = np.concatenate([pmax_bins(R) for R in sizes])
+    used = counts.any(axis=0)
+    prompts = np.concatenate([cells.counts for cells in shapes])
+    return VoteTable(raters[used], larger[used], counts[:, used], 0, prompts)
+
+
 def ceilings(
     k: ArrayLike,
     raters: ArrayLike,
@@ -135,14 +166,18 @@ def ceilings(
     level: float = 0.95,
 ) -> Ceilings:
     """All ceilings with intervals from whole prompts drawn again; see the module for definitions."""
-    table = vote_table(k, raters, prompts)
-    check_settings(len(table.counts), draws, level)
-    total = table.counts.sum(axis=0).astype(float)
-    rows, kinds = row_kinds(table.counts)
+    return table_ceilings(vote_table(k, raters, prompts), draws=draws, rng=rng, level=level)
+
+
+def table_ceilings(table: VoteTable, *, draws: int, rng: np.random.Generator, level: float = 0.95) -> Ceilings:
+    """`ceilings` of votes that are counted already."""
+    rows, kinds = row_kinds(table.counts) if table.prompts is None else (table.counts.astype(float), table.prompts)
+    n, total = table.n, table.total
+    check_settings(n, draws, level)
     drawn = draw_totals(rows, kinds, draws=draws, rng=rng)
 
     def estimate(statistic: Callable[[FloatArray], FloatArray]) -> Estimate:
-        return _estimate(statistic, total, drawn, n=len(table.counts), level=level)
+        return _estimate(statistic, total, drawn, n=n, level=level)
 
     _needs_majority(table)
     next_range, oracle_range = _shape_free(table, total, drawn, level)
@@ -204,8 +239,7 @@ def oracle(table: VoteTable, totals: FloatArray) -> FloatArray:
 
 def beta_binomial_fit(table: VoteTable) -> BetaFit:
     """The symmetric beta law by maximum likelihood; both ends of its range are answers, and are named."""
-    total = table.counts.sum(axis=0, dtype=float)[None]
-    rho = float(beta_binomial_rho(table.raters, table.larger, total)[0])
+    rho = float(beta_binomial_rho(table.raters, table.larger, table.total[None])[0])
     if rho == 0:
         return BetaFit(np.inf, 0.0, "raters split at least as evenly as coin flips: a = inf, every p = 1/2")
     if rho == 1:
@@ -216,7 +250,7 @@ def beta_binomial_fit(table: VoteTable) -> BetaFit:
 def buckets(k: ArrayLike, raters: ArrayLike) -> tuple[Bucket, ...]:
     """Shares of pairs by split, largest majority first, for each panel size; no intervals."""
     table = vote_table(k, raters)
-    total = table.counts.sum(axis=0).astype(float)
+    total = table.total
 
     def plain(statistic: Callable[[FloatArray], FloatArray]) -> Estimate:
         value = float(statistic(total[None])[0])
@@ -292,7 +326,7 @@ def _shape_free(
         shares = _ratio(drawn @ cell, drawn @ (table.raters == size).astype(float))
         low[i], high[i] = np.nanquantile(shares, [tail, 1 - tail])
         if observed[i] == 0:  # the bootstrap cannot draw what was not seen: the exact bound for no success in n
-            high[i] = 1 - tail ** (1 / len(table.counts))
+            high[i] = 1 - tail ** (1 / table.n)
     return accuracy_ranges(cells, observed, low, high)
 
 

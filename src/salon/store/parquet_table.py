@@ -38,25 +38,8 @@ def read(kind: str, path: Path) -> pa.Table:
     with pq.ParquetFile(path, metadata=metadata, read_dictionary=references) as file:
         if file.num_row_groups == 0:
             return file.read()
-        filled = _filled(file, set(KINDS[kind].optional))
-        groups = (file.read_row_group(number, filled) for number in range(file.num_row_groups))
+        groups = (file.read_row_group(number) for number in range(file.num_row_groups))
         return pa.concat_tables([_numbered(columns, group) for group in groups])
-
-
-def _filled(file: pq.ParquetFile, optional: set[str]) -> list[str]:
-    """The columns to read: all but the optional ones that are null in every row, by the file's own statistics."""
-    groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
-    leaves = [file.schema.column(number).path for number in range(len(file.schema))]
-    return [
-        path
-        for number, path in enumerate(leaves)
-        if path not in optional or not all(_is_empty(group, number) for group in groups)
-    ]
-
-
-def _is_empty(group: pq.RowGroupMetaData, number: int) -> bool:
-    known = group.column(number).statistics
-    return known is not None and known.has_null_count and bool(known.null_count == group.num_rows)
 
 
 def _numbered(columns: dict[str, pa.DataType], table: pa.Table) -> pa.Table:

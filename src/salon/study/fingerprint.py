@@ -36,18 +36,18 @@ def fingerprint(meta: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
     return digest.hexdigest()
 
 
-def _parts(array: pa.Array) -> list[bytes | memoryview]:
+def _parts(array: pa.Array) -> list[memoryview]:
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks)
     if pa.types.is_list(array.type):
         lengths = pc.list_value_length(array).fill_null(-1).to_numpy(zero_copy_only=False)
-        return [_bytes(lengths.astype(np.int64)), *_parts(array.flatten())]
+        return [_bytes(lengths.astype(np.int32)), *_parts(array.flatten())]
     if pa.types.is_dictionary(array.type):
         codes, labels = _by_first_appearance(array)
         return [_bytes(codes), *_parts(labels)]
     if pa.types.is_string(array.type):
         lengths = pc.binary_length(array).fill_null(-1).to_numpy(zero_copy_only=False)
-        return [_bytes(lengths.astype(np.int64)), _text_bytes(array.fill_null(""))]
+        return [_bytes(lengths.astype(np.int32)), _text_bytes(array.fill_null(""))]
     if array.null_count:
         present = array.is_valid().to_numpy(zero_copy_only=False)
         return [_bytes(present), *_parts(array.drop_null())]
@@ -70,14 +70,14 @@ def _by_first_appearance(array: pa.DictionaryArray) -> tuple[NDArray[np.int32], 
     return renumber[codes], array.dictionary.take(pa.array(labels))
 
 
-def _text_bytes(array: pa.StringArray) -> bytes:
+def _text_bytes(array: pa.StringArray) -> memoryview:
     """The text of a string array as one run of bytes (its offsets may start anywhere)."""
     buffers = array.buffers()
     if buffers[2] is None or not len(array):
-        return b""
+        return memoryview(b"")
     offsets = np.frombuffer(buffers[1], np.int32)[array.offset : array.offset + len(array) + 1]
-    return memoryview(buffers[2])[offsets[0] : offsets[-1]].tobytes()
+    return memoryview(buffers[2])[offsets[0] : offsets[-1]]
 
 
-def _bytes(array: NDArray[Any]) -> bytes:
-    return np.ascontiguousarray(array).tobytes()
+def _bytes(array: NDArray[Any]) -> memoryview:
+    return np.ascontiguousarray(array).data.cast("B") if array.size else memoryview(b"")

@@ -165,7 +165,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _cast(column: pa.ChunkedArray, dtype: pa.DataType, where: str) -> pa.ChunkedArray:
-    if column.type == dtype and dtype != REFERENCE:
+    if column.type == dtype and dtype not in (REFERENCE, REFERENCES):
         return column
     try:
         if dtype == REFERENCE:
@@ -173,7 +173,7 @@ def _cast(column: pa.ChunkedArray, dtype: pa.DataType, where: str) -> pa.Chunked
                 return column.cast(TEXT).dictionary_encode().unify_dictionaries()
             return pa.chunked_array([_as_reference(chunk) for chunk in column.chunks], dtype).unify_dictionaries()
         if dtype == REFERENCES:
-            return pa.chunked_array([_encode_lists(column.combine_chunks())], REFERENCES)
+            return reference_lists(column)
         return column.cast(dtype)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise BadValue(f"values of type {dtype} are needed", found=f"{column.type}: {error}", where=where) from None
@@ -189,15 +189,21 @@ def _as_reference(chunk: pa.DictionaryArray) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(chunk.indices.cast(pa.int32()), chunk.dictionary.cast(TEXT))
 
 
-def _encode_lists(lists: pa.ListArray | pa.ChunkedArray) -> pa.ListArray:
-    """Lists of text as lists of references (also from large lists or already dictionary-encoded ones)."""
-    if isinstance(lists, pa.ChunkedArray):
-        lists = pa.concat_arrays(lists.chunks) if lists.num_chunks else pa.array([], pa.list_(TEXT))
+def reference_lists(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Lists of text (or of references) as one chunk of lists of references."""
+    chunks = [_encode_lists(chunk) for chunk in column.chunks if len(chunk)]
+    if len(chunks) < 2:
+        return pa.chunked_array(chunks, REFERENCES)
+    return pa.chunked_array([pa.chunked_array(chunks).unify_dictionaries().combine_chunks()], REFERENCES)
+
+
+def _encode_lists(lists: pa.Array) -> pa.ListArray:
+    """One chunk, also of large lists, already dictionary-encoded ones, or with labels that stand twice."""
     if not pa.types.is_list(lists.type):
         lists = lists.cast(pa.list_(TEXT))
     values = lists.values
     if pa.types.is_dictionary(values.type):
-        values = _as_reference(values)
+        values = _as_reference(values) if _is_clean(values) else values.cast(TEXT).dictionary_encode()
     else:
         values = values.cast(TEXT).dictionary_encode()
     mask = lists.is_null() if lists.null_count else None
