@@ -13,11 +13,12 @@ from salon.errors import InputError, StatsError
 from salon.stats.budget import BudgetRow, comparison_budget, smallest_fraction
 from salon.stats.laws import RankingLaw, expected_tau, fit_tau
 from salon.stats.nulls import Null
-from salon.stats.power import Power, power_signal, smallest_prompts, smallest_raters
+from salon.stats.power import Power, TestName, power_signal, smallest_prompts, smallest_raters
 from salon.study import Signature
 from salon.study.noun import Noun
 
-TESTS = ("T", "p_max", "cycle")
+TESTS: dict[Literal["T", "p_max", "cycle"], TestName] = {"T": "T", "p_max": "p_max", "cycle": "cycles"}
+"""The tests as a report names them, and as the power kernel does."""
 
 
 class PlanSettings(Noun):
@@ -32,7 +33,7 @@ class PlanSettings(Noun):
     theta: float | None = Field(None, gt=0, description="Effect as Mallows theta, instead of --tau.")
     alpha: float = Field(0.05, gt=0, lt=0.5, description="Level of the tests.")
     sims: int = Field(2000, ge=100, le=100_000, description="Simulated studies behind every power figure.")
-    seed: int = Field(0, description="Seed of everything drawn by chance.")
+    seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")
 
 
 class BudgetSettings(Noun):
@@ -151,7 +152,8 @@ def _law(settings: PlanSettings) -> RankingLaw:
 
 def _powers(power: Power) -> tuple[PlanPower, ...]:
     return tuple(
-        PlanPower(test=name, alone=_figure(power.plain[name]), holm=_figure(power.holm[name])) for name in TESTS
+        PlanPower(test=name, alone=_figure(power.plain[kernel]), holm=_figure(power.holm[kernel]))
+        for name, kernel in TESTS.items()
     )
 
 

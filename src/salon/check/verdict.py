@@ -65,8 +65,11 @@ def _silent(settings: CheckSettings, power: float | None) -> Judged:
             f"Raters agree no more than random raters would, and {tau} would have shown with "
             f"{_chance(power)} probability.",
         )
-    how = "would have shown with unknown probability" if power is None else f"would show with only {_chance(power)}"
-    return Judged("too little data", f"No agreement beyond chance, but this says little: {tau} {how} probability.")
+    chance = "an unknown" if power is None else f"only {_chance(power)}"
+    return Judged(
+        "too little data",
+        f"No agreement beyond chance, but this says little: {tau} would have shown with {chance} probability.",
+    )
 
 
 def _signal(criterion: CriterionFigures, settings: CheckSettings) -> Judged:

@@ -87,7 +87,7 @@ def check(
     "--limit", type=float, default=60.0, show_default=True, help="Seconds an exact law may be expected to take."
 )
 @click.option("--draws", type=click.IntRange(1000), default=200_000, show_default=True, help="Prompts if Monte Carlo.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the Monte Carlo.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the Monte Carlo.")
 @json_option
 def null(items: int, raters: int, cache: bool, limit: float, draws: int, seed: int, as_json: bool) -> None:
     """The law of T, p_max and majority cycles when raters rank at random, exact where that is feasible.
