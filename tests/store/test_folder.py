@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -330,6 +331,24 @@ def test_a_damaged_parquet_file_is_named(tmp_path: Path) -> None:
     for damaged in (whole[:-10], whole[: len(whole) // 2], b"PAR1" + whole[4:20], b"PAR1" * 10, b"not parquet"):
         file.write_bytes(damaged)
         assert "comparisons.parquet" in str(refusal(tmp_path / "s", BadFile))
+
+
+@pytest.mark.parametrize("kind", ["comparisons", "rankings"])
+def test_flipped_bytes_in_parquet_bring_nothing_but_a_named_error(tmp_path: Path, kind: str) -> None:
+    """Nor an abort: asking Arrow for the statistics of such a file can end the process, so nothing does."""
+    save_study(example(), tmp_path / "s")
+    file = tmp_path / "s" / f"{kind}.parquet"
+    whole, rng, refused = file.read_bytes(), random.Random(3), 0
+    for _ in range(300):
+        damaged = bytearray(whole)
+        for _ in range(rng.randint(1, 3)):
+            damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        file.write_bytes(bytes(damaged))
+        try:
+            open_study(tmp_path / "s")
+        except InputError:
+            refused += 1
+    assert refused > 100
 
 
 def test_text_that_is_not_utf8_in_parquet_is_named(small: Path) -> None:
