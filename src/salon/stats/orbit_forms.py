@@ -7,7 +7,7 @@ column of a < b; a set of directed pairs is a mask of 2m bits.
 The loops run over the columns of a block of states, with the pair or item outside and no branches inside: the compiler
 turns them into vector instructions, which is what makes plain loops fast enough here.
 
-(A kernel compiled into the cache of `orbit_kernels` does not notice a change here: touch that file too.)
+(Numba's cache of `orbit_kernels` does not notice a change here: delete `__pycache__` after editing.)
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ class Geometry(NamedTuple):
     """(m,) item a of each pair a < b."""
     second: Ints
     """(m,) item b."""
+    steps: Words
+    """(p!,) the votes of each ranking, packed: adding them to a state adds the rater."""
     casts: Words
     """(p!,) mask of the directed pairs that each ranking votes for; neighbours differ by one swap."""
     above: Words
@@ -49,12 +51,12 @@ class Block(NamedTuple):
     """States reached from a few sources, side by side: one column per ranking added, rows are pairs or items."""
 
     source: Ints
+    state: Words
+    """The votes, packed."""
     cast: Words
     """Mask of the votes that the ranking casts."""
     rarest: Words
-    """Mask of the rarest votes of the state reached."""
-    value: SmallInts
-    """(m, columns) the votes themselves."""
+    """Mask of the rarest votes of the state."""
     amount: SmallInts
     """(m, columns) odd[votes]."""
     score: SmallInts
@@ -70,12 +72,13 @@ class Block(NamedTuple):
 
 @njit(cache=True)
 def new_block(items: int, columns: int) -> Block:
+    """Room for `columns` rankings."""
     pairs = items * (items - 1) // 2
     return Block(
         np.zeros(columns, np.int64),
         np.zeros(columns, np.uint64),
         np.zeros(columns, np.uint64),
-        np.zeros((pairs, columns), np.int32),
+        np.zeros(columns, np.uint64),
         np.zeros((pairs, columns), np.int32),
         np.zeros((items, columns), np.int32),
         np.zeros(columns, np.int32),
@@ -95,23 +98,23 @@ def bit(word: Any, place: Any) -> Any:
 
 
 @njit(cache=True)
-def canonical(g: Geometry, r: int, block: Block, n: int) -> None:
-    """Choose the witnesses among n columns (times > 0) and find their canonical keys.
+def canonical(g: Geometry, r: int, odd: SmallInts, block: Block, n: int) -> int:
+    """Keep the witnesses among n columns and find their canonical keys; how many there are.
 
     Items are sorted by a score that relabelling cannot change and that reversal negates. Where scores leave the
     order or the reading open, `_smallest` tries what is left.
     """
     _score(g.first, g.second, block.amount, block.score, n)
     _choose_witnesses(g.first, g.second, block.cast, block.rarest, block.score, block.best, block.times, n)
-    _refine(g.first, g.second, block.amount, block.score, block.fine, n)
+    n = _keep_witnesses(block.source, block.state, block.times, block.score, n)
+    _refine(g.width, g.first, g.second, block.state, odd, block.score, block.fine, n)
     _sort_items(g.first, g.second, block.fine, block.place, block.reading, block.tied, n)
-    _pack(g.width, g.first, g.second, block.value, block.place, block.start, block.reading, r, block.keys, n)
+    _pack(g.width, g.first, g.second, block.state, block.place, block.start, block.reading, r, block.keys, n)
     order = np.zeros(g.items, np.int64)
     for j in range(n):
-        if block.times[j] and (block.tied[j] or block.reading[j] == EITHER):
-            block.keys[j] = _smallest(
-                g.width, g.first, g.second, block.value[:, j], block.fine[:, j], block.reading[j], r, order
-            )
+        if block.tied[j] or block.reading[j] == EITHER:
+            block.keys[j] = _smallest(g.width, block.state[j], block.fine[:, j], block.reading[j], r, order)
+    return n
 
 
 @njit(cache=True)
@@ -152,18 +155,34 @@ def _choose_witnesses(
 
 
 @njit(cache=True)
-def _refine(first: Ints, second: Ints, amount: SmallInts, score: SmallInts, fine: Ints, n: int) -> None:
+def _keep_witnesses(source: Ints, state: Words, times: SmallInts, score: SmallInts, n: int) -> int:
+    """Move the columns with times > 0 to the front."""
+    kept: Any = np.int64(0)
+    for i in range(n):
+        if times[i]:
+            source[kept], state[kept], times[kept] = source[i], state[i], times[i]
+            for a in range(len(score)):
+                score[a, kept] = score[a, i]
+            kept += 1
+    return int(kept)
+
+
+@njit(cache=True)
+def _refine(
+    width: int, first: Ints, second: Ints, state: Words, odd: SmallInts, score: SmallInts, fine: Ints, n: int
+) -> None:
     """fine[a] = score[a] + sum over b of odd[votes of a over b] |score[b]|: splits most equal scores, still odd."""
+    field = (uint64(1) << uint64(width)) - uint64(1)
     for a in range(len(score)):
         for i in range(n):
             fine[a, i] = score[a, i]
     for e in range(len(first)):
-        amounts = amount[e]
         score_a, score_b = score[first[e]], score[second[e]]
         fine_a, fine_b = fine[first[e]], fine[second[e]]
         for i in range(n):
-            fine_a[i] += np.int64(amounts[i]) * np.int64(np.int32(abs(score_b[i])))
-            fine_b[i] -= np.int64(amounts[i]) * np.int64(np.int32(abs(score_a[i])))
+            amount = np.int64(odd[(state[i] >> uint64(width * e)) & field])
+            fine_a[i] += amount * np.int64(np.int32(abs(score_b[i])))
+            fine_b[i] -= amount * np.int64(np.int32(abs(score_a[i])))
 
 
 @njit(cache=True)
@@ -196,7 +215,7 @@ def _pack(
     width: int,
     first: Ints,
     second: Ints,
-    value: SmallInts,
+    state: Words,
     place: Ints,
     start: Ints,
     reading: Ints,
@@ -217,22 +236,20 @@ def _pack(
             starts[i] = width * (((x * (2 * p - 3 - x)) >> 1) - 1)
             places[i] = width * x
     for e in range(len(first)):
-        values = value[e]
+        low, field = uint64(width * e), (uint64(1) << uint64(width)) - uint64(1)
         place_a, place_b = place[first[e]], place[second[e]]
         start_a, start_b = start[first[e]], start[second[e]]
         for i in range(n):
             swapped = np.int64(place_a[i] > place_b[i])
             flip = -(swapped ^ (reading[i] & 1))  # 0 or all ones; k ^ -1 = -1 - k, so this gives k or r - k
-            k = (np.int64(values[i]) ^ flip) + (flip & (r + 1))
+            k = (np.int64((state[i] >> low) & field) ^ flip) + (flip & (r + 1))
             ab = start_a[i] + place_b[i]
             shift = ab + (-swapped & (start_b[i] + place_a[i] - ab))
             keys[i] |= uint64(k) << uint64(shift)
 
 
 @njit(cache=True)
-def _smallest(
-    width: int, first: Ints, second: Ints, value: SmallInts, fine: Ints, reading: int, r: int, order: Ints
-) -> Any:
+def _smallest(width: int, state: Any, fine: Ints, reading: int, r: int, order: Ints) -> Any:
     """The smallest key over all orders with falling scores, and over both readings where scores leave it open."""
     for a in range(len(order)):
         place = 0
@@ -243,26 +260,23 @@ def _smallest(
     while True:
         for way in range(2):
             if reading in (EITHER, way):
-                best = min(best, _pack_one(width, first, second, value, order, way, r))
+                best = min(best, _pack_one(width, state, order, way, r))
         if not _next_order(order, fine):
             return best
 
 
 @njit(cache=True)
-def _pack_one(width: int, first: Ints, second: Ints, value: SmallInts, order: Ints, way: int, r: int) -> Any:
+def _pack_one(width: int, state: Any, order: Ints, way: int, r: int) -> Any:
     p = len(order)
+    field = (uint64(1) << uint64(width)) - uint64(1)
     key = uint64(0)
-    for e in range(len(first)):
-        x = y = 0
-        for i in range(p):
-            x = i if order[i] == first[e] else x
-            y = i if order[i] == second[e] else y
-        k = np.int64(value[e])
-        if x > y:
-            x, y, k = y, x, r - k
-        if way == BACKWARD:
-            x, y = p - 1 - y, p - 1 - x
-        key |= uint64(k) << uint64(width * (((x * (2 * p - 3 - x)) >> 1) + y - 1))
+    for x in range(p):
+        for y in range(x + 1, p):
+            a, b = min(order[x], order[y]), max(order[x], order[y])
+            k = np.int64((state >> uint64(width * (((a * (2 * p - 3 - a)) >> 1) + b - 1))) & field)
+            k = k if order[x] < order[y] else r - k
+            i, j = (x, y) if way == FORWARD else (p - 1 - y, p - 1 - x)
+            key |= uint64(k) << uint64(width * (((i * (2 * p - 3 - i)) >> 1) + j - 1))
     return key
 
 

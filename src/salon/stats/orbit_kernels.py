@@ -75,24 +75,22 @@ def grow(g: Geometry, keys: Words, start: int, stop: int, r: int, odd: SmallInts
     for i in range(start, stop):
         _unpack(keys[i], r, g.width, votes)
         begin = columns
-        columns = _add_candidates(g.above, g.casts, votes, chosen, block.cast, block.rarest, columns)
+        columns = _add_candidates(g, keys[i], votes, chosen, block.state, block.cast, block.rarest, columns)
         block.source[begin:columns] = i
-        _fill(votes, odd, block.cast, block.value, block.amount, begin, columns)
+        _fill(votes, odd, block.cast, block.amount, begin, columns)
         if columns >= COLUMNS or i == stop - 1:
-            canonical(g, r + 1, block, columns)
-            for j in range(columns):
-                if block.times[j]:
-                    out.keys[count] = block.keys[j]
-                    out.source[count] = block.source[j]
-                    out.times[count] = block.times[j]
-                    count += 1
+            n = canonical(g, r + 1, odd, block, columns)
+            out.keys[count : count + n] = block.keys[:n]
+            out.source[count : count + n] = block.source[:n]
+            out.times[count : count + n] = block.times[:n]
+            count += n
             columns = np.int64(0)
     return int(count)
 
 
 @njit(cache=True)
 def _add_candidates(
-    above: Words, casts: Words, votes: Ints, chosen: Words, cast: Words, rarest: Words, columns: int
+    g: Geometry, key: Any, votes: Ints, chosen: Words, state: Words, cast: Words, rarest: Words, columns: int
 ) -> int:
     """List the rankings that may be witnesses, and the rarest votes after each; the number of columns now in use.
 
@@ -103,12 +101,14 @@ def _add_candidates(
     fewest = _fewest(votes)
     silent, single = _with_votes(votes, 0), _with_votes(votes, 1)
     few, more = _with_votes(votes, fewest), _with_votes(votes, fewest + 1)
-    _possible_witnesses(above, silent, few, chosen)
+    _possible_witnesses(g.above, silent, few, chosen)
     for w in range(len(chosen)):
         word = chosen[w]
         while word:
-            vote = casts[64 * w + lowest_bit(word)]
+            ranking = 64 * w + lowest_bit(word)
             word &= word - uint64(1)
+            vote = g.casts[ranking]
+            state[columns] = key + g.steps[ranking]
             cast[columns] = vote
             if vote & silent:
                 rarest[columns] = (vote & silent) | (~vote & single)
@@ -132,14 +132,13 @@ def _possible_witnesses(above: Words, silent: Any, few: Any, chosen: Words) -> N
 
 
 @njit(cache=True)
-def _fill(votes: Ints, odd: SmallInts, cast: Words, value: SmallInts, amount: SmallInts, begin: int, end: int) -> None:
-    for e in range(len(value)):
-        k, plain, gain = votes[e], odd[votes[e]], odd[votes[e] + 1] - odd[votes[e]]
-        values, amounts = value[e], amount[e]
+def _fill(votes: Ints, odd: SmallInts, cast: Words, amount: SmallInts, begin: int, end: int) -> None:
+    """amount[e] = odd[votes of pair e], with one vote more where the ranking casts it."""
+    for e in range(len(amount)):
+        plain, gain = odd[votes[e]], odd[votes[e] + 1] - odd[votes[e]]
+        amounts = amount[e]
         for i in range(begin, end):
-            voted = np.int32(bit(cast[i], e))
-            values[i] = k + voted
-            amounts[i] = plain + (gain & -voted)
+            amounts[i] = plain + (gain & -np.int32(bit(cast[i], e)))
 
 
 @njit(cache=True)

@@ -111,7 +111,7 @@ LAYER_SIZES = {
     5: (1, 39, 295, 2561, 13658, 62904, 228686, 737983, 2078739, 5372431),
     6: (1, 182, 5147, 129056, 1737407),
     7: (1, 1033, 155212),
-    8: (1, 8000),
+    8: (1, 7605),
 }
 """Measured numbers of states. Beyond these the next layer is taken as larger by the last ratio."""
 
@@ -138,6 +138,7 @@ def geometry(items: int) -> Geometry:
     place = np.argsort(np.array(orders), axis=1)
     votes = place[:, pairs[:, 0]] < place[:, pairs[:, 1]]
     votes = np.concatenate([votes, ~votes], axis=1)
+    shifts = (_width(items) * np.arange(m)).astype(np.uint64)
     cycles = [
         (directed[a, b], directed[b, c], directed[c, a])
         for x, y, z in combinations(range(items), 3)
@@ -148,6 +149,7 @@ def geometry(items: int) -> Geometry:
         _width(items),
         pairs[:, 0].copy(),
         pairs[:, 1].copy(),
+        (votes[:, :m].astype(np.uint64) << shifts).sum(axis=1, dtype=np.uint64),
         _bit_sets(votes)[:, 0].copy(),
         _bit_sets(votes.T),
         np.array([0] + [directed[swap] for swap in swaps], dtype=np.int64),
