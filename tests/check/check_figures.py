@@ -309,11 +309,13 @@ def _tests(noise: float | None, n: int, cycles: bool) -> tuple[TestFigures, ...]
 
 
 def _buckets(cells) -> dict[str, float]:
-    shares = {}
+    """Named as the check names them: '4-1', or '4-1 of 5' where panels differ in size."""
+    shares, several = {}, len({c.raters for c in cells}) > 1
     for c in cells:
         counts = np.asarray(c.pmax_counts, float)
         levels = range(-(-c.raters // 2), c.raters + 1)
-        shares |= {f"{m}-{c.raters - m}": float(k / counts.sum()) for m, k in zip(levels, counts) if k}
+        of = f" of {c.raters}" if several else ""
+        shares |= {f"{m}-{c.raters - m}{of}": float(k / counts.sum()) for m, k in zip(levels, counts) if k}
     return shares
 
 

@@ -197,6 +197,14 @@ def test_other_shapes_are_listed_and_the_largest_is_drawn():
     assert {key.split(".")[3] for key in drawn} == {"0"}
 
 
+def test_buckets_of_every_panel_size_are_listed():
+    ragged = next(i for i, c in enumerate(report("ragged").criteria) if c.name == "Ragged")
+    keys = {key for key, _ in numbers_in(html("ragged"))}
+    buckets = report("ragged").criteria[ragged].ceilings.buckets
+    assert {"4-1 of 5", "3-1 of 4", "2-1 of 3"} <= set(buckets)
+    assert {f"criteria.{ragged}.ceilings.buckets.{name}.value" for name in buckets} <= keys
+
+
 def test_an_anchor_of_another_shape_is_named_but_not_drawn():
     drawings = "".join(re.findall(r"<svg.*?</svg>", html("full"), re.S))
     assert "Sushi 0.144" in drawings

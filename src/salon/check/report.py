@@ -14,6 +14,7 @@ from salon.check.report_ceilings import ceiling_section
 from salon.check.report_data import data_section, method_section, policies
 from salon.check.report_flags import flag_section, protocol_section
 from salon.check.report_parts import (
+    VERDICTS,
     Cohorts,
     badge,
     brief,
@@ -102,6 +103,9 @@ def _cards(report: CheckReport) -> list[Card]:
 
 
 def _verdict_card(report: CheckReport) -> Card:
+    if len(report.criteria) == 1:
+        words, tone = VERDICTS[report.criteria[0].verdict]
+        return Card("Verdict", words, report.criteria[0].name, tone)
     found = Counter(c.verdict for c in report.criteria)
     shared = found.pop("shared preference", 0)
     rest = Markup("; ").join(Markup("{}: {}").format(verdict, fixed(n, 0)) for verdict, n in found.most_common())

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from salon.check.report_parts import fixed, level_words, listed
+from salon.check.report_parts import counted, fixed, level_words, listed
 from salon.check.results import CheckReport, CriterionFigures
-from salon.report import Block, Cell, Column, Figure, Note, Section, Table, charts, numbers
+from salon.check.results import Figure as Share
+from salon.report import Block, Cell, Column, Figure, Note, Section, Table, charts
 
 MOST_ROWS = 200
 MOST_DRAWN = 20
+NO_PAIR = "no pair split so"
+Split = tuple[int, int]
 QUOTED = ("next_rater", "oracle")
 OF_PAPERS = {
     "panel": ("Panel", "A rater against a majority the rater is part of; some papers call this leave-one-out"),
@@ -92,51 +96,47 @@ def _papers(report: CheckReport, criteria: Sequence[CriterionFigures]) -> Table:
 
 def _buckets(report: CheckReport, criteria: Sequence[CriterionFigures]) -> list[Block]:
     """The panel size most criteria have as a chart and a table; other sizes as one list."""
-    sizes = _sizes(criteria)
-    main = max(sizes, key=lambda size: (len(sizes[size]), size), default=None)
-    if main is None:
+    found = {c.name: _splits(c) for c in criteria}
+    sizes = [size for splits in found.values() for size in {larger + rest for larger, rest in splits}]
+    if not sizes:
         return []
-    names = _names_of(main, sizes[main])
-    rows = [(c.name, [_share(c, name) for name in names]) for c in sizes[main]]
-    null = _null_shares(report, main, len(names))
-    labels = [name.replace("-", "–") for name in names]
-    drawing = charts.bucket_bar(rows, labels, null, title="Item pairs by split of the panel")
-    table = Table(
-        [Column("name", "Criterion"), *(Column(str(i), label, "estimate") for i, label in enumerate(labels))],
-        [{"name": c.name, **{str(i): _cell(c, name) for i, name in enumerate(names)}} for c in sizes[main]],
-        Markup("Share of item pairs by split of the panel, with {} intervals.").format(level_words(report)),
-    )
-    others = [(c, name) for size in sorted(sizes, reverse=True) if size != main for c in sizes[size]
-              for name in _names_of(size, [c])]  # fmt: skip
-    return [Figure(drawing, "How often panels were of one mind."), table, *_other_sizes(others)]
+    main = max(sizes, key=lambda size: (sizes.count(size), size))
+    shown = {name: splits for name, splits in found.items() if any(sum(split) == main for split in splits)}
+    columns = sorted({split for splits in shown.values() for split in splits if sum(split) == main}, reverse=True)
+    others = [(name, split, figure) for name, splits in found.items() for split, figure in splits.items()
+              if sum(split) != main]  # fmt: skip
+    return [_bucket_figure(report, shown, columns), _bucket_table(report, shown, columns), *_other_sizes(others)]
 
 
-def _sizes(criteria: Sequence[CriterionFigures]) -> dict[int, list[CriterionFigures]]:
-    """Criteria by panel size, read off the names of their buckets."""
-    sizes: dict[int, list[CriterionFigures]] = {}
-    for c in criteria:
-        for size in dict.fromkeys(map(_size, c.ceilings.buckets)):
-            sizes.setdefault(size, []).append(c)
-    return sizes
+def _splits(c: CriterionFigures) -> dict[Split, Share]:
+    """Buckets by (larger, smaller) camp, read off their names: '4-1', or '4-1 of 5' where panels differ in size."""
+    found = {}
+    for name, figure in c.ceilings.buckets.items():
+        camps = re.match(r"(\d+)-(\d+)", name)
+        if camps:
+            found[int(camps[1]), int(camps[2])] = figure
+    return found
 
 
-def _size(bucket: str) -> int:
-    return sum(int(part) for part in bucket.split("-"))
+def _bucket_figure(report: CheckReport, shown: dict[str, dict[Split, Share]], columns: Sequence[Split]) -> Figure:
+    rows = [(name, [splits[s].value if s in splits else 0.0 for s in columns]) for name, splits in shown.items()]
+    null = _null_shares(report, sum(columns[0]), len(columns))
+    drawing = charts.bucket_bar(rows, list(map(_words, columns)), null, title="Item pairs by split of the panel")
+    return Figure(drawing, "How often panels were of one mind.")
 
 
-def _names_of(size: int, criteria: Sequence[CriterionFigures]) -> list[str]:
-    """Buckets of a panel size, unanimous first."""
-    names = {name for c in criteria for name in c.ceilings.buckets if _size(name) == size}
-    return sorted(names, key=lambda name: -int(name.split("-")[0]))
+def _bucket_table(report: CheckReport, shown: dict[str, dict[Split, Share]], columns: Sequence[Split]) -> Table:
+    rows = [
+        {"name": name, **{str(i): Cell(splits.get(s), "" if s in splits else NO_PAIR) for i, s in enumerate(columns)}}
+        for name, splits in shown.items()
+    ]
+    heads = [Column(str(i), _words(split), "estimate") for i, split in enumerate(columns)]
+    caption = Markup("Share of item pairs by split of the panel, with {} intervals.").format(level_words(report))
+    return Table([Column("name", "Criterion"), *heads], rows, caption)
 
 
-def _share(c: CriterionFigures, name: str) -> float:
-    return c.ceilings.buckets[name].value if name in c.ceilings.buckets else 0.0
-
-
-def _cell(c: CriterionFigures, name: str) -> Cell:
-    figure = c.ceilings.buckets.get(name)
-    return Cell(figure, "" if figure else "no pair split so")
+def _words(split: Split) -> str:
+    return f"{split[0]}–{split[1]}"
 
 
 def _null_shares(report: CheckReport, size: int, buckets: int) -> list[float] | None:
@@ -145,14 +145,19 @@ def _null_shares(report: CheckReport, size: int, buckets: int) -> list[float] | 
     return list(reversed(shapes[0].pmax_null)) if shapes else None
 
 
-def _other_sizes(others: Sequence[tuple[CriterionFigures, str]]) -> list[Block]:
+def _other_sizes(others: Sequence[tuple[str, Split, Share]]) -> list[Block]:
     if not others:
         return []
     rows = [
-        {"name": c.name, "split": name.replace("-", "–"), "share": c.ceilings.buckets[name]}
-        for c, name in others[:MOST_ROWS]
+        {"name": name, "size": f"{sum(split)} raters", "split": _words(split), "share": figure}
+        for name, split, figure in others[:MOST_ROWS]
     ]
-    columns = [Column("name", "Criterion"), Column("split", "Split"), Column("share", "Share", "estimate")]
+    columns = [
+        Column("name", "Criterion"),
+        Column("size", "Panel"),
+        Column("split", "Split"),
+        Column("share", "Share", "estimate"),
+    ]
     left = len(others) - len(rows)
-    more = f" {numbers.count(left)} more rows are in the JSON." if left else ""
+    more = Markup(" {} in the JSON.").format(counted(left, "more row")) if left else Markup("")
     return [Table(columns, rows, "Other panel sizes; shares among the pairs with that number of raters." + more)]

@@ -63,12 +63,13 @@ def policies(report: CheckReport) -> list[Table]:
     if not told:
         return []
     rows = [{"policy": sentence(policy), "criteria": _criteria_words(names, report)} for policy, names in told]
-    columns = [Column("policy", "Policy"), Column("criteria", "Criteria")]
+    several = len(report.criteria) > 1
+    columns = [Column("policy", "Policy"), *([Column("criteria", "Criteria")] if several else [])]
     return [Table(columns, rows, "What was done about ties, gaps and skipped answers.", sortable=False)]
 
 
 def _criteria_words(names: list[str], report: CheckReport) -> Markup:
-    return Markup("all") if len(names) == len(report.criteria) > 1 else listed(names)
+    return Markup("all") if len(names) == len(report.criteria) else listed(names)
 
 
 def method_section(report: CheckReport) -> Section:

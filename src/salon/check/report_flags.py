@@ -28,7 +28,10 @@ def _flag(flag: FlagFigures, report: CheckReport) -> list[Block]:
     if flag.splits:
         ranked = sorted(((brief(levels), share) for levels, share in flag.splits.items()), key=lambda pair: -pair[1])
         drawing = charts.bar_list(ranked[:MOST_SPLITS], title=f"{name}: levels used on one item", percent=True)
-        blocks.append(Figure(drawing, "Share of items whose raters use exactly these levels.", f"{name}: splits"))
+        left = len(ranked) - MOST_SPLITS
+        more = Markup(" {} in the JSON.").format(counted(left, "rarer split")) if left > 0 else Markup("")
+        told = Markup("Share of items whose raters use exactly these levels.") + more
+        blocks.append(Figure(drawing, told, f"{name}: splits"))
     return blocks
 
 

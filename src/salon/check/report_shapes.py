@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from markupsafe import Markup
 
@@ -14,6 +15,8 @@ from salon.report import SMALL, Figure, Figures, Note, Prose, Section, charts
 MOST_BARS = 6
 """Splits drawn as bars with their numbers; more become a histogram."""
 MOST_SHAPES = 6
+T_TOLD = "T, the mean τ between the raters of one prompt, over its null. Solid line: median. Dashed: the null's median."
+SPLITS_TOLD = "Item pairs by how the raters split, over the folded binomial that random raters give."
 TAIL = 0.001
 """The axis of T leaves out what neither a prompt reached nor one random panel in a thousand does."""
 
@@ -27,13 +30,12 @@ def distribution_section(report: CheckReport, cohorts: Cohorts) -> Section | Non
     ts = [_t_figure(c, cohorts.tone(c), *axes[_shape_key(c)]) for c in criteria]
     ps = [_pmax_figure(c, cohorts.tone(c), criteria) for c in criteria]
     legend = [*cohorts.legend, ("null-line", "random raters (null)")]
-    told = (
-        "T, the mean τ between the raters of one prompt, over its null. Solid line: median. Dashed: the null's median."
-    )
-    split = "Item pairs by how the raters split, over the folded binomial that random raters give."
-    return Section(
-        "Distributions", [Figures(ts, told, legend), Figures(ps, split, legend)], "Every prompt counts once."
-    )
+    if len(criteria) == 1:
+        pair = [replace(ts[0], heading="T between raters"), replace(ps[0], heading="Splits of the panel")]
+        blocks = [Figures(pair, f"{T_TOLD} {SPLITS_TOLD}", legend)]
+    else:
+        blocks = [Figures(ts, T_TOLD, legend), Figures(ps, SPLITS_TOLD, legend)]
+    return Section("Distributions", blocks, "Every prompt counts once.")
 
 
 def _drawable(c: CriterionFigures) -> bool:

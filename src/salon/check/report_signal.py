@@ -126,7 +126,7 @@ def _votes_table(report: CheckReport) -> Table | None:
     ]
     rows = [
         {"name": c.name, "groups": c.prompts, "judgments": c.judgments, "agreement": c.pair_agreement,
-         "n": counted(c.pair_agreement.n, c.pair_agreement.unit, c.pair_agreement.unit)}
+         "n": counted(c.pair_agreement.n, c.pair_agreement.unit.removesuffix("s"))}
         for c in criteria
     ]  # fmt: skip
     caption = "Where raters gave no complete orders: mean agreement of two votes on a pair, minus one to one; zero "
