@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-import pytest
 from hypothesis import strategies as st
 
 from salon.study import (
@@ -24,9 +23,6 @@ from salon.study import (
     Scale,
     Study,
 )
-
-known_fault = pytest.mark.xfail(reason="the study room lets this through", strict=True)
-"""A test that says what should be, of a fault that still is."""
 
 AWKWARD = (
     "",
