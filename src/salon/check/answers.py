@@ -7,17 +7,21 @@ starts from these rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 import numba
 import numpy as np
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from salon.study import Study
-from salon.study.views import Comparisons, Rankings, Ratings
 
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Scores = NDArray[np.float32]
 Protocol = Literal["rankings", "comparisons", "ratings"]
 PROTOCOLS: tuple[Protocol, ...] = ("rankings", "comparisons", "ratings")
 MOST_ITEMS = 60
@@ -29,13 +33,13 @@ class Answers:
     """Complete answers under one criterion and protocol, sorted by group and rater."""
 
     protocol: Protocol
-    group: NDArray[np.int32]
+    group: Ints
     """(N,) group of each answer."""
-    rater: NDArray[np.int32]
+    rater: Ints
     """(N,) rater of each answer."""
-    size: NDArray[np.int32]
+    size: Ints
     """(N,) number of items in the answer's group."""
-    scores: NDArray[np.float32]
+    scores: Scores
     """(N, largest size) higher = better; NaN beyond the group's size."""
     incomplete: int
     """Answers left out because they do not cover every item of their group."""
@@ -44,7 +48,9 @@ class Answers:
     too_large: int
     """Groups left out because they hold more than MOST_ITEMS items."""
     skipped: int
-    """Judgments the raters skipped with a reason."""
+    """Judgments under this criterion the raters skipped with a reason."""
+    ungrouped: int = 0
+    """Ratings left out because their item belongs to no group."""
 
     def __len__(self) -> int:
         return len(self.group)
@@ -69,9 +75,9 @@ class Shape:
     raters: int
     ranks: NDArray[np.int8]
     """(n, R, p), 0 = best."""
-    group: NDArray[np.int32]
+    group: Ints
     """(n,)"""
-    rater: NDArray[np.int32]
+    rater: Ints
     """(n, R)"""
 
     @property
@@ -84,50 +90,36 @@ def answers_rankings(study: Study, criterion: int) -> Answers:
     """Rankings that cover all judged items of their group."""
     view = study.rankings
     rows = np.flatnonzero((view.criterion == criterion) & (view.repeat == 0) & ~study.crowds[view.rater])
-    lengths = np.diff(view.offsets)[rows]
-    entry = _entries(view, rows, lengths)
-    return _complete(
-        study,
-        "rankings",
-        group=view.group[rows],
-        rater=view.rater[rows],
-        row=np.repeat(np.arange(len(rows), dtype=np.int32), lengths),
-        item=view.items[entry],
-        score=-view.ranks[entry],
-        skipped=view.skipped,
-    )
+    whole = len(rows) == len(view)
+    judged = view.items if whole else view.items[np.repeat(np.isin(np.arange(len(view)), rows), np.diff(view.offsets))]
 
+    def fill(scores: Scores, filled: Ints, place: Longs, position: Ints) -> None:
+        _lay_rankings(scores, filled, place, rows, view.offsets, position, view.items, view.ranks)
 
-def _entries(view: Rankings, rows: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64] | slice:
-    """Where the items of `rows` stand in the view's flat arrays."""
-    if len(rows) == len(view):
-        return slice(None)
-    starts = np.repeat(view.offsets[rows] - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths)
-    return starts + np.arange(len(starts))
+    skipped = skipped_of(study, "rankings", criterion)
+    return _complete(study, "rankings", view.group[rows], view.rater[rows], judged, fill, skipped)
 
 
 def answers_ratings(study: Study, criterion: int) -> Answers:
     """Ratings of all judged items of a group by one rater, turned so that higher is better."""
-    view: Ratings = study.ratings
-    keep = np.flatnonzero((view.criterion == criterion) & (view.repeat == 0) & ~study.crowds[view.rater])
+    view = study.ratings
+    asked = (view.criterion == criterion) & (view.repeat == 0) & ~study.crowds[view.rater]
+    keep = np.flatnonzero(asked & (view.group >= 0))
     scale = study.criteria[criterion].scale
     sign = -1.0 if scale is not None and not scale.higher_is_better else 1.0
     group, rater, row = _rows(view.group[keep], view.rater[keep])
-    return _complete(
-        study,
-        "ratings",
-        group=group,
-        rater=rater,
-        row=row,
-        item=view.item[keep],
-        score=(sign * view.value[keep]).astype(np.float32),
-        skipped=view.skipped,
-    )
+    item = view.item[keep]
+
+    def fill(scores: Scores, filled: Ints, place: Longs, position: Ints) -> None:
+        _lay_single(scores, filled, place, row, position, item, sign * view.value[keep])
+
+    made = _complete(study, "ratings", group, rater, item, fill, skipped_of(study, "ratings", criterion))
+    return replace(made, ungrouped=int(asked.sum()) - len(keep))
 
 
 def answers_comparisons(study: Study, criterion: int) -> Answers:
     """Wins (ties half) of every item in one rater's comparisons, where the rater met every pair of the group."""
-    view: Comparisons = study.comparisons
+    view = study.comparisons
     keep = np.flatnonzero((view.criterion == criterion) & (view.repeat == 0) & ~study.crowds[view.rater])
     group, rater, row = _rows(view.group[keep], view.rater[keep])
     half = np.where(view.outcome[keep] > 1, np.float32(0.5), np.float32(0))
@@ -140,22 +132,17 @@ def answers_comparisons(study: Study, criterion: int) -> Answers:
     answer = (once // len(study.item_groups)).astype(np.int64)
     met_all = np.bincount(answer, weights=seen != size[answer] - 1, minlength=len(group)) == 0
     whole = met_all[answer]
-    made = _complete(
-        study,
-        "comparisons",
-        group=group,
-        rater=rater,
-        row=answer[whole],
-        item=(once % len(study.item_groups)).astype(np.int32)[whole],
-        score=wins[whole].astype(np.float32),
-        skipped=view.skipped,
-        judged=item,
-    )
+
+    def fill(scores: Scores, filled: Ints, place: Longs, position: Ints) -> None:
+        met = (once % len(study.item_groups)).astype(np.int32)[whole]
+        _lay_single(scores, filled, place, answer[whole], position, met, wins[whole])
+
+    made = _complete(study, "comparisons", group, rater, item, fill, skipped_of(study, "comparisons", criterion))
     tied_answers = set(np.unique(row[half > 0]).tolist())
     return _count_intransitive(made, group, rater, tied_answers)
 
 
-def _count_intransitive(made: Answers, group: NDArray[np.int32], rater: NDArray[np.int32], tied: set[int]) -> Answers:
+def _count_intransitive(made: Answers, group: Ints, rater: Ints, tied: set[int]) -> Answers:
     """Answers without a single tied comparison whose wins still tie are intransitive."""
     stated = {(int(group[row]), int(rater[row])) for row in tied}
     loops = [
@@ -166,9 +153,16 @@ def _count_intransitive(made: Answers, group: NDArray[np.int32], rater: NDArray[
     return replace(made, intransitive=len(loops))
 
 
-def _rows(
-    group: NDArray[np.int32], rater: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+def skipped_of(study: Study, kind: str, criterion: int) -> int:
+    """Judgments of one kind and criterion that raters skipped with a reason."""
+    table = study.table(kind)
+    if "skipped" not in table.column_names:
+        return 0
+    named = study.codes("criteria", table.filter(pc.is_valid(table.column("skipped"))).column("criterion"))
+    return int((named == criterion).sum())
+
+
+def _rows(group: Ints, rater: Ints) -> tuple[Ints, Ints, Longs]:
     """Judgments of single items or pairs gathered into answers: group and rater of each answer, and each
     judgment's answer."""
     most = np.int64(rater.max()) + 1 if len(rater) else np.int64(1)
@@ -179,48 +173,46 @@ def _rows(
 def _complete(
     study: Study,
     protocol: Protocol,
-    *,
-    group: NDArray[np.int32],
-    rater: NDArray[np.int32],
-    row: NDArray[np.int64] | NDArray[np.int32],
-    item: NDArray[np.int32],
-    score: NDArray[np.float32] | NDArray[np.int32],
+    group: Ints,
+    rater: Ints,
+    judged: Ints,
+    fill: Callable[[Scores, Ints, Longs, Ints], None],
     skipped: int,
-    judged: NDArray[np.int32] | None = None,
 ) -> Answers:
-    """Lay the entries out as one row per answer and keep the rows without a gap."""
-    position, sizes = _positions(study.item_groups, item if judged is None else judged)
-    large = int((sizes > MOST_ITEMS).sum())
-    fits = np.flatnonzero((sizes[group] <= MOST_ITEMS) & (sizes[group] > 1)) if len(group) else np.zeros(0, np.int64)
-    width = int(sizes[group[fits]].max()) if len(fits) else 1
+    """Lay the answers out as rows, one column for each judged item of their group, and keep the rows without a gap.
+
+    `fill(scores, filled, place, position)` writes answer a's score of item i to scores[place[a], position[i]] and
+    counts it in filled; a place of -1 is no row.
+    """
+    position, sizes = _positions(study.item_groups, judged)
+    of_answer = sizes[group] if len(group) else np.zeros(0, np.int32)
+    fits = np.flatnonzero((of_answer <= MOST_ITEMS) & (of_answer > 1))
+    size = of_answer[fits]
     place = np.full(len(group), -1, np.int64)
     place[fits] = np.arange(len(fits))
-    scores = np.full((len(fits), width), np.nan, np.float32)
+    scores = np.full((len(fits), int(size.max()) if len(fits) else 1), np.nan, np.float32)
     filled = np.zeros(len(fits), np.int32)
-    _scatter(scores, filled, place, row, position, item, score)
-    size = sizes[group[fits]].astype(np.int32)
-    full = filled == size
-    order = _by_group_and_rater(group[fits][full], rater[fits][full])
-    chosen = np.flatnonzero(full) if order is None else np.flatnonzero(full)[order]
+    fill(scores, filled, place, position)
+    full = np.flatnonzero(filled == size)
+    order = _by_group_and_rater(group[fits[full]], rater[fits[full]])
+    chosen = full if order is None else full[order]
     return Answers(
         protocol=protocol,
-        group=group[fits][chosen],
-        rater=rater[fits][chosen],
+        group=group[fits[chosen]],
+        rater=rater[fits[chosen]],
         size=size[chosen],
         scores=scores if len(chosen) == len(scores) and order is None else scores[chosen],
-        incomplete=len(group) - int(full.sum()) - int((sizes[group] > MOST_ITEMS).sum()) if len(group) else 0,
+        incomplete=len(group) - len(full) - int((of_answer > MOST_ITEMS).sum()),
         intransitive=0,
-        too_large=large,
+        too_large=int((sizes > MOST_ITEMS).sum()),
         skipped=skipped,
     )
 
 
-def _positions(
-    item_groups: NDArray[np.int32], judged: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _positions(item_groups: Ints, judged: Ints) -> tuple[Ints, Ints]:
     """For every item its place among the judged items of its group (-1 if unjudged); and each group's size."""
     position = np.full(len(item_groups), -1, np.int32)
-    sizes = np.zeros(int(item_groups.max()) + 1 if len(item_groups) else 1, np.int32)
+    sizes = np.zeros(int(item_groups.max(initial=0)) + 1, np.int32)
     _number_items(item_groups, judged, position, sizes)
     return position, sizes
 
@@ -230,13 +222,23 @@ def _number_items(item_groups, judged, position, sizes):  # type: ignore[no-unty
     for i in judged:
         position[i] = 0
     for i in range(len(item_groups)):
-        if position[i] == 0:
+        if position[i] == 0 and item_groups[i] >= 0:
             position[i] = sizes[item_groups[i]]
             sizes[item_groups[i]] += 1
 
 
 @numba.njit(cache=True)
-def _scatter(scores, filled, place, row, position, item, score):  # type: ignore[no-untyped-def]
+def _lay_rankings(scores, filled, place, rows, offsets, position, items, ranks):  # type: ignore[no-untyped-def]
+    for answer in range(len(rows)):
+        r = place[answer]
+        if r >= 0:
+            for e in range(offsets[rows[answer]], offsets[rows[answer] + 1]):
+                scores[r, position[items[e]]] = -ranks[e]
+                filled[r] += 1
+
+
+@numba.njit(cache=True)
+def _lay_single(scores, filled, place, row, position, item, score):  # type: ignore[no-untyped-def]
     for e in range(len(item)):
         r = place[row[e]]
         if r >= 0:
@@ -244,7 +246,7 @@ def _scatter(scores, filled, place, row, position, item, score):  # type: ignore
             filled[r] += 1
 
 
-def _by_group_and_rater(group: NDArray[np.int32], rater: NDArray[np.int32]) -> NDArray[np.int64] | None:
+def _by_group_and_rater(group: Ints, rater: Ints) -> Longs | None:
     """The order that sorts answers by group then rater, or None when they already stand so."""
     key = group.astype(np.int64) * (int(rater.max()) + 1 if len(rater) else 1) + rater
     return None if (key[1:] >= key[:-1]).all() else np.argsort(key, kind="stable")
@@ -305,9 +307,7 @@ def rank_rows(answers: Answers, *, ties: Literal["random", "stable"], rng: np.ra
     return _ranks(answers.scores, answers.size, ties, rng)
 
 
-def rank_scores(
-    scores: NDArray[np.float32], *, ties: Literal["random", "stable"], rng: np.random.Generator
-) -> NDArray[np.int8]:
+def rank_scores(scores: Scores, *, ties: Literal["random", "stable"], rng: np.random.Generator) -> NDArray[np.int8]:
     """(N, p) strict ranks of score rows without gaps, 0 = best."""
     return _ranks(scores, np.full(len(scores), scores.shape[1], np.int32), ties, rng)
 

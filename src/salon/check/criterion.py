@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from salon.check.answers import (
+    MOST_ITEMS,
     Answers,
     answers_comparisons,
     answers_rankings,
     answers_ratings,
     shapes,
+    skipped_of,
 )
 from salon.check.panel import faction_figures, rater_figures
 from salon.check.results import CeilingFigures, CriterionFigures, Figure, Statistics, TestFigures
@@ -39,15 +41,21 @@ def criterion_figures(
     study: Study, number: int, settings: CheckSettings, null: Lookup, rng: np.random.Generator
 ) -> CriterionFigures | None:
     """Everything but the verdict, which needs the other criteria for Holm; None when nobody judged this one."""
-    for read in _READERS:
-        answers = read(study, number)
+    read = []
+    for reader in _READERS:
+        answers = reader(study, number)
         if _repeated(answers):
             return _ordered(study, number, answers, settings, null, rng)
-    return _voted(study, number, settings, rng)
+        read.append(answers)
+    if (study.comparisons.criterion == number).any():
+        return _voted(study, number, settings, rng)
+    return _alone(study, number, read)
 
 
 def _repeated(answers: Answers) -> bool:
-    """Is there a group with two complete answers?"""
+    """Is there a group with two complete answers? Comparisons that are mostly incomplete serve better as votes."""
+    if answers.protocol == "comparisons" and answers.incomplete > len(answers):
+        return False
     return bool((answers.group[1:] == answers.group[:-1]).any())
 
 
@@ -120,7 +128,40 @@ def _voted(study: Study, number: int, settings: CheckSettings, rng: np.random.Ge
         raters=None,
         factions=None,
         tie_rate=float((sign == 0).mean()),
-        policies=_vote_policies(study, view.rater[rows], view.skipped),
+        policies=_vote_policies(study, view.rater[rows], skipped_of(study, "comparisons", number)),
+    )
+
+
+def _alone(study: Study, number: int, read: Sequence[Answers]) -> CriterionFigures | None:
+    """A criterion that was judged, but where no two raters answered the same question: said, never left out."""
+    views = {"rankings": study.rankings, "ratings": study.ratings}
+    kind = next((kind for kind, view in views.items() if (view.criterion == number).any()), None)
+    if kind is None:
+        return None
+    rows = views[kind].criterion == number
+    answers = next(one for one in read if one.protocol == kind)
+    groups = np.unique(views[kind].group[rows & (views[kind].group >= 0)])
+    refused = "two raters who answered for the same items are needed"
+    return CriterionFigures(
+        criterion=study.criteria[number].id,
+        name=study.criteria[number].title,
+        protocol=kind,
+        cohort=_cohort(study, views[kind].rater[rows]),
+        verdict="too little data",
+        sentence=_UNTESTED,
+        prompts=0,
+        judgments=len(answers),
+        statistics=Statistics(**dict.fromkeys(STATISTICS), intervals={}),
+        null=None,
+        tests=(TestFigures(name="T", refused=f"{refused} (found none in {len(groups):,} prompts)"),),
+        shapes=(),
+        alpha=None,
+        mean_W=None,
+        ceilings=None,
+        raters=None,
+        factions=None,
+        tie_rate=answers.tie_rate,
+        policies=_left_out(answers, len(answers)),
     )
 
 
@@ -218,12 +259,12 @@ def _mean_w(answers: Answers, starts, settings: CheckSettings, rng: np.random.Ge
 
 def _tie_control(answers: Answers, rng: np.random.Generator) -> float:
     """Mean tau after every rater's values are shuffled, ties still broken by item order: what the rule alone makes."""
-    rows = answers.size == answers.scores.shape[1]
-    shuffled = rng.permuted(answers.scores[rows], axis=1)
-    control = replace(
-        answers, scores=shuffled, group=answers.group[rows], rater=answers.rater[rows], size=answers.size[rows]
-    )
-    taus = [kendall_t(votes_rankings(s.ranks), s.raters) for s in shapes(control, ties="stable", rng=rng)]
+    shuffled = answers.scores.copy()
+    for size in np.unique(answers.size):
+        rows = answers.size == size
+        shuffled[rows, :size] = rng.permuted(answers.scores[rows, :size], axis=1)
+    control = shapes(replace(answers, scores=shuffled), ties="stable", rng=rng)
+    taus = [kendall_t(votes_rankings(shape.ranks), shape.raters) for shape in control]
     return float(np.concatenate(taus).mean()) if taus else 0.0
 
 
@@ -245,19 +286,27 @@ def _policies(answers: Answers, signal: Signal, starts, settings: CheckSettings)
             else "broken by item order, the same for every rater"
         )
         said.append(f"ties ({answers.tie_rate:.1%} of item pairs within an answer): {how}")
+        if len(signal.repeats) > 1:
+            said.append("ceilings, the matrix of raters and the faction test use the first tie-break")
+    return (*said, *_left_out(answers, len(starts) - signal.prompts))
+
+
+def _left_out(answers: Answers, alone: int) -> tuple[str, ...]:
+    """What did not enter the statistics, counted."""
     counts = {
         "answers left out because they do not cover every item of their prompt": answers.incomplete,
-        "prompts left out because fewer than two raters answered in full": len(starts) - signal.prompts,
-        "groups left out because they hold more than 60 items": answers.too_large,
+        "prompts left out because fewer than two raters answered in full": alone,
+        f"groups left out because they hold more than {MOST_ITEMS} items": answers.too_large,
+        "ratings left out because their item belongs to no prompt": answers.ungrouped,
         "judgments skipped by raters with a reason": answers.skipped,
         "complete sets of comparisons that were intransitive and went by wins": answers.intransitive,
     }
-    return (*said, *(f"{what}: {count:,}" for what, count in counts.items() if count))
+    return tuple(f"{what}: {count:,}" for what, count in counts.items() if count)
 
 
 def _vote_policies(study: Study, raters: NDArray[np.int32], skipped: int) -> tuple[str, ...]:
     said = [
-        "no group has two complete answers, so orders cannot be compared: votes on single pairs are",
+        "few raters met every pair of a prompt, so votes on single pairs are compared instead of orders",
         "ties and 'both bad' count for neither side and leave a pair's decided votes",
     ]
     if study.crowds[raters].any():

@@ -84,26 +84,23 @@ class Signal:
 
     def _shape(self, number: int) -> ShapeFigures:
         cells, null = self.repeats[0][number]
-        support = sorted(null.t_counts)
-        place = {value: i for i, value in enumerate(support)}
+        each = [repeat[number][0] for repeat in self.repeats]
+        # A Monte Carlo null may not have met a value that raters who agree often give.
+        support = sorted({*null.t_counts, *(value for one in each for value in one.t_numerators.tolist())})
         counts = np.zeros(len(support))
-        pairs = np.zeros(len(null.pmax_pmf))
-        for repeat in self.repeats:
-            one = repeat[number][0]
-            for value, count in zip(one.t_numerators.tolist(), one.counts.tolist()):
-                if value in place:  # a Monte Carlo null may not have met a rare value
-                    counts[place[value]] += count / len(self.repeats)
-            pairs += one.pmax_counts / len(self.repeats)
+        for one in each:
+            np.add.at(counts, np.searchsorted(support, one.t_numerators), one.counts)
+        pairs = sum(one.pmax_counts for one in each)
         return ShapeFigures(
             items=cells.items,
             raters=cells.raters,
             prompts=cells.n,
             null_method=null_method(null),
             t_support=tuple(value / cells.t_denominator for value in support),
-            t_counts=tuple(counts.tolist()),
-            t_null=tuple(null.t_counts[value] / null.total for value in support),
+            t_counts=tuple((counts / len(each)).tolist()),
+            t_null=tuple(null.t_counts.get(value, 0) / null.total for value in support),
             pmax_support=tuple(float(value) for value in null.pmax_pmf),
-            pmax_counts=tuple(pairs.tolist()),
+            pmax_counts=tuple((pairs / len(each)).tolist()),
             pmax_null=tuple(float(value) for value in null.pmax_pmf.values()),
         )
 
