@@ -30,12 +30,14 @@ def rater_figures(study: Study, found: list[Shape]) -> RaterFigures | None:
     total = np.zeros((3, len(raters), len(raters)))
     for shape in found:
         tau = pair_tau(_by_rater(shape, raters))
-        weight = tau.prompts.astype(float)
-        total[0] += np.nan_to_num(tau.mean) * weight
-        total[1] += np.nan_to_num(tau.error) ** 2 * weight**2
-        total[2] += weight
+        n, of_shape = tau.prompts.astype(float), np.nan_to_num(tau.mean)
+        total[0] += of_shape * n
+        # Squares about zero, not about each shape's own mean: a shape with one prompt has no error of its own.
+        total[1] += np.nan_to_num(tau.error) ** 2 * n * (n - 1) + n * of_shape**2
+        total[2] += n
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean, error = total[0] / total[2], np.sqrt(total[1]) / total[2]
+        mean = total[0] / total[2]
+        error = np.sqrt(np.maximum(total[1] / total[2] - mean**2, 0) / (total[2] - 1))
     labels = tuple(study.label("raters", int(rater)) for rater in raters)
     off = ~np.eye(len(raters), dtype=bool)
     known = off & (total[2] > 0)
