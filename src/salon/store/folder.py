@@ -9,6 +9,8 @@ import os
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+
 from salon.errors import BadFile, InputError
 from salon.store import data_card
 from salon.store.atomic import PART, present, whole_file, whole_folder
@@ -87,6 +89,7 @@ def _read(folder: Path) -> Study:
     metadata = read_metadata(folder)
     files = table_files(folder)
     tables = {kind: read_table(kind, file) for kind, file in files.items()}
+    pa.default_memory_pool().release_unused()  # what decoding needed, before checking needs its own
     try:
         return metadata.study(tables, where=str(folder))
     except InputError as error:

@@ -52,7 +52,7 @@ class Metadata(Noun):
     def study(self, tables: dict[str, pa.Table], *, where: str) -> Study:
         """The validated study with these tables."""
         rest = {name: getattr(self, name) for name in type(self).model_fields if name not in _GIVEN}
-        return Study.build(self.name, self.criteria, tables=tables, where=where, **rest)
+        return Study.build(self.name, self.criteria, tables=tables, where=where, conformed=True, **rest)
 
 
 _GIVEN = {"format", "name", "criteria"}

@@ -60,19 +60,17 @@ class Study:
         *,
         tables: Mapping[str, pa.Table | Iterable[Noun]],
         where: str | None = None,
+        conformed: bool = False,
         **metadata: Any,
     ) -> Self:
         """A validated study. A table is Arrow columns or any iterable of its nouns; raters, items and prompts
-        that judgments name but no table lists are an error."""
+        that judgments name but no table lists are an error. `conformed` tables have the right columns already."""
         unknown = set(tables) - set(KINDS)
         if unknown:
             raise InputError(
                 f"tables named {', '.join(KINDS)} are needed", found=", ".join(sorted(unknown)), where=where
             )
-        made = {
-            kind: conform(kind, table, where=where) if isinstance(table, pa.Table) else table_from_nouns(kind, table)
-            for kind, table in tables.items()
-        }
+        made = {kind: table if conformed else _table(kind, table, where) for kind, table in tables.items()}
         study = cls(name=name, criteria=tuple(criteria), tables=made, **metadata)
         study._validate()
         return study
@@ -213,8 +211,7 @@ class Study:
     def rankings(self) -> views.Rankings:
         """All rankings as arrays."""
         table, skipped = self._answered("rankings")
-        lists = table.column("items").combine_chunks()
-        ranks = table.column("ranks").combine_chunks()
+        lists, ranks = (table.column(name).combine_chunks() for name in ("items", "ranks"))
         offsets = lists.offsets.to_numpy().astype(np.int64)
         items = self.codes("items", lists.values)[offsets[0] : offsets[-1]]
         offsets = offsets - offsets[0]
@@ -224,7 +221,7 @@ class Study:
             group=self.item_groups[first],
             offsets=offsets,
             items=items,
-            ranks=ranks.flatten().to_numpy(zero_copy_only=False).astype(np.int32, copy=False),
+            ranks=ranks.values.to_numpy(zero_copy_only=False)[ranks.offsets[0].as_py() : ranks.offsets[-1].as_py()],
             skipped=skipped,
         )
 
@@ -274,6 +271,10 @@ class Study:
             if kind in tables:
                 tables[kind] = _without(tables[kind], "rater", rater)
         return self.revised("a rater was erased", at=at, tables=tables)
+
+
+def _table(kind: str, table: pa.Table | Iterable[Noun], where: str | None) -> pa.Table:
+    return conform(kind, table, where=where) if isinstance(table, pa.Table) else table_from_nouns(kind, table)
 
 
 def _without(table: pa.Table, column: str, value: str) -> pa.Table:

@@ -138,7 +138,7 @@ def conform(kind: str, table: pa.Table, *, where: str | None = None) -> pa.Table
         if name in spec.optional and _says_nothing(name, column):
             continue
         kept[name] = _with_default(name, column)
-    return pa.table(kept)
+    return pa.table(kept).combine_chunks()  # one chunk: numbering a column then copies nothing
 
 
 def _says_nothing(name: str, column: pa.ChunkedArray) -> bool:
@@ -181,8 +181,13 @@ def _cast(column: pa.ChunkedArray, dtype: pa.DataType, where: str) -> pa.Chunked
 
 def _is_clean(chunk: pa.DictionaryArray) -> bool:
     """Does every label of the dictionary stand once, and none be null?"""
-    labels = chunk.dictionary
-    return labels.null_count == 0 and bool(pc.count_distinct(labels).as_py() == len(labels))
+    return chunk.dictionary.null_count == 0 and all_different(chunk.dictionary)
+
+
+def all_different(texts: pa.Array) -> bool:
+    """Does every text stand once? Sorted texts, as most ids are, need no hash table to tell."""
+    rising = pc.all(pc.less(texts[:-1], texts[1:])).as_py()
+    return rising is not False or bool(pc.count_distinct(texts).as_py() == len(texts))
 
 
 def _as_reference(chunk: pa.DictionaryArray) -> pa.DictionaryArray:

@@ -15,7 +15,7 @@ from salon.errors import BadValue, InputError, UnknownReference
 from salon.study.item import Source, Tier
 from salon.study.judgment import Left, Outcome, Skipped
 from salon.study.rater import RaterKind
-from salon.study.tables import JUDGMENTS, NAMED
+from salon.study.tables import JUDGMENTS, NAMED, all_different
 
 if TYPE_CHECKING:
     from salon.study.study import Study
@@ -65,7 +65,7 @@ def _check_ids(kind: str, table: pa.Table) -> None:
     ids = table.column("id")
     if ids.null_count or (len(ids) and pc.any(pc.equal(pc.utf8_trim_whitespace(ids), "")).as_py()):
         raise BadValue(f"every row of {kind} needs an id that is not blank", where=f"table {kind!r}")
-    if pc.count_distinct(ids).as_py() != len(ids):
+    if not all_different(ids.combine_chunks()):
         counts = pc.value_counts(ids.combine_chunks())
         twice = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
         raise InputError(
