@@ -105,6 +105,17 @@ def test_raters_who_oppose_each_other() -> None:
     assert "-0.150" in found.sentence
 
 
+def test_tests_that_reject_without_a_direction_are_not_called_agreement() -> None:
+    """Say, prompts that half agree and half oppose: not random, but neither one order nor camps."""
+    for tau in (0.004, -0.004):
+        one = criterion(1e-6, tau=tau, factions=camps(0.5))
+        ends = {"mean_tau": Interval(low=tau - 0.03, high=tau + 0.03)}
+        wide = one.model_copy(update={"statistics": one.statistics.model_copy(update={"intervals": ends})})
+        found = judged(wide)
+        assert found.verdict == "not distinguishable with this design"
+        assert "neither agree nor oppose" in found.sentence
+
+
 def test_without_a_faction_test_the_order_stays_open() -> None:
     for factions in (None, camps(None, refused="at least four raters are needed")):
         found = judged(criterion(1e-6, factions=factions))
