@@ -99,6 +99,16 @@ def test_factions_need_a_contrast_worth_the_name() -> None:
     assert judged(criterion(1e-6, factions=negligible)).verdict == "shared preference"
 
 
+def test_factions_lost_to_holm_do_not_become_one_order() -> None:
+    """The power behind 'shared preference' is that of one test at .05: if that one rejects, nothing is claimed."""
+    one, *_ = adjust([criterion(1e-9, factions=camps(p)) for p in (0.01, 0.5, 0.5, 0.5, 0.5, 0.5)])
+    assert one.factions.p_holm == pytest.approx(0.06)
+    found = judge(one, SETTINGS, power=None, refused=None)
+    assert found.verdict == "not distinguishable with this design"
+    assert "p 0.010" in found.sentence
+    assert "0.060 after Holm" in found.sentence
+
+
 def test_raters_who_oppose_each_other() -> None:
     found = judged(criterion(1e-6, tau=-0.15, factions=camps(0.5)))
     assert found.verdict == "factions"

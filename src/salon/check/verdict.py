@@ -93,8 +93,14 @@ def _signal(criterion: CriterionFigures, settings: CheckSettings) -> Judged:
             "not distinguishable with this design",
             f"{agree}, but one shared order cannot be told from factions here: {why}.",
         )
-    if factions.p_holm <= settings.alpha and (factions.contrast or 0) >= NEGLIGIBLE_CONTRAST:
-        return Judged("factions", f"{agree}, {_camps(factions)}.")
+    if factions.p <= settings.alpha and (factions.contrast or 0) >= NEGLIGIBLE_CONTRAST:
+        if factions.p_holm <= settings.alpha:
+            return Judged("factions", f"{agree}, {_camps(factions)}.")
+        return Judged(
+            "not distinguishable with this design",
+            f"{agree}; the sign of factions (p {factions.p:.3f}) does not hold among as many criteria (p "
+            f"{factions.p_holm:.3f} after Holm), but one shared order cannot be claimed either.",
+        )
     if factions.power is not None and factions.power < settings.power:
         return Judged(
             "not distinguishable with this design",
