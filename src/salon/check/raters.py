@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binomtest
 
-from salon.check.answers import answers_comparisons
+from salon.check.answers import Answers, answers_comparisons
 from salon.check.results import CriterionFigures, Figure, RaterRow
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
@@ -23,6 +24,8 @@ RUN_ANSWERS = 5000
 FAST_SECONDS = 2.0
 FEW = 10
 """Fewer judgments than this raise no flag."""
+RARE = 0.005
+"""A habit is flagged when a rater without it would show as much in one case of two hundred."""
 
 
 def rater_rows(study: Study, criteria: Sequence[CriterionFigures], settings: CheckSettings) -> tuple[RaterRow, ...]:
@@ -32,6 +35,7 @@ def rater_rows(study: Study, criteria: Sequence[CriterionFigures], settings: Che
     table = study.table("raters")
     rng = np.random.default_rng([settings.seed, 1])
     taus, lowest = _taus(criteria, settings), _outliers(criteria)
+    usual = float(np.median([tau.value for tau in taus.values()])) if taus else None
     loops = _intransitive(study)
     rows = []
     for rater in shown:
@@ -50,7 +54,7 @@ def rater_rows(study: Study, criteria: Sequence[CriterionFigures], settings: Che
                 cohort=_column(table, "cohort", rater),
                 judgments=int(counts[rater]),
                 median_seconds=_median_seconds(study, rater),
-                flags=_flags(facts, lowest.get(label), _median_seconds(study, rater), run_p, int(counts[rater])),
+                flags=_flags(facts, lowest.get(label), usual, _median_seconds(study, rater), run_p, int(counts[rater])),
                 **facts,
             )
         )
@@ -120,8 +124,7 @@ def _intransitive(study: Study) -> dict[int, Figure]:
         answers = answers_comparisons(study, number)
         if not len(answers):
             continue
-        decided = (answers.scores == np.round(answers.scores)) | np.isnan(answers.scores)
-        whole = decided.all(axis=1) & (answers.size > 2)
+        whole = ~_states_a_tie(study, number, answers) & (answers.size > 2)
         p = answers.size[whole].astype(float)
         wins = np.nan_to_num(answers.scores[whole])
         all_triples = p * (p - 1) * (p - 2) / 6
@@ -132,6 +135,15 @@ def _intransitive(study: Study) -> dict[int, Figure]:
         int(r): Figure.of(Estimate(cyclic[r] / triples[r], None, None, int(triples[r]), "triple", 0.95, method))
         for r in np.flatnonzero(triples)
     }
+
+
+def _states_a_tie(study: Study, criterion: int, answers: Answers) -> NDArray[np.bool_]:
+    """(N,) did the rater call a pair of this answer a tie? Wins alone do not tell: two halves make a whole."""
+    view = study.comparisons
+    rows = (view.criterion == criterion) & (view.repeat == 0) & (view.outcome > 1)
+    most = study.table("raters").num_rows
+    stated = view.group[rows].astype(np.int64) * most + view.rater[rows]
+    return np.isin(answers.group.astype(np.int64) * most + answers.rater, stated)
 
 
 def _comparison_facts(study: Study, rater: int, settings: CheckSettings, rng: np.random.Generator) -> dict:  # type: ignore[type-arg]
@@ -203,23 +215,30 @@ def _median_seconds(study: Study, rater: int) -> float | None:
     return response_times(known, np.zeros(len(known), int), 1, fast=FAST_SECONDS)[0].median
 
 
-def _flags(facts: dict, outlier: str | None, seconds: float | None, run_p: float | None, n: int) -> tuple[str, ...]:  # type: ignore[type-arg]
-    """Plain words for what should be looked at."""
+def _flags(  # type: ignore[no-untyped-def]
+    facts, outlier: str | None, usual: float | None, seconds: float | None, run_p: float | None, n: int
+) -> tuple[str, ...]:
+    """Plain words for what should be looked at; `usual` is the median of all raters' tau."""
     if n < FEW:
         return ()
     tau, left, repeat = facts.get("mean_tau"), facts.get("left_rate"), facts.get("repeat_agreement")
     said = [outlier] if outlier else []
-    if tau is not None and tau.high is not None and tau.high < 0.02:
-        said.append("agrees with the others no more than chance")
-    if left is not None and left.n >= FEW and abs(left.value - 0.5) > 0.05 and not left.low <= 0.5 <= left.high:
+    if tau is not None and tau.low <= 0 and tau.high < usual:
+        said.append(f"agrees with the others no more than chance (tau {tau.value:+.2f}, usual {usual:+.2f})")
+    if left is not None and left.n >= FEW and abs(left.value - 0.5) > 0.05 and _coin(left) <= RARE:
         said.append(f"prefers the {'left' if left.value > 0.5 else 'right'} side ({left.value:.0%} left)")
     if repeat is not None and repeat.n >= FEW and repeat.value < 0.6:
         said.append(f"contradicts own repeats ({repeat.value:.0%} the same)")
     if seconds is not None and seconds < FAST_SECONDS:
         said.append(f"very fast (median {seconds:.1f} s)")
-    if run_p is not None and run_p <= 0.005 and facts["longest_run"] >= FEW:
+    if run_p is not None and run_p <= RARE and facts["longest_run"] >= FEW:
         said.append(f"straight-lines ({facts['longest_run']} equal answers in a row)")
     return tuple(said)
+
+
+def _coin(share: Figure) -> float:
+    """Chance that a fair coin gives a share at least so far from one half."""
+    return float(binomtest(round(share.value * share.n), share.n).pvalue)
 
 
 def _figure(estimate: Estimate) -> Figure | None:
