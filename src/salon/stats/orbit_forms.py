@@ -47,21 +47,28 @@ class Geometry(NamedTuple):
     """(t, 3) the directed pairs of every possible cycle a > b > c > a."""
 
 
-class Block(NamedTuple):
-    """States reached from a few sources, side by side: one column per ranking added, rows are pairs or items."""
+class Candidates(NamedTuple):
+    """States reached from one source by rankings that may be witnesses: one column each."""
 
-    source: Ints
     state: Words
     """The votes, packed."""
     cast: Words
     """Mask of the votes that the ranking casts."""
     rarest: Words
     """Mask of the rarest votes of the state."""
-    amount: SmallInts
-    """(m, columns) odd[votes]."""
     score: SmallInts
+    """(p, columns)"""
     best: SmallInts
     times: SmallInts
+
+
+class Block(NamedTuple):
+    """Witnesses of several sources side by side: one column each; two-dimensional rows are items."""
+
+    source: Ints
+    state: Words
+    times: SmallInts
+    score: SmallInts
     fine: Ints
     place: Ints
     start: Ints
@@ -71,18 +78,26 @@ class Block(NamedTuple):
 
 
 @njit(cache=True)
-def new_block(items: int, columns: int) -> Block:
-    """Room for `columns` rankings."""
-    pairs = items * (items - 1) // 2
-    return Block(
-        np.zeros(columns, np.int64),
+def new_candidates(items: int, columns: int) -> Candidates:
+    """Room for the rankings of one source."""
+    return Candidates(
         np.zeros(columns, np.uint64),
         np.zeros(columns, np.uint64),
         np.zeros(columns, np.uint64),
-        np.zeros((pairs, columns), np.int32),
         np.zeros((items, columns), np.int32),
         np.zeros(columns, np.int32),
         np.zeros(columns, np.int32),
+    )
+
+
+@njit(cache=True)
+def new_block(items: int, columns: int) -> Block:
+    """Room for `columns` witnesses."""
+    return Block(
+        np.zeros(columns, np.int64),
+        np.zeros(columns, np.uint64),
+        np.zeros(columns, np.int32),
+        np.zeros((items, columns), np.int32),
         np.zeros((items, columns), np.int64),
         np.zeros((items, columns), np.int64),
         np.zeros((items, columns), np.int64),
@@ -98,38 +113,23 @@ def bit(word: Any, place: Any) -> Any:
 
 
 @njit(cache=True)
-def canonical(g: Geometry, r: int, odd: SmallInts, block: Block, n: int) -> int:
-    """Keep the witnesses among n columns and find their canonical keys; how many there are.
+def score_items(first: Ints, second: Ints, votes: Ints, odd: SmallInts, cast: Words, score: SmallInts, n: int) -> None:
+    """score[a] = sum over b of odd[votes of a over b], once each of n rankings is added to the votes.
 
-    Items are sorted by a score that relabelling cannot change and that reversal negates. Where scores leave the
-    order or the reading open, `_smallest` tries what is left.
+    Relabelling does not change the scores of the items, reversal negates them.
     """
-    _score(g.first, g.second, block.amount, block.score, n)
-    _choose_witnesses(g.first, g.second, block.cast, block.rarest, block.score, block.best, block.times, n)
-    n = _keep_witnesses(block.source, block.state, block.times, block.score, n)
-    _refine(g.width, g.first, g.second, block.state, odd, block.score, block.fine, n)
-    _sort_items(g.first, g.second, block.fine, block.place, block.reading, block.tied, n)
-    _pack(g.width, g.first, g.second, block.state, block.place, block.start, block.reading, r, block.keys, n)
-    order = np.zeros(g.items, np.int64)
-    for j in range(n):
-        if block.tied[j] or block.reading[j] == EITHER:
-            block.keys[j] = _smallest(g.width, block.state[j], block.fine[:, j], block.reading[j], r, order)
-    return n
-
-
-@njit(cache=True)
-def _score(first: Ints, second: Ints, amount: SmallInts, score: SmallInts, n: int) -> None:
-    """score[a] = sum over b of odd[votes of a over b]."""
     score[:, :n] = 0
     for e in range(len(first)):
-        amounts, score_a, score_b = amount[e], score[first[e]], score[second[e]]
+        plain, gain = odd[votes[e]], odd[votes[e] + 1] - odd[votes[e]]
+        score_a, score_b = score[first[e]], score[second[e]]
         for i in range(n):
-            score_a[i] += amounts[i]
-            score_b[i] -= amounts[i]
+            amount = plain + (gain & -np.int32(bit(cast[i], e)))
+            score_a[i] += amount
+            score_b[i] -= amount
 
 
 @njit(cache=True)
-def _choose_witnesses(
+def choose_witnesses(
     first: Ints, second: Ints, cast: Words, rarest: Words, score: SmallInts, best: SmallInts, times: SmallInts, n: int
 ) -> None:
     """times = how many of the rarest votes with the largest lead in score the ranking casts; 0 for no witness."""
@@ -155,23 +155,23 @@ def _choose_witnesses(
 
 
 @njit(cache=True)
-def _keep_witnesses(source: Ints, state: Words, times: SmallInts, score: SmallInts, n: int) -> int:
-    """Move the columns with times > 0 to the front."""
-    kept: Any = np.int64(0)
-    for i in range(n):
-        if times[i]:
-            source[kept], state[kept], times[kept] = source[i], state[i], times[i]
-            for a in range(len(score)):
-                score[a, kept] = score[a, i]
-            kept += 1
-    return int(kept)
+def canonical(g: Geometry, r: int, block: Block, n: int) -> None:
+    """The canonical keys of the n columns of a block.
+
+    Items are sorted by score. Where scores leave the order or the reading open, `_smallest` tries what is left.
+    """
+    _refine(g.width, g.first, g.second, block.state, r, block.score, block.fine, n)
+    _sort_items(g.first, g.second, block.fine, block.place, block.reading, block.tied, n)
+    _pack(g.width, g.first, g.second, block.state, block.place, block.start, block.reading, r, block.keys, n)
+    order = np.zeros(g.items, np.int64)
+    for j in range(n):
+        if block.tied[j] or block.reading[j] == EITHER:
+            block.keys[j] = _smallest(g.width, block.state[j], block.fine[:, j], block.reading[j], r, order)
 
 
 @njit(cache=True)
-def _refine(
-    width: int, first: Ints, second: Ints, state: Words, odd: SmallInts, score: SmallInts, fine: Ints, n: int
-) -> None:
-    """fine[a] = score[a] + sum over b of odd[votes of a over b] |score[b]|: splits most equal scores, still odd."""
+def _refine(width: int, first: Ints, second: Ints, state: Words, r: int, score: SmallInts, fine: Ints, n: int) -> None:
+    """fine[a] = score[a] + sum over b of (2 votes of a over b - r) |score[b]|: splits most equal scores, still odd."""
     field = (uint64(1) << uint64(width)) - uint64(1)
     for a in range(len(score)):
         for i in range(n):
@@ -179,10 +179,11 @@ def _refine(
     for e in range(len(first)):
         score_a, score_b = score[first[e]], score[second[e]]
         fine_a, fine_b = fine[first[e]], fine[second[e]]
+        low = uint64(width * e)
         for i in range(n):
-            amount = np.int64(odd[(state[i] >> uint64(width * e)) & field])
-            fine_a[i] += amount * np.int64(np.int32(abs(score_b[i])))
-            fine_b[i] -= amount * np.int64(np.int32(abs(score_a[i])))
+            lead = np.int64(np.int32(2 * np.int64((state[i] >> low) & field) - r))
+            fine_a[i] += lead * np.int64(np.int32(abs(score_b[i])))
+            fine_b[i] -= lead * np.int64(np.int32(abs(score_a[i])))
 
 
 @njit(cache=True)

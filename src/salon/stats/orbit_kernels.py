@@ -12,7 +12,20 @@ import numpy as np
 from numba import njit, uint64
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from salon.stats.orbit_forms import Geometry, Ints, SmallInts, Words, bit, canonical, new_block
+from salon.stats.orbit_forms import (
+    Block,
+    Candidates,
+    Geometry,
+    Ints,
+    SmallInts,
+    Words,
+    bit,
+    canonical,
+    choose_witnesses,
+    new_block,
+    new_candidates,
+    score_items,
+)
 
 COLUMNS = 256  # of a block: long enough for vector loops, short enough for the first-level cache
 
@@ -67,6 +80,7 @@ def grow(g: Geometry, keys: Words, start: int, stop: int, r: int, odd: SmallInts
 
     Only witnesses arrive (see `orbits`): rankings that cast the chosen rarest vote of the state they lead to.
     """
+    fresh = new_candidates(g.items, len(g.casts))
     block = new_block(g.items, COLUMNS + len(g.casts))
     votes = np.zeros(len(g.above), np.int64)
     chosen = np.zeros(g.above.shape[1], np.uint64)
@@ -74,25 +88,23 @@ def grow(g: Geometry, keys: Words, start: int, stop: int, r: int, odd: SmallInts
     columns: Any = np.int64(0)
     for i in range(start, stop):
         _unpack(keys[i], r, g.width, votes)
-        begin = columns
-        columns = _add_candidates(g, keys[i], votes, chosen, block.state, block.cast, block.rarest, columns)
-        block.source[begin:columns] = i
-        _fill(votes, odd, block.cast, block.amount, begin, columns)
+        n = _list_candidates(g, keys[i], votes, chosen, fresh)
+        score_items(g.first, g.second, votes, odd, fresh.cast, fresh.score, n)
+        choose_witnesses(g.first, g.second, fresh.cast, fresh.rarest, fresh.score, fresh.best, fresh.times, n)
+        columns = _append_witnesses(fresh, n, i, block, columns)
         if columns >= COLUMNS or i == stop - 1:
-            n = canonical(g, r + 1, odd, block, columns)
-            out.keys[count : count + n] = block.keys[:n]
-            out.source[count : count + n] = block.source[:n]
-            out.times[count : count + n] = block.times[:n]
-            count += n
+            canonical(g, r + 1, block, columns)
+            out.keys[count : count + columns] = block.keys[:columns]
+            out.source[count : count + columns] = block.source[:columns]
+            out.times[count : count + columns] = block.times[:columns]
+            count += columns
             columns = np.int64(0)
     return int(count)
 
 
 @njit(cache=True)
-def _add_candidates(
-    g: Geometry, key: Any, votes: Ints, chosen: Words, state: Words, cast: Words, rarest: Words, columns: int
-) -> int:
-    """List the rankings that may be witnesses, and the rarest votes after each; the number of columns now in use.
+def _list_candidates(g: Geometry, key: Any, votes: Ints, chosen: Words, fresh: Candidates) -> int:
+    """List the rankings that may be witnesses, with the states they lead to and their rarest votes; how many.
 
     A ranking casts a rarest vote of the state it leads to if it breaks a silence (then that vote is the only one of
     its kind so far), or else if it casts all of the votes that were the rarest (had it left one alone, that one
@@ -102,18 +114,33 @@ def _add_candidates(
     silent, single = _with_votes(votes, 0), _with_votes(votes, 1)
     few, more = _with_votes(votes, fewest), _with_votes(votes, fewest + 1)
     _possible_witnesses(g.above, silent, few, chosen)
+    n: Any = np.int64(0)
     for w in range(len(chosen)):
         word = chosen[w]
         while word:
             ranking = 64 * w + lowest_bit(word)
             word &= word - uint64(1)
             vote = g.casts[ranking]
-            state[columns] = key + g.steps[ranking]
-            cast[columns] = vote
+            fresh.state[n] = key + g.steps[ranking]
+            fresh.cast[n] = vote
             if vote & silent:
-                rarest[columns] = (vote & silent) | (~vote & single)
+                fresh.rarest[n] = (vote & silent) | (~vote & single)
             else:
-                rarest[columns] = few | (~vote & more)
+                fresh.rarest[n] = few | (~vote & more)
+            n += 1
+    return int(n)
+
+
+@njit(cache=True)
+def _append_witnesses(fresh: Candidates, n: int, source: int, block: Block, columns: int) -> int:
+    """Copy the candidates with times > 0 behind the first `columns` columns of the block; columns then in use."""
+    for i in range(n):
+        if fresh.times[i]:
+            block.source[columns] = source
+            block.state[columns] = fresh.state[i]
+            block.times[columns] = fresh.times[i]
+            for a in range(len(fresh.score)):
+                block.score[a, columns] = fresh.score[a, i]
             columns += 1
     return columns
 
@@ -129,16 +156,6 @@ def _possible_witnesses(above: Words, silent: Any, few: Any, chosen: Words) -> N
             elif bit(few, d):
                 every &= above[d, w]
         chosen[w] = some | every
-
-
-@njit(cache=True)
-def _fill(votes: Ints, odd: SmallInts, cast: Words, amount: SmallInts, begin: int, end: int) -> None:
-    """amount[e] = odd[votes of pair e], with one vote more where the ranking casts it."""
-    for e in range(len(amount)):
-        plain, gain = odd[votes[e]], odd[votes[e] + 1] - odd[votes[e]]
-        amounts = amount[e]
-        for i in range(begin, end):
-            amounts[i] = plain + (gain & -np.int32(bit(cast[i], e)))
 
 
 @njit(cache=True)
