@@ -1,0 +1,243 @@
+"""The docs tell the truth: generated pages are fresh, links lead somewhere, commands parse, Python runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import jsonschema
+import pytest
+
+from salon.cli.main import COMMANDS, run, salon
+from salon.store.nulls import null_for
+from tools import reference
+from tools.field_notes import NOTES
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")])
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NEEDS_A_STUDY = {"docs/data.md": "its blocks are one study, opened by tests/store/test_folder.py"}
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def blocks(path: Path, *languages: str) -> list[str]:
+    return [body for language, body in FENCE.findall(path.read_text(encoding="utf-8")) if language in languages]
+
+
+def prose(path: Path) -> str:
+    return FENCE.sub("", path.read_text(encoding="utf-8"))
+
+
+# -- generated pages ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, str]:
+    return reference.pages()
+
+
+@pytest.mark.parametrize("file", ["commands.md", "check-json.md", *(f"{r}.schema.json" for r in reference.REPORTS)])
+def test_generated_pages_are_fresh(made: dict[str, str], file: str) -> None:
+    on_disk = (ROOT / "docs" / "reference" / file).read_text(encoding="utf-8")
+    assert on_disk == made[file], f"docs/reference/{file} is not what the code says: run make docs"
+
+
+def test_nothing_else_is_generated(made: dict[str, str]) -> None:
+    assert {path.name for path in (ROOT / "docs" / "reference").iterdir()} == set(made)
+
+
+def test_every_field_is_described_once() -> None:
+    classes = {model for report in reference.REPORTS.values() for model in reference.models(report)}
+    silent = {
+        f"{model.__name__}.{field}"
+        for model in classes
+        for field, info in model.model_fields.items()
+        if not info.description
+    }
+    assert silent == set(NOTES), "describe a field in its class, or in tools/field_notes.py, not in both"
+
+
+def test_the_law_of_random_raters_is_described() -> None:
+    section = (ROOT / "docs" / "reference" / "check-json.md").read_text().split("## salon null --json")[1]
+    described = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`[^|]*) \|", section, re.MULTILINE))))
+    assert described == {*null_for(3, 3).as_json(), "signature"}
+
+
+# -- the JSON is what the schemas say ----------------------------------------------------------------------------
+
+
+def printed(line: str, capsys: pytest.CaptureFixture[str]) -> dict:
+    with pytest.raises(SystemExit) as left:
+        run(shlex.split(line))
+    text = capsys.readouterr()
+    assert left.value.code == 0, text.err
+    return json.loads(text.out)
+
+
+@pytest.mark.parametrize(
+    ("command", "study"),
+    [
+        ("check {} --draws 100 --faction-draws 200", "--prompts 10"),
+        ("check {} --draws 100 --faction-draws 200", "--prompts 6 --protocol ratings"),
+        ("check {} --draws 100", "--prompts 2 --items 2 --raters 2"),
+        ("anchor {} --draws 100", "--prompts 10"),
+        ("plan --items 3 --raters 3 --prompts 20 --sims 100 --budget-items 6 --studies 10", ""),
+    ],
+)
+def test_the_terminal_prints_what_the_schema_says(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str, study: str
+) -> None:
+    if study:
+        printed(f"simulate -o {tmp_path / 'study'} {study} --json", capsys)
+    record = printed(command.format(tmp_path / "study") + " --json", capsys)
+    file = ROOT / "docs" / "reference" / f"{command.split()[0]}.schema.json"
+    schema = json.loads(file.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(record, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(record | {"format": "another"}, schema)
+
+
+# -- links -------------------------------------------------------------------------------------------------------
+
+
+def slug(heading: str) -> str:
+    """The anchor that common renderers give a heading."""
+    plain = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+    return re.sub(r"[^\w\- ]", "", plain).strip().replace(" ", "-")
+
+
+def anchors(path: Path) -> set[str]:
+    return {slug(heading) for heading in re.findall(r"^#+ (.+)$", prose(path), re.MULTILINE)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"`[^`\n]*`", "", prose(page))
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path) if path else page
+        assert there.exists(), f"{name(page)} links to {target}, which does not exist"
+        if anchor:
+            assert anchor in anchors(there), f"{name(page)} links to {target}: no such heading"
+
+
+# -- commands ----------------------------------------------------------------------------------------------------
+
+
+def typed(page: Path) -> Iterator[str]:
+    """Every `salon ...` line of the page's code blocks, without comments and what the shell does with the output."""
+    for block in blocks(page, "console", "sh", "bash", "yaml", "text", ""):
+        for line in block.replace("\\\n", " ").splitlines():
+            found = re.match(r"\s*(?:\$ |- run: |run: )?(salon \w.*)$", line)
+            if found:
+                yield re.split(r"\s+#|\s{3,}|\s[>|]|\s&&|\s\|\||;", found[1])[0]
+
+
+def commands() -> list[tuple[str, str]]:
+    return sorted({(name(page), line) for page in PAGES for line in typed(page)})
+
+
+@pytest.mark.parametrize(("page", "line"), commands())
+def test_commands_in_code_blocks_parse(page: str, line: str) -> None:
+    _, command, *arguments = shlex.split(line)
+    found = salon.get_command(click.Context(salon), command)
+    assert found is not None, f"{page}: there is no salon {command}"
+    try:
+        found.make_context(command, list(arguments))
+    except click.exceptions.Exit:
+        pass  # --help
+    except click.ClickException as error:
+        pytest.fail(f"{page}: {line}\n{error.format_message()}")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_options_named_in_prose_exist(page: Path) -> None:
+    known = [command for stage in COMMANDS.values() for command in stage]
+    for text in re.findall(r"`(salon [^`\n]+)`", prose(page)):
+        words = text.split()
+        if words[1] not in known:
+            assert words[1].startswith("-") or words[1] in {"..."}, f"{name(page)}: there is no {text}"
+            continue
+        command = salon.get_command(click.Context(salon), words[1])
+        options = {o for p in command.params for o in (*p.opts, *p.secondary_opts)} | {"--help", "-h"}
+        used = set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", text))
+        assert used <= options, f"{name(page)}: {text}: no {used - options}"
+
+
+# -- Python ------------------------------------------------------------------------------------------------------
+
+
+def promised(block: str) -> list[str]:
+    """The comment lines that end a block: what it says it prints."""
+    lines = block.rstrip().splitlines()
+    said = []
+    while lines and lines[-1].startswith("# "):
+        said.insert(0, lines.pop()[2:])
+    return said
+
+
+PYTHON = [
+    (page, number)
+    for page in PAGES
+    if name(page) not in NEEDS_A_STUDY and page.name != "README.md"  # the README's own test runs its block
+    for number in range(len(blocks(page, "python")))
+]
+
+
+@pytest.mark.parametrize(
+    ("page", "number"), PYTHON, ids=lambda part: name(part) if isinstance(part, Path) else str(part)
+)
+def test_python_blocks_run(
+    page: Path, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    block = blocks(page, "python")[number]
+    exec(compile(block, f"{name(page)}, Python block {number + 1}", "exec"), {"__name__": "a page"})
+    if said := promised(block):
+        assert capsys.readouterr().out.splitlines()[-len(said) :] == said
+
+
+# -- make --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_make_targets_exist(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    text = page.read_text(encoding="utf-8")
+    used = set(re.findall(r"`make ([a-z]+)", text)) | set(re.findall(r"^\$ make ([a-z]+)", text, re.MULTILINE))
+    assert used <= targets, f"{name(page)} names targets that the Makefile does not have: {used - targets}"
+
+
+# -- what a page shows, the command prints -----------------------------------------------------------------------
+
+
+def shown(page: Path) -> list[str]:
+    """Lines of the page's text blocks, spaces squeezed."""
+    return [" ".join(line.split()) for block in blocks(page, "text") for line in block.splitlines() if line.strip()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["docs/guide/check.md", "docs/start.md"])
+def test_output_shown_is_output_printed(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    own = [line for line in typed(ROOT / page) if re.match(r"salon (simulate|check \w+( --html \S+)?$)", line)]
+    for line in own:
+        if Path(shlex.split(line)[2]).exists() or line.startswith("salon simulate"):  # no file of the reader's own
+            with pytest.raises(SystemExit):
+                run(shlex.split(line)[1:])
+    out = capsys.readouterr().out
+    printed = {" ".join(line.split()) for line in out.splitlines()}
+    for line in shown(ROOT / page):
+        assert line in printed, f"{page} shows a line that is not printed:\n{line}\n\nprinted was:\n{out}"

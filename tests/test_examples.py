@@ -1,0 +1,53 @@
+"""Every example runs as its first lines say, and says what it promises."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = {path.stem: path for path in sorted((ROOT / "examples").glob("*.py"))}
+
+
+def printed(name: str, *arguments: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(sys, "argv", [str(EXAMPLES[name]), *arguments])
+    runpy.run_path(str(EXAMPLES[name]), run_name="__main__")
+    return capsys.readouterr().out
+
+
+def test_votes_to_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    said = printed("votes_to_verdict", str(tmp_path), capsys=capsys, monkeypatch=monkeypatch)
+    assert said.startswith("overall: shared preference.")
+    assert (tmp_path / "posters" / "study.toml").exists()
+    assert "no person gave these answers" in (tmp_path / "check.html").read_text(encoding="utf-8")
+
+
+def test_same_numbers_two_truths(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = printed("same_numbers_two_truths", capsys=capsys, monkeypatch=monkeypatch)
+    assert re.findall(r": (shared preference|factions)$", said, re.MULTILINE) == ["shared preference", "factions"]
+    one, two = (float(tau) for tau in re.findall(r"mean tau ([\d.]+)", said))
+    assert abs(one - two) < 0.05
+    assert not list(tmp_path.iterdir())
+
+
+def test_plan_and_rehearse(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = printed("plan_and_rehearse", capsys=capsys, monkeypatch=monkeypatch)
+    assert re.match(r"\d+ prompts give 90% power", said)
+    assert said.count("Simulated") == 3
+
+
+def test_every_example_is_listed_and_tested() -> None:
+    listed = re.findall(r"`python examples/(\w+)\.py", (ROOT / "examples" / "README.md").read_text(encoding="utf-8"))
+    here = Path(__file__).read_text(encoding="utf-8")
+    assert sorted(listed) == sorted(EXAMPLES)
+    for name, path in EXAMPLES.items():
+        assert f"def test_{name}(" in here
+        assert f"python examples/{name}.py" in path.read_text(encoding="utf-8").split('"""')[1]

@@ -1,0 +1,98 @@
+"""The README is run as it stands: its files written, its commands typed in order, its Python executed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from test_docs import FENCE, ROOT, blocks
+
+from salon.check.results import Verdict
+from salon.cli.main import run
+
+README = ROOT / "README.md"
+pytestmark = pytest.mark.slow
+
+
+def lines() -> list[str]:
+    """Every line a reader would type, in order, comments left out."""
+    typed = [line for block in blocks(README, "console") for line in block.splitlines() if line.startswith("$ ")]
+    return [re.split(r"\s+#", line[2:])[0].strip() for line in typed]
+
+
+def type_salon(line: str) -> str:
+    """Run one `salon` line, with `> file` as the shell would; gives what it printed."""
+    command, _, target = line.partition(" > ")
+    out = StringIO()
+    with redirect_stdout(out), pytest.raises(SystemExit) as left:
+        run(shlex.split(command)[1:])
+    assert left.value.code == 0, f"{line}\n{out.getvalue()}"
+    if target:
+        Path(target.strip()).write_text(out.getvalue(), encoding="utf-8")
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which everything the README says has been done; `printed` holds what each command said."""
+    made = tmp_path_factory.mktemp("readme")
+    (votes,) = blocks(README, "csv")
+    (made / "votes.csv").write_text(votes, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(made)
+        patch.setenv("SALON_CACHE", str(made / "cache"))
+        said = {line: type_salon(line) for line in lines() if line.startswith("salon ")}
+    (made / "printed").write_text("\n".join(f"$ {line}\n{text}" for line, text in said.items()), encoding="utf-8")
+    return made
+
+
+def test_every_command_runs_and_leaves_its_files(folder: Path) -> None:
+    for file in ("study/study.toml", "check.html", "check.json", "simulated/study.toml", "upload/README.md"):
+        assert (folder / file).exists(), file
+    printed = (folder / "printed").read_text(encoding="utf-8")
+    assert "3875/18432" in printed
+    assert "Traceback" not in printed
+
+
+def test_the_verdicts_it_names_are_the_verdicts(folder: Path) -> None:
+    text = " ".join(README.read_text(encoding="utf-8").split())
+    for verdict in get_args(Verdict):
+        assert f"*{verdict}*" in text, verdict
+    printed = (folder / "printed").read_text(encoding="utf-8")
+    assert re.search("preference: (" + "|".join(get_args(Verdict)) + ")", printed)
+
+
+def test_a_recognised_file_needs_no_import(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "`salon check votes.csv`" in README.read_text(encoding="utf-8")
+    monkeypatch.chdir(folder)
+    assert type_salon("salon check votes.csv").startswith("votes: 1 criteri")
+
+
+def test_the_python_block_runs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    (block,) = blocks(README, "python")
+    exec(compile(block, "README.md", "exec"), {"__name__": "the README"})
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+def test_make_lines_are_targets() -> None:
+    made = [line.split()[1] for line in lines() if line.startswith("make ")]
+    assert made, "the README names no make target"
+    for target in made:
+        done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+def test_nothing_is_typed_that_no_test_types() -> None:
+    for line in lines():
+        assert line.startswith(("salon ", "make ")), f"no test runs: {line}"
+    for language, _ in FENCE.findall(README.read_text(encoding="utf-8")):
+        assert language in {"console", "csv", "python"}, f"no test reads a {language or 'plain'} block"

@@ -1,0 +1,240 @@
+"""Write the generated pages of docs/reference: `make docs`, or `python -m tools.reference`.
+
+Commands come from the `--help` of the commands themselves, the JSON pages and schemas from the report classes. The
+example is a real check of a small simulated study. The same code always writes the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+import click
+from pydantic import BaseModel
+
+from salon.check.anchor import AnchorReport, AnchorSettings, anchor
+from salon.check.check import check_study
+from salon.check.plan import BudgetSettings, PlanReport, PlanSettings, plan
+from salon.check.results import CheckReport
+from salon.check.settings import CheckSettings
+from salon.cli.main import COMMANDS, salon
+from salon.flows.simulate import SimulateSettings, simulate_study
+from salon.store.nulls import null_for
+from tools.field_notes import NOTES
+
+FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+WIDTH = 100
+REPORTS: dict[str, type[BaseModel]] = {"check": CheckReport, "anchor": AnchorReport, "plan": PlanReport}
+LONGEST = 3
+"""Entries of a list that an example shows."""
+
+
+def pages() -> dict[str, str]:
+    """Every generated file of docs/reference by name."""
+    schemas = {f"{name}.schema.json": as_text(schema(report)) + "\n" for name, report in REPORTS.items()}
+    return {"commands.md": commands_page(), "check-json.md": json_page(), **schemas}
+
+
+# -- commands ----------------------------------------------------------------------------------------------------
+
+
+def commands_page() -> str:
+    """The help of every command."""
+    parts = [_COMMANDS, f"```text\n{help_of(())}\n```\n"]
+    for stage, commands in COMMANDS.items():
+        parts.append(f"## {stage}\n")
+        parts += [f"### salon {name}\n\n```text\n{help_of((name,))}\n```\n" for name in commands]
+    return "\n".join(parts)
+
+
+def help_of(path: tuple[str, ...]) -> str:
+    """What `salon ... --help` prints on a terminal of WIDTH columns."""
+    context = click.Context(salon, info_name="salon", terminal_width=WIDTH, **salon.context_settings)
+    for name in path:
+        command = context.command.get_command(context, name)  # type: ignore[attr-defined]
+        context = click.Context(command, parent=context, info_name=name)
+    return "\n".join(line.rstrip() for line in context.get_help().splitlines())
+
+
+_COMMANDS = """# Commands
+
+Written by `make docs` from `--help`; do not edit. How to start: [start](../start.md). What the JSON means:
+[check-json](check-json.md).
+
+Exit codes: 0 done; 2 misuse or bad input; 1 only where a yes or no was asked for (`check --gate`); 70 a fault of
+Salon's own. Errors go to stderr; with `--json` the same error is one JSON object on stdout.
+"""
+
+
+# -- the JSON ----------------------------------------------------------------------------------------------------
+
+
+def json_page() -> str:
+    """Every field of the three reports, and an example of each."""
+    seen: list[type[BaseModel]] = []
+    parts = [_INTRO]
+    for name, report in REPORTS.items():
+        parts.append(f"## salon {name} --json\n\nAbridged (`...`), numbers rounded, from {_ABOUT[name]}:\n")
+        parts.append(f"```json\n{as_text(abridged(example(name)))}\n```\n")
+        parts += [_table(model) for model in models(report) if model not in seen]
+        seen += models(report)
+    return "\n".join([*parts, _NULL_AND_ERRORS])
+
+
+_INTRO = """# The JSON of check, anchor and plan
+
+Written by `make docs` from the report classes; do not edit. `salon check --json` prints one `CheckReport`,
+`salon anchor --json` one `AnchorReport`, `salon plan --json` one `PlanReport`. JSON Schemas for validators:
+[check](check.schema.json), [anchor](anchor.schema.json), [plan](plan.schema.json).
+
+Every key is always there. A number that cannot be given is `null`, never NaN. Within one `format` keys are only added,
+never renamed. The HTML report shows the same numbers: each carries its path in this document.
+"""
+_ABOUT = {
+    "check": "a simulated study of forty prompts, four items and five raters",
+    "anchor": "the same study drawn down to three items and three raters",
+    "plan": "three items, three raters and forty prompts",
+}
+_NULL_AND_ERRORS = """## salon null --json
+
+Numbers are fractions in text, such as `"3875/18432"`: where the law is exact no digit is lost.
+
+| field | type | meaning |
+|---|---|---|
+| `items`, `raters` | whole number | The shape (p, R). |
+| `method` | `"exact"` or `"monte carlo"` | How the law was made. |
+| `draws` | whole number or null | Simulated prompts, when Monte Carlo. |
+| `cycle_rate` | fraction | Chance that a prompt's majority order is intransitive. |
+| `cycle_rate_error` | number or null | Its standard error, when Monte Carlo. |
+| `cycles_possible` | true or false | False where strict majorities cannot cycle: two items, or two or four raters. |
+| `median_T`, `var_T` | fraction | Median and variance of T. Its mean is 0. |
+| `mean_pmax` | fraction | Mean of p_max. |
+| `t_pmf`, `pmax_pmf` | map of fraction to fraction | Probability of each value of T and of p_max. |
+| `pmax_weights` | list of fraction | Weights of the chi-squares that the p_max statistic follows. |
+| `total` | whole number in text | Equally likely outcomes, rater 1 held fixed. |
+| `joint` | list | Joint law: p_max histogram of the pairs, cycle (0 or 1), number of outcomes in text. |
+| `signature` | text | What reproduces these numbers. |
+
+## Errors
+
+With `--json` an error is one object on stdout, and the exit code is 2:
+
+```json
+{"error": "BadColumns", "needed": "a column named 'lft' is needed", "found": "columns 'left', 'right'",
+ "where": "votes.csv", "remedy": "name the column with --left left (nearest match to 'lft')"}
+```
+"""
+
+
+def _table(model: type[BaseModel]) -> str:
+    about = " ".join((model.__doc__ or "").split())
+    rows = [
+        f"| `{name}` | {type_words(field.annotation)} | {description(model, name)} |"
+        for name, field in model.model_fields.items()
+    ]
+    return "\n".join([f"### {model.__name__}\n\n{about}\n", "| field | type | meaning |", "|---|---|---|", *rows, ""])
+
+
+def models(report: type[BaseModel]) -> list[type[BaseModel]]:
+    """`report` and every class it is made of, outer before inner."""
+    found = [report]
+    for model in found:  # grows while it is read
+        inner = [one for field in model.model_fields.values() for one in _models_in(field.annotation)]
+        found += [one for one in dict.fromkeys(inner) if one not in found]
+    return found
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
+
+
+def description(model: type[BaseModel], name: str) -> str:
+    """What a field means: said in the code, else in the notes."""
+    return model.model_fields[name].description or NOTES[f"{model.__name__}.{name}"]
+
+
+def type_words(annotation: Any) -> str:
+    """A type as a reader of JSON would say it."""
+    origin, inside = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return " or ".join(f'`"{value}"`' for value in inside)
+    if origin in (Union, types.UnionType):
+        words = [type_words(part) for part in inside if part is not type(None)]
+        return " or ".join(dict.fromkeys(words)) + (" or null" if type(None) in inside else "")
+    if origin is tuple:
+        repeated = [part for part in inside if part is not Ellipsis]
+        count = "" if Ellipsis in inside else f"{len(repeated)} "
+        return f"list of {count}{type_words(repeated[0])}"
+    if origin is dict:
+        return f"map to {type_words(inside[1])}"
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
+    return {str: "text", int: "whole number", float: "number", bool: "true or false"}[annotation]
+
+
+def schema(report: type[BaseModel]) -> dict[str, Any]:
+    """The JSON Schema of what the command prints, every field described."""
+    made = report.model_json_schema(mode="serialization")
+    for model in models(report):
+        part = made if model is report else made["$defs"][model.__name__]
+        for name in model.model_fields:
+            part["properties"][name]["description"] = description(model, name)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+
+
+# -- examples ----------------------------------------------------------------------------------------------------
+
+
+def example(name: str) -> dict[str, Any]:
+    """A real report, as its command would print it; only the time it took is made up."""
+    if name == "plan":
+        budget = BudgetSettings(budget_items=8, studies=20)
+        settings = PlanSettings(items=3, raters=3, prompts=40, tau=0.2, sims=400)
+        return plan(settings, budget, null_for).model_dump(mode="json")
+    study = simulate_study(SimulateSettings(prompts=40, tau=0.2, seed=7))
+    if name == "anchor":
+        return anchor(study, AnchorSettings(items=3, raters=3, draws=2000)).model_dump(mode="json")
+    report = check_study(study, CheckSettings(draws=500, faction_draws=200))
+    return report.model_copy(update={"seconds": 0.5}).model_dump(mode="json")
+
+
+def abridged(value: Any) -> Any:
+    """Long lists and maps cut after their first entries, numbers rounded to three digits."""
+    if isinstance(value, float):
+        return float(f"{value:.3g}")
+    if isinstance(value, list):
+        return [abridged(one) for one in value[:LONGEST]] + (["..."] if len(value) > LONGEST else [])
+    if isinstance(value, dict):
+        return {key: abridged(one) for key, one in value.items()}
+    return value
+
+
+def as_text(value: Any, indent: int = 0) -> str:
+    """JSON with short objects and lists on one line."""
+    flat = json.dumps(value, ensure_ascii=False)
+    if len(flat) + indent <= 160 or not isinstance(value, dict | list) or not value:
+        return flat
+    inner, outer = " " * (indent + 2), " " * indent
+    if isinstance(value, list):
+        rows = [as_text(one, indent + 2) for one in value]
+        return "[\n" + ",\n".join(inner + row for row in rows) + f"\n{outer}]"
+    rows = [f"{json.dumps(key, ensure_ascii=False)}: {as_text(one, indent + 2)}" for key, one in value.items()]
+    return "{\n" + ",\n".join(inner + row for row in rows) + f"\n{outer}}}"
+
+
+def main() -> None:
+    """Write every page."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+        print(f"wrote docs/reference/{name}")
+
+
+if __name__ == "__main__":
+    main()
