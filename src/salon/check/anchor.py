@@ -45,7 +45,7 @@ class AnchorSettings(Noun):
     drop: tuple[str, ...] = Field((), description="Leave out items of this generator or source (repeatable).")
     criterion: str | None = Field(None, description="Which criterion, when the file holds several.")
     level: float = Field(0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
-    seed: int = Field(0, description="Seed of everything drawn by chance.")
+    seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")
 
 
 class AnchorReport(Noun):
@@ -69,7 +69,7 @@ class AnchorReport(Noun):
     tie_control: float = Field(
         description="Mean tau after each rater's values are shuffled: 0 unless the tie-break manufactures agreement."
     )
-    left_out: int = Field(description="Groups without enough raters who judged the same items.")
+    left_out: int = Field(description="Groups or panels without enough raters who judged the same items.")
     policies: tuple[str, ...]
     warnings: tuple[str, ...]
     signature: Signature
@@ -131,12 +131,6 @@ def anchor(study: Study, settings: AnchorSettings) -> AnchorReport:
     )
 
 
-def _plain(settings: AnchorSettings) -> dict[str, str | int | float]:
-    """The settings that were made, for the signature."""
-    made = {name: ",".join(value) if isinstance(value, tuple) else value for name, value in settings if name != "seed"}
-    return {name: value for name, value in made.items() if value not in ("", None)}
-
-
 def _criterion(study: Study, settings: AnchorSettings) -> int:
     ids = [criterion.id for criterion in study.criteria]
     if settings.criterion is None and len(ids) == 1:
@@ -155,7 +149,7 @@ def _groups(study: Study, criterion: int, settings: AnchorSettings) -> list[_Sco
     group, rater, item, score = _entries(study, criterion)
     keep = ~np.isin(item, _dropped(study, settings)) & ~study.crowds[rater] & (group >= 0)
     group, rater, item, score = (column[keep] for column in (group, rater, item, score))
-    if settings.top_generators is not None:
+    if settings.top_generators is not None and len(group):
         keep = np.isin(item, _top_generators(study, item, group, rater, score, settings.top_generators))
         group, rater, item, score = (column[keep] for column in (group, rater, item, score))
     order = np.lexsort((item, rater, group))
@@ -241,9 +235,11 @@ def _top_generators(study: Study, item, group, rater, score, most: int) -> NDArr
 def _draw(
     groups: list[_Scores], settings: AnchorSettings, rng: np.random.Generator
 ) -> tuple[NDArray[np.float32], NDArray[np.int64], int]:
-    """Scores (n, R, p) of the draws, the cluster of each, and how many groups could give none."""
-    if len(groups) == 1:
+    """Scores (n, R, p) of the draws, the cluster of each, and how many groups or panels could give none."""
+    clusters = len(groups)
+    if clusters == 1:
         made = _panels(groups[0].scores, settings, rng)
+        clusters = len(groups[0].scores) // settings.raters
     else:
         # As in a check, a rater counts in a prompt when they judged all of it; catalogues too sparse for that fall
         # back on whatever items a panel shares.
@@ -252,7 +248,7 @@ def _draw(
         wanted = -(-settings.draws // max(len(fit), 1))
         made = [_within(scores, wanted, settings, rng) for scores in fit]
         if not made:
-            wanted = -(-settings.draws // len(groups))
+            wanted = -(-settings.draws // max(len(groups), 1))
             made = [_sharing(one.scores, wanted, settings, rng) for one in groups]
     made = [drawn for drawn in made if len(drawn)]
     if not made:
@@ -262,7 +258,7 @@ def _draw(
             remedy="ask for fewer items or raters",
         )
     cluster = np.repeat(np.arange(len(made)), [len(drawn) for drawn in made])
-    return np.concatenate(made), cluster, max(len(groups) - len(made), 0)
+    return np.concatenate(made), cluster, clusters - len(made)
 
 
 def _within(
@@ -352,6 +348,8 @@ def _policies(settings: AnchorSettings, left_out: int) -> tuple[str, ...]:
         if settings.ties == "random"
         else "ties broken by item order, the same for every rater"
     )
+    if not cycles_possible(settings.items, settings.raters):
+        ties += f"; strict majorities of {settings.raters} raters on {settings.items} items cannot cycle"
     gaps = f"a draw uses only raters who judged all its items; {left_out:,} prompts or panels gave no draw"
     return (ties, gaps)
 

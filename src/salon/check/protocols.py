@@ -206,7 +206,7 @@ def _pairs(groups: list[Matched], settings: CheckSettings, rng: np.random.Genera
     """Agreement judgment by judgment, on the pairs that were compared: ratings imply an outcome for each."""
     compared = [_agreement(_compared(one)) for one in groups]
     implied = [_agreement(_implied(one)) for one in groups]
-    pairs = len(np.unique(groups[0].first * 10_000 + groups[0].second))
+    pairs = len(_pair_index(groups[0])[0])
 
     def figure(found: list[outcomes.OutcomeAgreement | None], of) -> Figure | None:  # type: ignore[no-untyped-def]
         values = [of(agreement) for agreement in found if agreement is not None]

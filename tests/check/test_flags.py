@@ -1,0 +1,104 @@
+"""Ordinal flags against arithmetic by hand and the krippendorff package."""
+
+from __future__ import annotations
+
+import krippendorff
+import numpy as np
+import pytest
+from drawn_studies import Drawn
+
+from salon.check.flags import flag_figures
+from salon.check.settings import CheckSettings
+from salon.study import Criterion, Item, Rating, Scale, Study
+
+RNG = np.random.default_rng
+SETTINGS = CheckSettings(draws=500)
+FLAG = Scale(
+    kind="ordinal", low=0, high=2, step=1, labels=("No: fine", "Minor: small", "Major: bad"), higher_is_better=False
+)
+
+
+def flagged(values, scale: Scale = FLAG, **more) -> Study:
+    table = np.asarray(values, float)
+    return Drawn(len(table), table.shape[2]).rate(table).study(Criterion(id="c", name="Flag", scale=scale), **more)
+
+
+def test_by_hand() -> None:
+    """Two prompts of two items, three raters.
+
+    Item by item: 0 0 0, 0 1 1, 2 2 1, 0 0 2. Twelve flags: six No, three Minor, three Major.
+    """
+    values = [[[0, 0], [0, 1], [0, 1]], [[2, 0], [2, 0], [1, 2]]]
+    (figures,) = flag_figures(flagged(values), SETTINGS)
+    assert [share.value for share in figures.shares] == pytest.approx([6 / 12, 3 / 12, 3 / 12])
+    assert figures.labels == ("No", "Minor", "Major")
+    assert figures.positive_rate == pytest.approx({"r0": 1 / 4, "r1": 2 / 4, "r2": 3 / 4})
+    assert figures.top_rate == pytest.approx({"r0": 1 / 4, "r1": 1 / 4, "r2": 1 / 4})
+    assert figures.splits == {"No": 1 / 4, "No / Minor": 1 / 4, "Minor / Major": 1 / 4, "No / Major": 1 / 4}
+    # Fleiss: agreeing pairs of raters 3, 1, 1, 1 of 3 each: 1/2. By chance 1/4 + 1/16 + 1/16 = 3/8. (1/2 - 3/8) / (5/8)
+    assert figures.kappa.value == pytest.approx(1 / 5)
+    matrix = np.array(values, float).transpose(1, 0, 2).reshape(3, -1)
+    assert figures.alpha.value == pytest.approx(krippendorff.alpha(matrix, level_of_measurement="ordinal"))
+
+
+def test_alpha_with_gaps_by_another_tool() -> None:
+    values = RNG(1).integers(0, 3, (30, 4, 3)) * 1.0
+    values[RNG(2).random(values.shape) < 0.3] = np.nan
+    (figures,) = flag_figures(flagged(values), SETTINGS)
+    matrix = values.transpose(1, 0, 2).reshape(4, -1)
+    assert figures.alpha.value == pytest.approx(krippendorff.alpha(matrix, level_of_measurement="ordinal"))
+    assert figures.alpha.low < figures.alpha.value < figures.alpha.high
+    assert sum(share.value for share in figures.shares) == pytest.approx(1)
+    assert sum(figures.splits.values()) == pytest.approx(1)
+
+
+def test_shares_are_drawn_again_by_prompt() -> None:
+    """Every prompt is all No or all Major: 20 prompts carry the error of a coin, not 240 flags."""
+    values = np.repeat(np.where(RNG(3).random(20) < 0.5, 0, 2), 12).reshape(20, 4, 3)
+    (figures,) = flag_figures(flagged(values), SETTINGS)
+    share = figures.shares[0]
+    assert share.n == 20
+    error = np.sqrt(share.value * (1 - share.value) / 20)
+    assert share.high - share.low == pytest.approx(2 * 1.96 * error, rel=0.25)
+
+
+def test_positive_is_a_setting() -> None:
+    values = [[[0, 1, 2]]]
+    (mild,) = flag_figures(flagged(values), SETTINGS)
+    (strict,) = flag_figures(flagged(values), SETTINGS.model_copy(update={"flag_from": 2.0}))
+    assert (mild.positive_rate["r0"], strict.positive_rate["r0"]) == pytest.approx((2 / 3, 1 / 3))
+    assert (mild.positive_from, strict.positive_from) == (1, 2)
+
+
+def test_the_worst_level_follows_the_scale() -> None:
+    good = Scale(kind="ordinal", low=1, high=3, step=1, higher_is_better=True)
+    (figures,) = flag_figures(flagged([[[1, 3, 3]]], good), SETTINGS)
+    assert figures.top_rate["r0"] == pytest.approx(1 / 3)
+    assert figures.labels == ("1", "2", "3")
+
+
+def test_one_rater_or_one_level_has_no_agreement() -> None:
+    (alone,) = flag_figures(flagged([[[0, 1, 2]]]), SETTINGS)
+    assert alone.alpha is None
+    assert alone.kappa is None
+    (same,) = flag_figures(flagged(np.zeros((4, 3, 2))), SETTINGS)
+    assert same.alpha is None
+    assert same.shares[0].value == 1
+
+
+def test_other_scales_have_no_flags() -> None:
+    for scale in (Scale(low=1, high=5, step=1), Scale(kind="ordinal", low=0, high=1), Scale(low=0, high=1)):
+        assert flag_figures(flagged([[[1, 1, 1]]], scale), SETTINGS) == ()
+    wide = Scale(kind="ordinal", low=0, high=20, step=1)
+    assert flag_figures(flagged([[[1, 1, 1]]], wide), SETTINGS) == ()
+
+
+def test_items_without_a_prompt_are_their_own_clusters() -> None:
+    drawn = Drawn(0, 0)
+    for rater in ("ann", "bob"):
+        for number in range(8):
+            drawn.add("ratings", Rating(criterion="c", rater=rater, item=f"x{number}", value=number % 3))
+    items = [Item(id=f"x{number}") for number in range(8)]
+    (figures,) = flag_figures(drawn.study(Criterion(id="c", scale=FLAG), tables={"items": items}), SETTINGS)
+    assert figures.shares[0].n == 8
+    assert figures.alpha.value == 1
