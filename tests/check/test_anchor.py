@@ -88,7 +88,7 @@ def test_one_catalogue_is_dealt_into_panels() -> None:
 
 
 def test_panels_that_share_too_little_are_counted() -> None:
-    """Five raters know one half of a catalogue, seven the other: of six pairs, those across the halves share nothing."""
+    """Five raters know one half of a catalogue, seven the other: of six pairs those across share nothing."""
     values = np.full((1, 12, 10), np.nan)
     values[0, :5, :5] = RNG(4).normal(size=(5, 5))
     values[0, 5:, 5:] = RNG(5).normal(size=(7, 5))
