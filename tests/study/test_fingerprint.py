@@ -92,7 +92,7 @@ def test_the_hash_of_a_study_is_known() -> None:
         compare_within="all",
         tables={"items": pa.table({"id": ["x", "y"]}), "raters": pa.table({"id": ["é"]})},
     )
-    # blake2b over the metadata, then for each table its kind, rows, column names, lengths (int32) and bytes
+    # sha256 over the metadata, then for each table its kind, rows, column names, lengths (int32) and bytes
     import hashlib
     import json
 
@@ -103,7 +103,7 @@ def test_the_hash_of_a_study_is_known() -> None:
         "design": {"kind": "unknown", "stop": "fixed"},
         "simulated": False,
     }
-    digest = hashlib.blake2b(json.dumps(meta, sort_keys=True, ensure_ascii=False).encode(), digest_size=32)
+    digest = hashlib.sha256(json.dumps(meta, sort_keys=True, ensure_ascii=False).encode())
     digest.update(b"\0items:2\0id" + np.array([1, 1], np.int32).tobytes() + b"xy")
     digest.update(b"\0raters:1\0id" + np.array([2], np.int32).tobytes() + "é".encode())
     assert study.hash == digest.hexdigest()

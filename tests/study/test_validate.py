@@ -18,7 +18,20 @@ from salon.errors import (
     UnknownReference,
     WrongPrompt,
 )
-from salon.study import Checklist, Choice, Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Study
+from salon.study import (
+    Checklist,
+    Choice,
+    Cohort,
+    Comparison,
+    Criterion,
+    Item,
+    Prompt,
+    Ranking,
+    Rater,
+    Rating,
+    Scale,
+    Study,
+)
 
 CRITERIA = (Criterion(id="c", scale=Scale(low=1, high=5)), Criterion(id="d"))
 NAMED: dict[str, Any] = {
@@ -286,3 +299,22 @@ def test_a_skipped_question_may_be_answered_later() -> None:
     both = compared(outcome=[None, "a"], skipped=["broken image", None])
     assert (len(build(comparisons=both).comparisons), build(comparisons=both).comparisons.skipped) == (1, 1)
     assert Rating(criterion="c", rater="r", item="w", skipped="cannot judge").value is None
+
+
+def test_a_rating_stands_on_a_step_of_its_scale() -> None:
+    stepped = [Criterion(id="c", scale=Scale(low=1, high=5, step=0.5)), CRITERIA[1]]
+    assert Study.build("t", stepped, tables=NAMED | {"ratings": rated(value=[2.5])}).counts["ratings"] == 1
+    with pytest.raises(BadValue, match=r"in steps of 0\.5"):
+        Study.build("t", stepped, tables=NAMED | {"ratings": rated(value=[2.7])})
+
+
+def test_raters_belong_to_described_cohorts() -> None:
+    raters = [Rater(id="r", cohort="nope")]
+    assert Study.build("t", CRITERIA, tables=NAMED | {"raters": raters}).cohorts == ()
+    with pytest.raises(UnknownReference, match="cohorts that the study describes"):
+        Study.build("t", CRITERIA, tables=NAMED | {"raters": raters}, cohorts=(Cohort(id="other"),))
+
+
+def test_a_revision_is_validated_too() -> None:
+    with pytest.raises(BadValue, match="compare_within"):
+        build().revised("wrong", compare_within="foo")

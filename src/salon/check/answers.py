@@ -56,15 +56,25 @@ class Answers:
         return len(self.group)
 
     @cached_property
+    def ties(self) -> Ints:
+        """(N,) item pairs of each answer that tie. NaN, beyond a group's size, ties with nothing."""
+        width = self.scores.shape[1]
+        tied = np.zeros(len(self), np.int32)
+        for gap in range(1, width):
+            tied += (self.scores[:, gap:] == self.scores[:, :-gap]).sum(axis=1, dtype=np.int32)
+        return tied
+
+    @property
     def tied(self) -> NDArray[np.bool_]:
         """(N,) does the answer hold at least one tie?"""
-        return _has_ties(self.scores, self.size)
+        return self.ties > 0
 
     @cached_property
     def tie_rate(self) -> float:
         """Share of item pairs within an answer that tie."""
-        tied, pairs = _tied_pairs(self.scores, self.size)
-        return tied / pairs if pairs else 0.0
+        size = self.size.astype(np.int64)
+        pairs = int((size * (size - 1) // 2).sum())
+        return int(self.ties.sum(dtype=np.int64)) / pairs if pairs else 0.0
 
 
 @dataclass(frozen=True)
@@ -211,20 +221,17 @@ def _complete(
 
 def _positions(item_groups: Ints, judged: Ints) -> tuple[Ints, Ints]:
     """For every item its place among the judged items of its group (-1 if unjudged); and each group's size."""
+    marked = np.zeros(len(item_groups), bool)
+    marked[judged] = True
+    items = np.flatnonzero(marked)
+    groups = item_groups[items]
+    if (groups[1:] < groups[:-1]).any():
+        order = np.argsort(groups, kind="stable")
+        items, groups = items[order], groups[order]
+    sizes = np.bincount(groups, minlength=int(item_groups.max()) + 1 if len(item_groups) else 1).astype(np.int32)
     position = np.full(len(item_groups), -1, np.int32)
-    sizes = np.zeros(int(item_groups.max(initial=0)) + 1, np.int32)
-    _number_items(item_groups, judged, position, sizes)
+    position[items] = np.arange(len(items)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return position, sizes
-
-
-@numba.njit(cache=True)
-def _number_items(item_groups, judged, position, sizes):  # type: ignore[no-untyped-def]
-    for i in judged:
-        position[i] = 0
-    for i in range(len(item_groups)):
-        if position[i] == 0 and item_groups[i] >= 0:
-            position[i] = sizes[item_groups[i]]
-            sizes[item_groups[i]] += 1
 
 
 @numba.njit(cache=True)
@@ -250,29 +257,6 @@ def _by_group_and_rater(group: Ints, rater: Ints) -> Longs | None:
     """The order that sorts answers by group then rater, or None when they already stand so."""
     key = group.astype(np.int64) * (int(rater.max()) + 1 if len(rater) else 1) + rater
     return None if (key[1:] >= key[:-1]).all() else np.argsort(key, kind="stable")
-
-
-@numba.njit(cache=True)
-def _has_ties(scores, size):  # type: ignore[no-untyped-def]
-    tied = np.zeros(len(scores), np.bool_)
-    for r in range(len(scores)):
-        for i in range(size[r]):
-            for j in range(i):
-                if scores[r, i] == scores[r, j]:
-                    tied[r] = True
-    return tied
-
-
-@numba.njit(cache=True)
-def _tied_pairs(scores, size):  # type: ignore[no-untyped-def]
-    tied = 0
-    pairs = 0
-    for r in range(len(scores)):
-        for i in range(size[r]):
-            for j in range(i):
-                tied += scores[r, i] == scores[r, j]
-                pairs += 1
-    return tied, pairs
 
 
 def shapes(answers: Answers, *, ties: Literal["random", "stable"], rng: np.random.Generator) -> list[Shape]:

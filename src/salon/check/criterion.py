@@ -227,7 +227,7 @@ def ceiling_figures(made: Ceilings) -> CeilingFigures:
         oracle_range=made.oracle_range,
         buckets={
             bucket.name if len(sizes) == 1 else f"{bucket.name} of {bucket.raters}": Figure.of(bucket.share)
-            for bucket in made.buckets[:40]
+            for bucket in made.buckets
         },
         pairs=made.pairs,
         tied_share=made.tied_share,

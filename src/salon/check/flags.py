@@ -18,11 +18,11 @@ MOST_LEVELS = 10
 
 
 def flag_figures(study: Study, settings: CheckSettings) -> tuple[FlagFigures, ...]:
-    """One entry for every criterion rated on a short ordinal scale."""
+    """One entry for every criterion with a short scale on which more is worse: that is what makes it a flag."""
     made = []
     for number, criterion in enumerate(study.criteria):
         scale = criterion.scale
-        if scale is None or scale.kind != "ordinal" or not 2 <= len(scale.levels) <= MOST_LEVELS:
+        if scale is None or scale.higher_is_better or not 2 <= len(scale.levels) <= MOST_LEVELS:
             continue
         view = study.ratings
         rows = np.flatnonzero((view.criterion == number) & (view.repeat == 0))
@@ -46,7 +46,6 @@ def _figures(study: Study, number: int, rows: NDArray[np.int64], settings: Check
     rng = np.random.default_rng([settings.seed, number])
     patterns = split_pattern(counts)
     total = sum(patterns.values())
-    worst = len(levels) - 1 if not criterion.scale.higher_is_better else 0
     return FlagFigures(
         criterion=criterion.id,
         name=criterion.title,
@@ -56,7 +55,7 @@ def _figures(study: Study, number: int, rows: NDArray[np.int64], settings: Check
         alpha=_alpha(unit, view.value[rows], clusters, settings, rng),
         positive_from=settings.flag_from,
         positive_rate=_rates(study, rows, view.value[rows] >= settings.flag_from),
-        top_rate=_rates(study, rows, level == worst),
+        top_rate=_rates(study, rows, level == len(levels) - 1),
         splits={" / ".join(short[i] for i in used): n / total for used, n in patterns.items()},
         kappa=_kappa(counts),
     )

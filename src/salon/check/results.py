@@ -111,7 +111,9 @@ class CeilingFigures(Noun):
     leave_one_out: Figure = Field(description="A rater against the majority of the others, ties at half.")
     leave_one_out_dropped: Figure = Field(description="The same, ties dropped.")
     cap: Figure = Field(description="TASTE's cap: not a bound.")
-    buckets: dict[str, Figure] = Field(description="Share of pairs by split, e.g. '4-1'.")
+    buckets: dict[str, Figure] = Field(
+        description="Share of pairs by split: '4-1', or '4-1 of 5' where panels differ in size."
+    )
     pairs: int
     tied_share: float = Field(description="Share of pairs whose majority is a tie; scored as half or left out.")
     left_out: int = Field(description="Pairs with fewer than two votes, left out.")

@@ -240,7 +240,7 @@ def _strict_ranks(ranks: ArrayLike) -> IntArray:
         raise BadValue("ranks must be (prompts, raters, items) with two items or more", found=f"shape {r.shape}")
     if not np.issubdtype(r.dtype, np.integer):
         raise BadValue("ranks must be integers, -1 for an absent rater", found=str(r.dtype))
-    r = np.ascontiguousarray(r, dtype=np.int64)
+    r = np.ascontiguousarray(r, dtype=r.dtype if r.dtype == np.int8 else np.int64)  # a million prompts come as int8
     bad = _first_tie(r)
     if bad >= 0:
         prompt, rater = divmod(bad, r.shape[1])

@@ -1,9 +1,14 @@
 """Where a study is kept."""
 
+import pyarrow as pa
+
 from salon.store.export import EXPORTS, export_study
 from salon.store.folder import is_study, open_study, save_study
 from salon.store.metadata import Metadata, read_metadata, write_metadata
 from salon.store.table_files import TableWriter, read_table, write_table
+
+# Arrow's own allocator keeps what it freed; the system's gives it back, and a large study needs that room.
+pa.set_memory_pool(pa.system_memory_pool())
 
 __all__ = [
     "EXPORTS",

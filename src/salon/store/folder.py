@@ -91,10 +91,12 @@ def _read(folder: Path) -> Study:
     tables = {kind: read_table(kind, file) for kind, file in files.items()}
     pa.default_memory_pool().release_unused()  # what decoding needed, before checking needs its own
     try:
-        return metadata.study(tables, where=str(folder))
+        study = metadata.study(tables, where=str(folder))
     except InputError as error:
         where = f"{folder}, {error.where}" if error.where else str(folder)
         raise type(error)(error.needed, found=error.found, where=where, remedy=error.remedy) from None
+    pa.default_memory_pool().release_unused()
+    return study
 
 
 def _check_is_study(folder: Path, asked: Path) -> None:

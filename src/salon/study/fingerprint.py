@@ -19,7 +19,7 @@ def fingerprint(meta: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
     References are renumbered by first appearance before hashing, so 'b, a, b' hashes as codes 0, 1, 0 with
     labels b, a whatever dictionary the column came with. Row order counts.
     """
-    digest = hashlib.blake2b(digest_size=32)
+    digest = hashlib.sha256()
     digest.update(json.dumps(meta, sort_keys=True, ensure_ascii=False).encode())
     for kind in sorted(tables):
         table = tables[kind]

@@ -123,9 +123,14 @@ def _check_ratings(study: Study) -> None:
         if scale is None:
             continue
         off = (view.criterion == number) & ((view.value < scale.low) | (view.value > scale.high))
+        levels = f"between {scale.low:g} and {scale.high:g}"
+        if scale.step is not None:
+            steps = (view.value - scale.low) / scale.step
+            off |= (view.criterion == number) & (np.abs(steps - np.round(steps)) > 1e-6)
+            levels += f" in steps of {scale.step:g}"
         if off.any():
             raise BadValue(
-                f"ratings of {criterion.id!r} lie between {scale.low:g} and {scale.high:g}",
+                f"ratings of {criterion.id!r} lie {levels}",
                 found=f"{view.value[off][0]:g} ({int(off.sum())} such)",
                 where=f"table 'ratings', row {np.flatnonzero(~skipped)[np.flatnonzero(off)[0]] + 1}",
                 remedy="correct the value, or the criterion's scale in study.toml",

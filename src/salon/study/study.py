@@ -259,7 +259,9 @@ class Study:
     def revised(self, reason: str, *, at: str | None = None, **changes: Any) -> Study:
         """This study with `changes`, as a new revision."""
         revision = Revision(number=self.revision + 1, reason=reason, at=at)
-        return replace(self, revisions=(*self.revisions, revision), **changes)
+        study = replace(self, revisions=(*self.revisions, revision), **changes)
+        study._validate()
+        return study
 
     def without_rater(self, rater: str, *, at: str | None = None) -> Study:
         """The study with one rater and all their answers erased, as a new revision."""

@@ -40,9 +40,26 @@ def check_named(study: Study) -> None:
         _check_texts(kind, table)
         _check_ids(kind, table)
         _check_words(kind, table)
+    _check_cohorts(study)
     items = study.table("items")
     if "prompt" in items.column_names:
         _check_references(study, "items", items.column("prompt"), "prompts", nullable=True)
+
+
+def _check_cohorts(study: Study) -> None:
+    """Where the study describes its cohorts, raters belong to those."""
+    raters = study.table("raters")
+    if not study.cohorts or "cohort" not in raters.column_names:
+        return
+    described = [cohort.id for cohort in study.cohorts]
+    unknown = [label for label in raters.column("cohort").unique().to_pylist() if label not in (None, *described)]
+    if unknown:
+        raise UnknownReference(
+            "raters may only name cohorts that the study describes",
+            found=repr(unknown[0]),
+            where="table 'raters', column 'cohort'",
+            remedy="one of " + ", ".join(described),
+        )
 
 
 def check_columns(study: Study) -> None:
