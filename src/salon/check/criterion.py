@@ -20,7 +20,7 @@ from salon.check.answers import (
 from salon.check.panel import faction_figures, rater_figures
 from salon.check.results import CeilingFigures, CriterionFigures, Figure, Statistics, TestFigures
 from salon.check.settings import CheckSettings
-from salon.check.signal import STATISTICS, Lookup, Signal, signal_of
+from salon.check.signal import Lookup, Signal, signal_of
 from salon.errors import StatsError
 from salon.stats.alpha import alpha_bootstrap
 from salon.stats.ceilings import Ceilings, VoteTable, cells_table, table_ceilings, vote_table
@@ -34,7 +34,6 @@ from salon.stats.vote_test import vote_test
 from salon.study import Study
 
 _READERS: tuple[Callable[[Study, int], Answers], ...] = (answers_rankings, answers_comparisons, answers_ratings)
-_UNTESTED = "the verdict follows when all criteria are known"
 
 
 def criterion_figures(
@@ -73,8 +72,6 @@ def _ordered(
         name=study.criteria[number].title,
         protocol=answers.protocol,
         cohort=_cohort(study, answers.rater),
-        verdict="too little data",
-        sentence=_UNTESTED,
         prompts=signal.prompts,
         judgments=len(answers),
         statistics=signal.statistics(settings, rng),
@@ -113,20 +110,12 @@ def _voted(study: Study, number: int, settings: CheckSettings, rng: np.random.Ge
         name=study.criteria[number].title,
         protocol="votes",
         cohort=_cohort(study, view.rater[rows]),
-        verdict="too little data",
-        sentence=_UNTESTED,
         prompts=len(np.unique(view.group[rows])),
         judgments=len(rows),
-        statistics=Statistics(**dict.fromkeys(STATISTICS), intervals={}),
-        null=None,
+        statistics=Statistics(),
         tests=(test,),
-        shapes=(),
-        alpha=None,
-        mean_W=None,
         pair_agreement=agreement,
         ceilings=_vote_ceilings(first, decided, group, settings, rng),
-        raters=None,
-        factions=None,
         tie_rate=float((sign == 0).mean()),
         policies=_vote_policies(study, view.rater[rows], skipped_of(study, "comparisons", number)),
     )
@@ -147,19 +136,10 @@ def _alone(study: Study, number: int, read: Sequence[Answers]) -> CriterionFigur
         name=study.criteria[number].title,
         protocol=kind,
         cohort=_cohort(study, views[kind].rater[rows]),
-        verdict="too little data",
-        sentence=_UNTESTED,
         prompts=0,
         judgments=len(answers),
-        statistics=Statistics(**dict.fromkeys(STATISTICS), intervals={}),
-        null=None,
+        statistics=Statistics(),
         tests=(TestFigures(name="T", refused=f"{refused} (found none in {len(groups):,} prompts)"),),
-        shapes=(),
-        alpha=None,
-        mean_W=None,
-        ceilings=None,
-        raters=None,
-        factions=None,
         tie_rate=answers.tie_rate,
         policies=_left_out(answers, len(answers)),
     )

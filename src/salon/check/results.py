@@ -45,11 +45,15 @@ class Interval(Noun):
 class Statistics(Noun):
     """The four statistics of agreement, with their intervals under the same names."""
 
-    median_T: float | None = Field(description="Median over prompts of T, the mean Kendall tau between raters.")
-    mean_tau: float | None = Field(description="Mean over prompts of T.")
-    mean_pmax: float | None = Field(description="Mean share of the larger side over item pairs.")
-    cycle_rate: float | None = Field(description="Share of prompts whose majority order is intransitive.")
-    intervals: dict[str, Interval] = Field(description="Bootstrap interval of each, prompts drawn again.")
+    median_T: float | None = Field(
+        default=None, description="Median over prompts of T, the mean Kendall tau between raters."
+    )
+    mean_tau: float | None = Field(default=None, description="Mean over prompts of T.")
+    mean_pmax: float | None = Field(default=None, description="Mean share of the larger side over item pairs.")
+    cycle_rate: float | None = Field(default=None, description="Share of prompts whose majority order is intransitive.")
+    intervals: dict[str, Interval] = Field(
+        default_factory=dict, description="Bootstrap interval of each, prompts drawn again."
+    )
 
 
 class NullFigures(Noun):
@@ -155,23 +159,23 @@ class CriterionFigures(Noun):
     name: str
     protocol: Literal["rankings", "comparisons", "ratings", "votes"]
     cohort: str | None = None
-    verdict: Verdict
-    sentence: str = Field(description="The verdict in plain words.")
+    verdict: Verdict = "too little data"
+    sentence: str = Field(default="", description="The verdict in plain words.")
     signal: bool = Field(default=False, description="Does any valid test reject the random-rater null, after Holm?")
     prompts: int
     judgments: int
     statistics: Statistics
-    null: NullFigures | None
+    null: NullFigures | None = None
     tests: tuple[TestFigures, ...]
-    shapes: tuple[ShapeFigures, ...]
-    alpha: Figure | None = Field(description="Krippendorff's alpha, ordinal, on the answers.")
-    mean_W: Figure | None = Field(description="Kendall's W, ties corrected, mean over prompts.")
+    shapes: tuple[ShapeFigures, ...] = ()
+    alpha: Figure | None = Field(default=None, description="Krippendorff's alpha, ordinal, on the answers.")
+    mean_W: Figure | None = Field(default=None, description="Kendall's W, ties corrected, mean over prompts.")
     pair_agreement: Figure | None = Field(
         default=None, description="Where no complete orders exist: mean agreement of two votes on a pair, -1 to 1."
     )
-    ceilings: CeilingFigures | None
-    raters: RaterFigures | None
-    factions: FactionFigures | None
+    ceilings: CeilingFigures | None = None
+    raters: RaterFigures | None = None
+    factions: FactionFigures | None = None
     tie_rate: float = Field(description="Share of item pairs that a rater left tied.")
     tie_control: float | None = Field(
         default=None,
