@@ -31,9 +31,7 @@ TASTE_VIEWS = {
 
 # A judge that leans towards a position must find no foothold in the text: no order, no side, no letter.
 SIDES = r"left|right|first|second|former|latter|last|previous|next|top|bottom|upper|lower|above|below"
-ORDER_WORDS = re.compile(
-    rf"\b(?i:{SIDES})\b|\b(?i:image|option|design|item|painting|work) [ab]\b|\b[AB]\b|\d"
-)
+ORDER_WORDS = re.compile(rf"\b(?i:{SIDES})\b|\b(?i:image|option|design|item|painting|work) [ab]\b|\b[AB]\b|\d")
 
 by_criterion = pytest.mark.parametrize("criterion", CRITERIA, ids=[c["id"] for c in CRITERIA])
 
@@ -100,9 +98,7 @@ def test_no_text_names_an_order_or_a_side(criterion: dict[str, Any]) -> None:
         assert not re.search(rf"\b({SIDES})\b", text.lower()), text
 
 
-@pytest.mark.parametrize(
-    "leaning", ["Is the left one better?", "Image B or not?", "Is A better?", "Is design b?"]
-)
+@pytest.mark.parametrize("leaning", ["Is the left one better?", "Image B or not?", "Is A better?", "Is design b?"])
 def test_the_order_words_are_recognised(leaning: str) -> None:
     assert ORDER_WORDS.search(leaning)
 
