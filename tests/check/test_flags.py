@@ -70,13 +70,6 @@ def test_positive_is_a_setting() -> None:
     assert (mild.positive_from, strict.positive_from) == (1, 2)
 
 
-def test_the_worst_level_follows_the_scale() -> None:
-    good = Scale(kind="ordinal", low=1, high=3, step=1, higher_is_better=True)
-    (figures,) = flag_figures(flagged([[[1, 3, 3]]], good), SETTINGS)
-    assert figures.top_rate["r0"] == pytest.approx(1 / 3)
-    assert figures.labels == ("1", "2", "3")
-
-
 def test_one_rater_or_one_level_has_no_agreement() -> None:
     (alone,) = flag_figures(flagged([[[0, 1, 2]]]), SETTINGS)
     assert alone.alpha is None
@@ -87,10 +80,18 @@ def test_one_rater_or_one_level_has_no_agreement() -> None:
 
 
 def test_other_scales_have_no_flags() -> None:
-    for scale in (Scale(low=1, high=5, step=1), Scale(kind="ordinal", low=0, high=1), Scale(low=0, high=1)):
+    """A flag is a short scale on which more is worse; levels without words are named by their number."""
+    for scale in (
+        Scale(low=1, high=5, step=1),
+        Scale(kind="ordinal", low=1, high=3, step=1),
+        Scale(kind="ordinal", low=0, high=1, higher_is_better=False),
+        Scale(kind="ordinal", low=0, high=20, step=1, higher_is_better=False),
+    ):
         assert flag_figures(flagged([[[1, 1, 1]]], scale), SETTINGS) == ()
-    wide = Scale(kind="ordinal", low=0, high=20, step=1)
-    assert flag_figures(flagged([[[1, 1, 1]]], wide), SETTINGS) == ()
+    wordless = Scale(kind="ordinal", low=0, high=2, step=1, higher_is_better=False)
+    (figures,) = flag_figures(flagged([[[0, 2, 2]]], wordless), SETTINGS)
+    assert figures.labels == ("0", "1", "2")
+    assert figures.top_rate["r0"] == pytest.approx(2 / 3)
 
 
 def test_items_without_a_prompt_are_their_own_clusters() -> None:

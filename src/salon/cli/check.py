@@ -18,7 +18,7 @@ from salon.check.report import check_page
 from salon.check.results import AnchorFigures
 from salon.check.settings import CheckSettings
 from salon.cli.check_tables import print_anchor, print_check, print_null, print_plan
-from salon.cli.console import json_option, print_json, working
+from salon.cli.console import json_option, print_json, say, working
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile
 from salon.stats.nulls import check_shape
@@ -131,7 +131,7 @@ def anchor(file: Path, kind: str | None, name: str | None, as_json: bool, **flag
     if name:
         report = report.model_copy(update={"name": name})
     for warning in report.warnings:
-        click.secho(f"warning: {warning}", fg="yellow", err=True)
+        say(f"warning: {warning}", fg="yellow", err=True)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:

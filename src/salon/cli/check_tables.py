@@ -9,7 +9,7 @@ import click
 from salon.check.anchor import AnchorReport
 from salon.check.plan import PlanReport
 from salon.check.results import CheckReport, CriterionFigures, Figure, Interval
-from salon.cli.console import print_table
+from salon.cli.console import print_table, say
 from salon.report.numbers import estimate, exact, fixed, p_value
 from salon.stats.nulls import Null
 
@@ -32,24 +32,24 @@ NAMES = {"median_T": "median T", "mean_tau": "mean tau", "mean_pmax": "mean p_ma
 
 def print_check(report: CheckReport, html: Path | None) -> None:
     """The verdicts first, then the numbers behind them."""
-    click.secho(f"{report.study}: {len(report.criteria)} criteria", bold=True)
+    say(f"{report.study}: {len(report.criteria)} criteria", bold=True)
     for warning in report.warnings:
-        click.secho(f"warning: {warning}", fg="yellow")
+        say(f"warning: {warning}", fg="yellow")
     click.echo()
     for criterion in report.criteria:
-        click.secho(f"{criterion.name}: {criterion.verdict}", fg=COLORS[criterion.verdict], bold=True)
-        click.echo(f"  {criterion.sentence}")
+        say(f"{criterion.name}: {criterion.verdict}", fg=COLORS[criterion.verdict], bold=True)
+        say(f"  {criterion.sentence}")
     click.echo()
     _print_statistics(report)
     _print_tests(report)
     _print_ceilings(report)
     _print_raters(report)
     for policy, names in _policies(report).items():
-        click.echo(f"policy: {policy}{_of(names, report)}")
-    click.secho(f"intervals: {report.level:.0%}, prompts drawn again; computed in {report.seconds:.1f} s", dim=True)
-    click.secho(report.signature_line, dim=True)
+        say(f"policy: {policy}{_of(names, report)}")
+    say(f"intervals: {report.level:.0%}, prompts drawn again; computed in {report.seconds:.1f} s", dim=True)
+    say(report.signature_line, dim=True)
     if html is not None:
-        click.echo(f"report: {html}")
+        say(f"report: {html}")
 
 
 def _policies(report: CheckReport) -> dict[str, list[str]]:
@@ -66,7 +66,7 @@ def _print_statistics(report: CheckReport) -> None:
     print_table("Agreement", ("criterion", "prompts", *NAMES.values(), "alpha"), rows)
     nulls = {_null_row(criterion) for criterion in report.criteria if criterion.null is not None}
     for row in sorted(nulls):
-        click.secho(f"random raters: {row}", dim=True)
+        say(f"random raters: {row}", dim=True)
     click.echo()
 
 
@@ -111,9 +111,9 @@ def _print_tests(report: CheckReport) -> None:
         columns = ("criterion", "test", "p", "p (Holm)", "p (naive: wrong law)")
         print_table("Tests of random raters", columns, rows, left=(0, 1))
     for what, names in said.items():
-        click.secho(what + _of(names, report), dim=True)
+        say(what + _of(names, report), dim=True)
     if {"T", "p_max"} <= {row[1] for row in rows}:
-        click.secho("T is a function of the p_max histogram: the two are not independent evidence.", dim=True)
+        say("T is a function of the p_max histogram: the two are not independent evidence.", dim=True)
     click.echo()
 
 
@@ -135,7 +135,7 @@ def _print_ceilings(report: CheckReport) -> None:
     if rows:
         columns = ("criterion", *CEILINGS.values(), "oracle, any law")
         print_table("Ceilings: accuracy against the panel's majority; chance is 0.5", columns, rows)
-        click.secho("Quote next rater and oracle; the panel (TASTE's LOO) and the cap are no bounds.", dim=True)
+        say("Quote next rater and oracle; the panel (TASTE's LOO) and the cap are no bounds.", dim=True)
         click.echo()
 
 
@@ -150,7 +150,7 @@ def _print_raters(report: CheckReport) -> None:
 def print_null(law: Null, signature: str) -> None:
     """The law of T, p_max and cycles."""
     how = "exact" if law.exact else f"Monte Carlo, n={law.draws:,}"
-    click.secho(f"{law.items} items, {law.raters} raters ranking at random ({how})", bold=True)
+    say(f"{law.items} items, {law.raters} raters ranking at random ({how})", bold=True)
     error = "" if law.cycle_rate_error is None else f" (standard error {law.cycle_rate_error:.2g})"
     rows = [
         ("cycle rate", _fraction(law, law.cycle_rate), fixed(float(law.cycle_rate), 6) + error),
@@ -165,10 +165,10 @@ def print_null(law: Null, signature: str) -> None:
     click.echo()
     print_table(f"Law of T ({len(shown)} values)", ("T", "value", "probability", "value"), rows, left=())
     if len(cut) < len(shown):
-        click.echo(f"... {len(shown) - len(cut)} more; --json prints all")
+        say(f"... {len(shown) - len(cut)} more; --json prints all")
     weights = " + ".join(f"{float(w):.4f} chi2(1)" for w in law.pmax_weights)
-    click.echo(f"\np_max chi-square follows {weights}")
-    click.secho(signature, dim=True)
+    say(f"\np_max chi-square follows {weights}")
+    say(signature, dim=True)
 
 
 def _fraction(law: Null, value) -> str:  # type: ignore[no-untyped-def]
@@ -178,28 +178,26 @@ def _fraction(law: Null, value) -> str:  # type: ignore[no-untyped-def]
 
 def print_anchor(report: AnchorReport) -> None:
     """An anchor's four statistics."""
-    click.secho(f"{report.name}: {report.items} items and {report.raters} raters", bold=True)
+    say(f"{report.name}: {report.items} items and {report.raters} raters", bold=True)
     rows = [(label, _with(getattr(report, name), report.intervals[name])) for name, label in NAMES.items()]
     print_table(None, ("", "value"), rows)
-    click.echo(
-        f"{report.draws:,} draws from {report.clusters:,} {report.cluster}s; {report.tie_rate:.1%} of pairs tied"
-    )
+    say(f"{report.draws:,} draws from {report.clusters:,} {report.cluster}s; {report.tie_rate:.1%} of pairs tied")
     for policy in report.policies:
-        click.echo(f"policy: {policy}")
-    click.secho(f"intervals: {report.level:.0%}, {report.cluster}s drawn again", dim=True)
-    click.secho(report.signature_line, dim=True)
+        say(f"policy: {policy}")
+    say(f"intervals: {report.level:.0%}, {report.cluster}s drawn again", dim=True)
+    say(report.signature_line, dim=True)
 
 
 def print_plan(report: PlanReport) -> None:
     """Power, smallest designs and budget."""
-    click.secho(
+    say(
         f"{report.prompts:,} prompts, {report.items} items, {report.raters} raters, {report.criteria} criteria; "
         f"{report.model} raters with mean tau {report.mean_tau:.3f} (parameter {report.parameter:.4g})",
         bold=True,
     )
     rows = [(one.test, _figure(one.alone), _figure(one.holm)) for one in report.power]
     print_table("Chance that each test rejects random raters", ("test", "alone", "after Holm"), rows)
-    click.echo(f"at least one of them, after Holm: {_figure(report.any_test)}\n")
+    say(f"at least one of them, after Holm: {_figure(report.any_test)}\n")
     rows = [
         (
             f"{one.target:.0%}",
@@ -216,7 +214,7 @@ def print_plan(report: PlanReport) -> None:
     if report.budget:
         click.echo()
         _print_budget(report)
-    click.secho(report.signature_line, dim=True)
+    say(report.signature_line, dim=True)
 
 
 def _print_budget(report: PlanReport) -> None:
@@ -236,8 +234,6 @@ def _print_budget(report: PlanReport) -> None:
     print_table("Comparison budget", columns, rows, left=())
     if report.budget_smallest is not None:
         best = report.budget_smallest
-        click.echo(
-            f"enough: {best.pairs:,} pairs ({best.fraction:.1%}), SRCC to the full design {_figure(best.to_full)}"
-        )
+        say(f"enough: {best.pairs:,} pairs ({best.fraction:.1%}), SRCC to the full design {_figure(best.to_full)}")
     else:
-        click.echo("no fraction below the full design reaches the target")
+        say("no fraction below the full design reaches the target")

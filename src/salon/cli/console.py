@@ -32,7 +32,7 @@ def print_table(
 ) -> None:
     """A table whose first column (or those in `left`) stands left and numbers stand right."""
     if title:
-        click.secho(title, bold=True)
+        say(title, bold=True)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for number, name in enumerate(columns):
         last = number == len(columns) - 1 and number in left
@@ -44,9 +44,19 @@ def print_table(
     out().print(table)
 
 
+def say(text: str, **style: Any) -> None:
+    """A line for people, styled as click does; labels in it come from users' files and may hold anything."""
+    click.secho(printable(text), **style)
+
+
+def printable(text: str) -> str:
+    """Text whose control characters do nothing to a terminal; lines stay lines, and joined emoji joined."""
+    return "".join(c if c.isprintable() or c in "\n\u200d" else "�" for c in text)
+
+
 def _plain(cell: str) -> str:
     """Labels come from users' files: brackets are text here, never markup, and control characters do nothing."""
-    return "".join(c if c.isprintable() else "�" for c in cell).replace("[", "\\[")
+    return printable(cell.replace("\n", " ")).replace("[", "\\[")
 
 
 @contextmanager

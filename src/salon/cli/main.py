@@ -105,6 +105,6 @@ def run(arguments: Sequence[str] | None = None) -> None:
 def _say(text: str, record: dict[str, str | None], arguments: Sequence[str]) -> None:
     """The message for a person on stderr; for a machine that asked for --json, one JSON object on stdout too."""
     click.secho("error: ", fg="red", bold=True, nl=False, err=True)
-    click.echo(text, err=True)
+    click.echo("".join(c if c.isprintable() or c == "\n" else "�" for c in text), err=True)
     if "--json" in arguments:
         click.echo(json.dumps(record, ensure_ascii=False))
