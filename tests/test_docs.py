@@ -64,6 +64,14 @@ def test_every_field_is_described_once() -> None:
     assert silent == set(NOTES), "describe a field in its class, or in tools/field_notes.py, not in both"
 
 
+@pytest.mark.parametrize("report", reference.REPORTS.values(), ids=reference.REPORTS)
+def test_every_key_is_always_there(report: type) -> None:
+    schema = reference.schema(report)
+    for part in (schema, *schema["$defs"].values()):
+        assert sorted(part["required"]) == sorted(part["properties"])
+        assert part["additionalProperties"] is False
+
+
 def test_the_law_of_random_raters_is_described() -> None:
     section = (ROOT / "docs" / "reference" / "check-json.md").read_text().split("## salon null --json")[1]
     described = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`[^|]*) \|", section, re.MULTILINE))))

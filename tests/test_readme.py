@@ -93,6 +93,6 @@ def test_make_lines_are_targets() -> None:
 
 def test_nothing_is_typed_that_no_test_types() -> None:
     for line in lines():
-        assert line.startswith(("salon ", "make ")), f"no test runs: {line}"
+        assert line.startswith(("salon ", "make ")) or line == "source .venv/bin/activate", f"no test runs: {line}"
     for language, _ in FENCE.findall(README.read_text(encoding="utf-8")):
         assert language in {"console", "csv", "python"}, f"no test reads a {language or 'plain'} block"
