@@ -185,7 +185,8 @@ def schema(report: type[BaseModel]) -> dict[str, Any]:
         part = made if model is report else made["$defs"][model.__name__]
         for name in model.model_fields:
             part["properties"][name]["description"] = description(model, name)
-            part["properties"][name].pop("default", None)  # what is printed is never left to a default
+            part["properties"][name].pop("default", None)
+        part["required"] = list(model.model_fields)  # the commands print every key, defaults too
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 
