@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 from drawn_studies import Drawn, names, random_ranks, shared_ranks
+from hypothesis import HealthCheck, given, settings
+from studies import studies
 
 from salon.check.check import check_study
 from salon.check.report import check_page
@@ -255,6 +258,14 @@ def test_odd_studies_are_reported_without_a_fault(name: str) -> None:
     if name == "300 raters":
         assert len(report.raters) == len(odd(name).ids("raters"))
         assert report.criteria[0].raters.left_out > 200
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(studies())
+def test_any_valid_study_is_reported_or_refused_by_name(study: Study) -> None:
+    """Studies of any shape with the worst labels a file may hold."""
+    with suppress(TooFew):
+        checked(study, null_draws=10_000)
 
 
 def test_nothing_to_check_is_a_named_error() -> None:
