@@ -41,7 +41,7 @@ class AnchorSettings(Noun):
     )
     draws: int = Field(20_000, ge=100, le=2_000_000, description="Draws of R raters and p items.")
     top_items: int = Field(100, ge=2, description="In a catalogue without prompts, only the most judged items.")
-    top_generators: int | None = Field(None, ge=2, description="Only the best generators by mean rank.")
+    top_generators: int | None = Field(None, ge=2, description="Keep only this many generators, the best by mean rank.")
     drop: tuple[str, ...] = Field((), description="Leave out items of this generator or source (repeatable).")
     criterion: str | None = Field(None, description="Which criterion, when the file holds several.")
     level: float = Field(0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
@@ -61,7 +61,7 @@ class AnchorReport(Noun):
     median_T: float
     mean_tau: float
     mean_pmax: float
-    cycle_rate: float
+    cycle_rate: float | None = Field(description="None where strict majorities of so many raters cannot cycle.")
     intervals: dict[str, Interval]
     level: float
     ties: Literal["random", "stable"]
@@ -110,6 +110,10 @@ def anchor(study: Study, settings: AnchorSettings) -> AnchorReport:
         },
         seed=settings.seed,
     )
+    values: dict[str, float | None] = {k: float(v[0]) for k, v in _statistics(figures, cluster, once).items()}
+    intervals = _intervals(figures, cluster, settings, rng)
+    if not cycles_possible(p, R):
+        values["cycle_rate"], intervals["cycle_rate"] = None, Interval(low=None, high=None)
     return AnchorReport(
         name=study.name,
         items=p,
@@ -117,8 +121,8 @@ def anchor(study: Study, settings: AnchorSettings) -> AnchorReport:
         draws=n,
         clusters=len(np.unique(cluster)),
         cluster="panel" if len(groups) == 1 else "prompt",
-        **{name: float(value[0]) for name, value in _statistics(figures, cluster, once).items()},
-        intervals=_intervals(figures, cluster, settings, rng),
+        **values,
+        intervals=intervals,
         level=settings.level,
         ties=settings.ties,
         tie_rate=_tie_rate(drawn),
@@ -138,7 +142,7 @@ def _criterion(study: Study, settings: AnchorSettings) -> int:
     if settings.criterion not in ids:
         raise UnknownReference(
             "one criterion is needed",
-            found=repr(settings.criterion),
+            found="several criteria and no --criterion" if settings.criterion is None else repr(settings.criterion),
             remedy="--criterion with one of " + ", ".join(ids),
         )
     return ids.index(settings.criterion)

@@ -39,10 +39,16 @@ class PlanSettings(Noun):
 class BudgetSettings(Noun):
     """What `salon plan --budget-items` is asked."""
 
-    budget_items: int | None = Field(None, ge=4, le=400, description="Plan comparisons of so many items (e.g. 50).")
-    spread: float = Field(2.0, gt=0, le=20, description="Standard deviation of the items' true scores, in logits.")
-    target: float = Field(0.98, gt=0, lt=1, description="Rank correlation with the full design to keep.")
-    studies: int = Field(100, ge=10, le=5000, description="Simulated studies behind the budget.")
+    budget_items: int | None = Field(
+        None, ge=4, le=400, description="Also plan comparisons among this many items (e.g. 50)."
+    )
+    spread: float = Field(
+        2.0, gt=0, le=20, description="With --budget-items: standard deviation of the items' true scores, in logits."
+    )
+    target: float = Field(
+        0.98, gt=0, lt=1, description="With --budget-items: rank correlation with the full design to keep."
+    )
+    studies: int = Field(100, ge=10, le=5000, description="With --budget-items: simulated studies behind the budget.")
 
 
 class PlanPower(Noun):

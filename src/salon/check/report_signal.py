@@ -190,7 +190,7 @@ def references(report: CheckReport, name: str) -> list[tuple[str, float]]:
     return [
         (brief(a.name, 32) if len(shapes) == 1 else f"{brief(a.name, 24)} ({a.items}×{a.raters})", getattr(a, name))
         for a in report.anchors
-        if (a.items, a.raters) in shapes
+        if (a.items, a.raters) in shapes and getattr(a, name) is not None
     ]
 
 

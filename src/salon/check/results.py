@@ -246,7 +246,7 @@ class AnchorFigures(Noun):
     median_T: float
     mean_tau: float
     mean_pmax: float
-    cycle_rate: float
+    cycle_rate: float | None
     source: str
 
 

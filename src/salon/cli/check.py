@@ -30,7 +30,7 @@ from salon.study import Signature, Study
 
 @click.command()
 @click.argument("study", type=click.Path(path_type=Path))
-@click.option("--criterion", "criteria", multiple=True, help="Check only this criterion (repeatable).")
+@click.option("--criterion", "criteria", multiple=True, help="Check only the criterion with this id (repeatable).")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as one HTML file.")
 @click.option(
     "--anchor",
@@ -39,7 +39,11 @@ from salon.study import Signature, Study
     type=click.Path(path_type=Path, dir_okay=False),
     help="Show this anchor, a file made by salon anchor --json (repeatable).",
 )
-@click.option("--gate", is_flag=True, help="Exit with 1 unless every criterion shows signal.")
+@click.option(
+    "--gate",
+    is_flag=True,
+    help="Exit with 1 unless every criterion shows signal (a test rejects random raters after Holm).",
+)
 @options_from(CheckSettings)
 @json_option
 def check(
@@ -84,9 +88,15 @@ def check(
     "--cache/--no-cache", default=True, show_default=True, help="Use shipped and stored laws, or compute afresh."
 )
 @click.option(
-    "--limit", type=float, default=60.0, show_default=True, help="Seconds an exact law may be expected to take."
+    "--limit",
+    type=float,
+    default=60.0,
+    show_default=True,
+    help="Longest time in seconds to spend on an exact law; beyond it, Monte Carlo.",
 )
-@click.option("--draws", type=click.IntRange(1000), default=200_000, show_default=True, help="Prompts if Monte Carlo.")
+@click.option(
+    "--draws", type=click.IntRange(1000), default=200_000, show_default=True, help="Simulated prompts when Monte Carlo."
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the Monte Carlo.")
 @json_option
 def null(items: int, raters: int, cache: bool, limit: float, draws: int, seed: int, as_json: bool) -> None:

@@ -32,7 +32,7 @@ NAMES = {"median_T": "median T", "mean_tau": "mean tau", "mean_pmax": "mean p_ma
 
 def print_check(report: CheckReport, html: Path | None) -> None:
     """The verdicts first, then the numbers behind them."""
-    say(f"{report.study}: {len(report.criteria)} criteria", bold=True)
+    say(f"{report.study}: {_count(len(report.criteria), 'criterion', 'criteria')}", bold=True)
     for warning in report.warnings:
         say(f"warning: {warning}", fg="yellow")
     click.echo()
@@ -50,6 +50,10 @@ def print_check(report: CheckReport, html: Path | None) -> None:
     say(report.signature_line, dim=True)
     if html is not None:
         say(f"report: {html}")
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n:,} {one if n == 1 else many}"
 
 
 def _policies(report: CheckReport) -> dict[str, list[str]]:

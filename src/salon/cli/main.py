@@ -6,6 +6,7 @@ Commands are imported when they are called, so `salon --help` starts in a tenth 
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import json
 import os
@@ -26,7 +27,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Check": {
         "check": ("salon.cli.check:check", "Is there signal in these judgments, and how good can a model get?"),
-        "null": ("salon.cli.check:null", "The exact law of agreement under random raters."),
+        "null": ("salon.cli.check:null", "The law of agreement under random raters, exact where feasible."),
         "anchor": ("salon.cli.check:anchor", "Agreement in another data set, at the same number of items and raters."),
         "plan": ("salon.cli.check:plan", "Power and comparison budget of a study before it is run."),
     },
@@ -47,6 +48,17 @@ class House(click.Group):
                 return command
         return None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            close = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            if close:
+                error.message += f" Did you mean {close[0]!r}?"
+            raise
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for stage, commands in COMMANDS.items():
             with formatter.section(stage):
@@ -66,7 +78,7 @@ def salon() -> None:
       salon import comparisons votes.csv --left left --right right --outcome winner --rater worker -o study
       salon check study --html check.html
 
-    STUDY is always a study folder; every command takes --json for machines.
+    STUDY is a study folder; check and anchor also take a file of judgments. Every command takes --json for machines.
     """
 
 
@@ -74,7 +86,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code; no traceback reaches a user (SALON_DEBUG=1 shows it)."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = salon.main(args=arguments, prog_name="salon", standalone_mode=False)
+        code = _main(arguments)
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.Abort:
         click.echo("stopped", err=True)
@@ -100,6 +112,13 @@ def run(arguments: Sequence[str] | None = None) -> None:
         )
         _say(text, {"error": "Internal", "needed": str(error), "found": None, "where": None, "remedy": None}, arguments)
         sys.exit(70)
+
+
+def _main(arguments: Sequence[str]) -> object:
+    try:
+        return salon.main(args=arguments, prog_name="salon", standalone_mode=False)
+    except SystemExit:  # click's own answer to a reader that went away: `salon null | head -1` is no failure
+        return 0
 
 
 def _say(text: str, record: dict[str, str | None], arguments: Sequence[str]) -> None:

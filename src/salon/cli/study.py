@@ -32,7 +32,13 @@ def output_option(what: str) -> Callable[[Any], Any]:
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option("--criteria", multiple=True, help="Built-in criterion, or a family such as taste/...; repeatable.")
 @click.option("--name", help="Name of the study; the folder's name when left out.")
-@click.option("--compare-within", type=click.Choice(["prompt", "category", "all"]), default="prompt", show_default=True)
+@click.option(
+    "--compare-within",
+    type=click.Choice(["prompt", "category", "all"]),
+    default="prompt",
+    show_default=True,
+    help="What two items must share to be compared.",
+)
 @overwrite_option
 @json_option
 def init(
@@ -80,7 +86,12 @@ class _Kinds(click.Command):
 @click.argument("kind", type=click.Choice(list(KINDS)), metavar="KIND")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 @output_option("Folder of the new study.")
-@click.option("--left-known/--left-unknown", "left_known", default=None, help="Was --left shown on the left?")
+@click.option(
+    "--left-known/--left-unknown",
+    "left_known",
+    default=None,
+    help="Say that --left was (or may not have been) shown on the left; guessed from column names otherwise.",
+)
 @options_from(Columns)
 @options_from(Policies)
 @click.option("--images", is_flag=True, help="Keep the images that the files hold (Pick-a-Pic).")

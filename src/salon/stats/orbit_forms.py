@@ -109,6 +109,7 @@ def new_block(items: int, columns: int) -> Block:
 
 @njit(inline="always")
 def bit(word: Any, place: Any) -> Any:
+    """The bit of `word` at `place`."""
     return (word >> uint64(place)) & uint64(1)
 
 

@@ -325,6 +325,7 @@ def _raise_bad_ranking(ranks: npt.NDArray[np.integer], bad: int) -> None:
 
 
 def tally_votes(votes: Votes, raters: int, items: int) -> tuple[Votes, Bools]:
+    """The p_max histogram (n, bins) and the cycle flag (n,) of every prompt."""
     histograms = np.zeros((len(votes), len(pmax_bins(raters))), dtype=np.int16)
     cyclic = np.zeros(len(votes), dtype=np.bool_)
     triples = item_triples(items) if cycles_possible(items, raters) else item_triples(0)

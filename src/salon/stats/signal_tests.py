@@ -53,7 +53,7 @@ def t_test(cells: Cells | Shapes, null: Null | None = None) -> Test:
     statistic, df, n = (sum(column) for column in zip(*parts)) if parts else (0.0, 0, 0)
     _needs_groups(df, shapes, "values of T")
     law = f"chi-square, {df} degrees of freedom" + _left_out(shapes, n)
-    return Test("T", float(statistic), float(stats.chi2.sf(statistic, df)), law, int(n), "prompts")
+    return Test("T", float(statistic), float(stats.chi2.sf(statistic, df)), law, int(n), "prompt")
 
 
 def pmax_test(cells: Cells | Shapes, null: Null | None = None) -> Test:
@@ -70,7 +70,7 @@ def pmax_test(cells: Cells | Shapes, null: Null | None = None) -> Test:
     law = " + ".join(f"{w:.4g} chi2(1)" for w in weights[:6]) + (" + ..." if len(weights) > 6 else "")
     right = weighted_chi2_sf(statistic, weights)
     naive = float(stats.chi2.sf(statistic, len(weights)))
-    return Test("p_max", statistic, right, law + _left_out(shapes, n), n, "prompts", p_naive=naive)
+    return Test("p_max", statistic, right, law + _left_out(shapes, n), n, "prompt", p_naive=naive)
 
 
 def cycle_test(cells: Cells | Shapes, null: Null | None = None) -> Test:
@@ -88,7 +88,7 @@ def cycle_test(cells: Cells | Shapes, null: Null | None = None) -> Test:
     p = _no_likelier(pmf, count - first)
     rates = ", ".join(f"{float(law.cycle_rate):.6g}" for _, law in testable)
     words = "binomial" if len(testable) == 1 else "sum of binomials"
-    return Test("cycles", float(count), p, f"{words}, rate {rates}" + _left_out(shapes, n), n, "prompts")
+    return Test("cycles", float(count), p, f"{words}, rate {rates}" + _left_out(shapes, n), n, "prompt")
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:
