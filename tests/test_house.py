@@ -103,6 +103,12 @@ def test_nothing_speaks_of_a_machine_or_a_registry() -> None:
             assert not forbidden.search(path.read_text(encoding="utf-8", errors="replace")), path
 
 
+def test_test_files_have_names_of_their_own() -> None:
+    """pytest imports test files by name alone: two of one name cannot run together."""
+    names = [path.name for path in (ROOT / "tests").rglob("*.py") if path.name != "conftest.py"]
+    assert sorted(set(names)) == sorted(names)
+
+
 def test_every_error_is_in_the_drawn_tree() -> None:
     from salon import errors
 
