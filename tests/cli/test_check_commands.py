@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from drawn_studies import Drawn, random_ranks, shared_ranks
 
+from salon.check.plan import PlanReport
 from salon.check.results import CheckReport
+from salon.cli.check_tables import print_plan
 from salon.cli.main import run
 from salon.report import disagreements
 from salon.report.numbers import estimate
@@ -353,13 +355,16 @@ def test_a_kind_that_is_not_known(salon: Salon) -> None:
 # -- plan ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_plan_prints_and_writes_the_same_numbers(salon: Salon, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_prints_and_writes_the_same_numbers(
+    salon: Salon, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(power, "_POOL", 5_000)
     monkeypatch.setattr(power, "_POOL_PER_PROMPT", 50)
     line = ("plan", "--prompts", 20, "--tau", 0.2, "--sims", 100, "--raters", 3)
     record = salon(*line, "--json").json
     assert [one["test"] for one in record["power"]] == ["T", "p_max", "cycle"]
-    printed = salon(*line).out
+    print_plan(PlanReport.model_validate(record))
+    printed = capsys.readouterr().out
     first = record["power"][0]["holm"]
     assert estimate(first["value"], first["low"], first["high"]) in printed
     for flags in (("--tau", 2), ("--tau", 0.1, "--theta", 0.3), ("--seed", -1), ("--sims", 3), ("--items", 90)):
