@@ -13,7 +13,6 @@ NOTES = {
     "AnchorFigures.source": "Where the numbers come from: a paper's table, or the signature of `salon anchor`.",
     "AnchorReport.cluster": "What is drawn again for the intervals: a prompt, or in one catalogue a panel of raters.",
     "AnchorReport.clusters": "How many of them gave draws.",
-    "AnchorReport.cycle_rate": "Share of draws whose majority order is intransitive.",
     "AnchorReport.draws": "Draws of R raters and p items that were made.",
     "AnchorReport.format": "Name and version of this form.",
     "AnchorReport.intervals": "Interval of each of the four statistics, under its name.",

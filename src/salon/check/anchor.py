@@ -61,7 +61,9 @@ class AnchorReport(Noun):
     median_T: float
     mean_tau: float
     mean_pmax: float
-    cycle_rate: float | None = Field(description="None where strict majorities of so many raters cannot cycle.")
+    cycle_rate: float | None = Field(
+        description="Share of draws whose majority order is intransitive; None where it cannot be."
+    )
     intervals: dict[str, Interval]
     level: float
     ties: Literal["random", "stable"]
