@@ -160,7 +160,7 @@ def _vote_agreement(study, rater, group, pair, sign, cluster, settings, rng):  #
     block[crowd] = block.max() + 1 + np.arange(int(crowd.sum()))
     _, dense = np.unique(block, return_inverse=True)
     try:
-        result = vote_test(pair, dense, sign, cluster, draws=settings.draws, rng=rng)
+        result = vote_test(pair, dense, sign, cluster, draws=settings.draws, rng=rng, level=settings.level)
     except StatsError as error:
         return TestFigures(name="pairs", refused=f"{error.needed} (found {error.found})"), None
     return TestFigures.of("pairs", result.test), Figure.of(result.agreement)

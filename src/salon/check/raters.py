@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 from scipy.stats import binomtest
 
 from salon.check.answers import Answers, answers_comparisons
@@ -90,10 +91,12 @@ def _taus(criteria: Sequence[CriterionFigures], settings: CheckSettings) -> dict
     for label, parts in sums.items():
         tau, error, n = (np.array(column, float) for column in zip(*parts))
         share = n / n.sum()
-        half = 1.96 * float(np.sqrt((share**2 * error**2).sum()))
+        half = float(stats.norm.ppf((1 + settings.level) / 2)) * float(np.sqrt((share**2 * error**2).sum()))
         value = float((share * tau).sum())
         method = "normal, prompts as units; pairs of a rater taken as fully correlated"
-        made[label] = Figure.of(Estimate(value, value - half, value + half, int(n.sum()), "prompt", 0.95, method))
+        made[label] = Figure.of(
+            Estimate(value, value - half, value + half, int(n.sum()), "prompt", settings.level, method)
+        )
     return made
 
 

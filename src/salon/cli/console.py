@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+UNBOUNDED = 10_000
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything drawn by chance.")
 
@@ -41,7 +42,12 @@ def print_table(
         )
     for row in rows:
         table.add_row(*(_plain(cell) for cell in row))
-    out().print(table)
+    console = out()
+    needed = Console(width=UNBOUNDED).measure(table).maximum
+    if len(columns) - 1 in left:  # a last column of words may wrap inside its own column
+        needed = min(needed, console.width)
+    console.width = max(needed, console.width)  # a narrow terminal wraps the line; a cut number would be lost
+    console.print(table)
 
 
 def say(text: str, **style: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from salon.cli.console import json_option, out, print_json, print_table
+from salon.cli.console import json_option, out, print_json, print_table, say
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option, overwrite_option
 from salon.errors import BadFile, BadValue
@@ -99,13 +99,13 @@ def _record(study: Study, truth: tuple[Planted, ...], output: Path) -> dict[str,
 
 
 def _print(study: Study, truth: tuple[Planted, ...], output: Path) -> None:
-    click.echo(f"SIMULATED: nobody gave these answers. Study {study.name!r} written to {output}")
+    say(f"SIMULATED: nobody gave these answers. Study {study.name!r} written to {output}")
     print_table(None, ("table", "rows"), [(kind, f"{count:,}") for kind, count in study.counts.items()])
-    click.echo("planted, with the mean Kendall tau to expect between raters:")
+    say("planted, with the mean Kendall tau to expect between raters:")
     width = max(len(one.criterion) for one in truth)
     for one in truth:  # lines, not a table: a truth may be longer than a terminal is wide
-        click.echo(f"- {one.criterion:<{width}}  tau {one.tau:.3f}  {one.truth}")
+        say(f"- {one.criterion:<{width}}  tau {one.tau:.3f}  {one.truth}")
     for cohort in study.cohorts:
         if cohort.note:
-            click.echo(f"- cohort {cohort.id}: {cohort.note}")
+            say(f"- cohort {cohort.id}: {cohort.note}")
     out().print(f"next: salon check {output}", style="dim", markup=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from salon.cli.console import json_option, out, print_json, print_table
+from salon.cli.console import json_option, out, print_json, print_table, say
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, BadValue
 from salon.store.export import EXPORTS, export_study
@@ -57,9 +57,9 @@ def init(
     if as_json:
         print_json({"study": str(study), "name": made.name, "criteria": [criterion.id for criterion in made.criteria]})
         return
-    click.echo(f"started {study} with {len(made.criteria)} criteria")
+    say(f"started {study} with {len(made.criteria)} criteria")
     if not made.criteria:
-        click.echo("built in: " + ", ".join(builtin_criteria()))
+        say("built in: " + ", ".join(builtin_criteria()))
 
 
 def _criteria(pattern: str) -> list[Any]:
@@ -145,14 +145,14 @@ def _refuse_to_replace(path: Path, overwrite: bool) -> None:
 def _print_summary(imported: Imported, output: Path) -> None:
     study = imported.study
     names = ", ".join(Path(file).name for file in imported.files)
-    click.echo(f"read {names} as {imported.kind}: study {study.name!r} in {output}")
+    say(f"read {names} as {imported.kind}: study {study.name!r} in {output}")
     rows = [(kind, f"{count:,}") for kind, count in study.counts.items()]
     print_table(None, ("table", "rows"), rows)
-    click.echo(f"criteria: {', '.join(criterion.id for criterion in study.criteria)}")
-    click.echo(f"items are compared within: {study.compare_within}; design: {study.design.kind}")
+    say(f"criteria: {', '.join(criterion.id for criterion in study.criteria)}")
+    say(f"items are compared within: {study.compare_within}; design: {study.design.kind}")
     _print_answers(study)
     for note in imported.notes:
-        click.echo(f"- {note}")
+        say(f"- {note}")
     out().print(f"next: salon check {output}", style="dim", markup=False)
 
 
@@ -162,10 +162,10 @@ def _print_answers(study: Study) -> None:
     if total:
         ties = int((study.comparisons.outcome == 2).sum())
         bad = int((study.comparisons.outcome == 3).sum())
-        click.echo(f"outcomes: {ties / total:.1%} ties, {bad / total:.1%} both bad, of {total:,}")
+        say(f"outcomes: {ties / total:.1%} ties, {bad / total:.1%} both bad, of {total:,}")
     skipped = {kind: getattr(study, kind).skipped for kind in ("comparisons", "rankings", "ratings")}
     if any(skipped.values()):
-        click.echo("skipped: " + ", ".join(f"{count:,} {kind}" for kind, count in skipped.items() if count))
+        say("skipped: " + ", ".join(f"{count:,} {kind}" for kind, count in skipped.items() if count))
 
 
 # -- export and merge --------------------------------------------------------------------------------------------
@@ -220,4 +220,4 @@ def _print_written(study: Study, output: Path, as_json: bool, **facts: Any) -> N
         print_json(record)
         return
     print_table(None, ("table", "rows"), [(kind, f"{count:,}") for kind, count in study.counts.items()])
-    click.echo(f"wrote {output}")
+    say(f"wrote {output}")

@@ -41,7 +41,14 @@ class VoteAgreement:
 
 
 def vote_test(
-    pair: ArrayLike, block: ArrayLike, sign: ArrayLike, cluster: ArrayLike, *, draws: int, rng: np.random.Generator
+    pair: ArrayLike,
+    block: ArrayLike,
+    sign: ArrayLike,
+    cluster: ArrayLike,
+    *,
+    draws: int,
+    rng: np.random.Generator,
+    level: float = 0.95,
 ) -> VoteAgreement:
     """Agreement over votes; `cluster` (one per vote) is what is drawn again for the interval: prompt or pair."""
     pair_of, block_of = np.asarray(pair, np.int64), np.asarray(block, np.int64)
@@ -70,7 +77,7 @@ def vote_test(
         unit="pair",
     )
     table = _cluster_table(pair_of, signs, cluster_of, decided)
-    estimate = bootstrap_totals(lambda totals: totals[:, 0] / totals[:, 1], table, draws=draws, rng=rng)
+    estimate = bootstrap_totals(lambda totals: totals[:, 0] / totals[:, 1], table, draws=draws, rng=rng, level=level)
     return VoteAgreement(agreement=estimate, test=test, pairs=int((decided >= 2).sum()))
 
 
