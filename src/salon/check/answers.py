@@ -22,6 +22,8 @@ from salon.study import Study
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Scores = NDArray[np.float32]
+Bools = NDArray[np.bool_]
+Filled = NDArray[np.uint8]
 Protocol = Literal["rankings", "comparisons", "ratings"]
 PROTOCOLS: tuple[Protocol, ...] = ("rankings", "comparisons", "ratings")
 MOST_ITEMS = 60
@@ -58,14 +60,12 @@ class Answers:
     @cached_property
     def ties(self) -> Ints:
         """(N,) item pairs of each answer that tie. NaN, beyond a group's size, ties with nothing."""
-        width = self.scores.shape[1]
-        tied = np.zeros(len(self), np.int32)
-        for gap in range(1, width):
-            tied += (self.scores[:, gap:] == self.scores[:, :-gap]).sum(axis=1, dtype=np.int32)
-        return tied
+        ties = np.zeros(len(self), np.int32)
+        _count_ties(self.scores, ties)
+        return ties
 
     @property
-    def tied(self) -> NDArray[np.bool_]:
+    def tied(self) -> Bools:
         """(N,) does the answer hold at least one tie?"""
         return self.ties > 0
 
@@ -99,12 +99,16 @@ class Shape:
 def answers_rankings(study: Study, criterion: int) -> Answers:
     """Rankings that cover all judged items of their group."""
     view = study.rankings
-    rows = np.flatnonzero((view.criterion == criterion) & (view.repeat == 0) & ~study.crowds[view.rater])
-    whole = len(rows) == len(view)
-    judged = view.items if whole else view.items[np.repeat(np.isin(np.arange(len(view)), rows), np.diff(view.offsets))]
+    asked = (view.criterion == criterion) & (view.repeat == 0)
+    if study.crowds.any():
+        asked &= ~study.crowds[view.rater]
+    every = bool(asked.all())
+    rows: slice | Longs = slice(None) if every else np.flatnonzero(asked)
+    starts, ends = view.offsets[:-1][rows], view.offsets[1:][rows]
+    judged = view.items if every else view.items[np.repeat(asked, np.diff(view.offsets))]
 
-    def fill(scores: Scores, filled: Ints, place: Longs, position: Ints) -> None:
-        _lay_rankings(scores, filled, place, rows, view.offsets, position, view.items, view.ranks)
+    def fill(scores: Scores, filled: Filled, fits: Bools, position: Ints) -> None:
+        _lay_rankings(scores, filled, fits, starts, ends, position, view.items, view.ranks)
 
     skipped = skipped_of(study, "rankings", criterion)
     return _complete(study, "rankings", view.group[rows], view.rater[rows], judged, fill, skipped)
@@ -120,8 +124,8 @@ def answers_ratings(study: Study, criterion: int) -> Answers:
     group, rater, row = _rows(view.group[keep], view.rater[keep])
     item = view.item[keep]
 
-    def fill(scores: Scores, filled: Ints, place: Longs, position: Ints) -> None:
-        _lay_single(scores, filled, place, row, position, item, sign * view.value[keep])
+    def fill(scores: Scores, filled: Filled, fits: Bools, position: Ints) -> None:
+        _lay_single(scores, filled, fits, row, position, item, sign * view.value[keep])
 
     made = _complete(study, "ratings", group, rater, item, fill, skipped_of(study, "ratings", criterion))
     return replace(made, ungrouped=int(asked.sum()) - len(keep))
@@ -143,9 +147,9 @@ def answers_comparisons(study: Study, criterion: int) -> Answers:
     met_all = np.bincount(answer, weights=seen != size[answer] - 1, minlength=len(group)) == 0
     whole = met_all[answer]
 
-    def fill(scores: Scores, filled: Ints, place: Longs, position: Ints) -> None:
+    def fill(scores: Scores, filled: Filled, fits: Bools, position: Ints) -> None:
         met = (once % len(study.item_groups)).astype(np.int32)[whole]
-        _lay_single(scores, filled, place, answer[whole], position, met, wins[whole])
+        _lay_single(scores, filled, fits, answer[whole], position, met, wins[whole])
 
     made = _complete(study, "comparisons", group, rater, item, fill, skipped_of(study, "comparisons", criterion))
     tied_answers = set(np.unique(row[half > 0]).tolist())
@@ -186,33 +190,34 @@ def _complete(
     group: Ints,
     rater: Ints,
     judged: Ints,
-    fill: Callable[[Scores, Ints, Longs, Ints], None],
+    fill: Callable[[Scores, Filled, Bools, Ints], None],
     skipped: int,
 ) -> Answers:
     """Lay the answers out as rows, one column for each judged item of their group, and keep the rows without a gap.
 
-    `fill(scores, filled, place, position)` writes answer a's score of item i to scores[place[a], position[i]] and
-    counts it in filled; a place of -1 is no row.
+    `fill(scores, filled, fits, position)` writes answer a's score of item i to scores[a, position[i]] and counts it in
+    filled[a], where fits[a].
     """
     position, sizes = _positions(study.item_groups, judged)
-    of_answer = sizes[group] if len(group) else np.zeros(0, np.int32)
-    fits = np.flatnonzero((of_answer <= MOST_ITEMS) & (of_answer > 1))
-    size = of_answer[fits]
-    place = np.full(len(group), -1, np.int64)
-    place[fits] = np.arange(len(fits))
-    scores = np.full((len(fits), int(size.max()) if len(fits) else 1), np.nan, np.float32)
-    filled = np.zeros(len(fits), np.int32)
-    fill(scores, filled, place, position)
-    full = np.flatnonzero(filled == size)
-    order = _by_group_and_rater(group[fits[full]], rater[fits[full]])
-    chosen = full if order is None else full[order]
+    size = sizes[group] if len(group) else np.zeros(0, np.int32)
+    fits = (size <= MOST_ITEMS) & (size > 1)
+    scores = np.full((len(group), int(size.max(where=fits, initial=1))), np.nan, np.float32)
+    filled = np.zeros(len(group), np.uint8)
+    fill(scores, filled, fits, position)
+    full = fits & (filled == size)
+    large = int((size > MOST_ITEMS).sum())
+    if not full.all():
+        group, rater, size, scores = group[full], rater[full], size[full], scores[full]
+    order = _by_group_and_rater(group, rater)
+    if order is not None:
+        group, rater, size, scores = group[order], rater[order], size[order], scores[order]
     return Answers(
         protocol=protocol,
-        group=group[fits[chosen]],
-        rater=rater[fits[chosen]],
-        size=size[chosen],
-        scores=scores if len(chosen) == len(scores) and order is None else scores[chosen],
-        incomplete=len(group) - len(full) - int((of_answer > MOST_ITEMS).sum()),
+        group=group,
+        rater=rater,
+        size=size,
+        scores=scores,
+        incomplete=len(full) - len(group) - large,
         intransitive=0,
         too_large=int((sizes > MOST_ITEMS).sum()),
         skipped=skipped,
@@ -235,28 +240,35 @@ def _positions(item_groups: Ints, judged: Ints) -> tuple[Ints, Ints]:
 
 
 @numba.njit(cache=True)
-def _lay_rankings(scores, filled, place, rows, offsets, position, items, ranks):  # type: ignore[no-untyped-def]
-    for answer in range(len(rows)):
-        r = place[answer]
-        if r >= 0:
-            for e in range(offsets[rows[answer]], offsets[rows[answer] + 1]):
-                scores[r, position[items[e]]] = -ranks[e]
-                filled[r] += 1
+def _lay_rankings(scores, filled, fits, starts, ends, position, items, ranks):  # type: ignore[no-untyped-def]
+    for a in range(len(fits)):
+        if fits[a]:
+            for e in range(starts[a], ends[a]):
+                scores[a, position[items[e]]] = -ranks[e]
+                filled[a] += 1
 
 
 @numba.njit(cache=True)
-def _lay_single(scores, filled, place, row, position, item, score):  # type: ignore[no-untyped-def]
+def _lay_single(scores, filled, fits, answer, position, item, score):  # type: ignore[no-untyped-def]
     for e in range(len(item)):
-        r = place[row[e]]
-        if r >= 0:
-            scores[r, position[item[e]]] = score[e]
-            filled[r] += 1
+        a = answer[e]
+        if fits[a]:
+            scores[a, position[item[e]]] = score[e]
+            filled[a] += 1
+
+
+@numba.njit(cache=True)
+def _count_ties(scores, ties):  # type: ignore[no-untyped-def]
+    for a in range(len(scores)):
+        for i in range(scores.shape[1]):
+            for j in range(i):
+                ties[a] += scores[a, i] == scores[a, j]
 
 
 def _by_group_and_rater(group: Ints, rater: Ints) -> Longs | None:
     """The order that sorts answers by group then rater, or None when they already stand so."""
-    key = group.astype(np.int64) * (int(rater.max()) + 1 if len(rater) else 1) + rater
-    return None if (key[1:] >= key[:-1]).all() else np.argsort(key, kind="stable")
+    rising = (group[1:] > group[:-1]) | ((group[1:] == group[:-1]) & (rater[1:] >= rater[:-1]))
+    return None if rising.all() else np.lexsort((rater, group))
 
 
 def shapes(answers: Answers, *, ties: Literal["random", "stable"], rng: np.random.Generator) -> list[Shape]:
