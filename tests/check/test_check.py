@@ -19,7 +19,7 @@ from salon.check.settings import CheckSettings
 from salon.errors import TooFew
 from salon.flows.simulate import taste_like_study, taste_like_truth
 from salon.report import disagreements
-from salon.study import Checklist, Criterion, Design, Ranking, Rater, Scale, Study
+from salon.study import Checklist, Comparison, Criterion, Design, Item, Prompt, Ranking, Rater, Scale, Study
 
 RNG = np.random.default_rng
 GOLDEN = Path(__file__).parent.parent / "golden" / "check"
@@ -290,3 +290,35 @@ def test_settings_change_what_they_say() -> None:
     assert checked(silent, smallest_tau=0.15).criteria[0].verdict == "random"
     assert checked(silent, smallest_tau=0.02).criteria[0].verdict == "too little data"
     assert checked(silent, smallest_tau=0.95).criteria[0].verdict == "random"
+
+
+def test_a_side_that_wins_too_often_is_said() -> None:
+    """Comparisons in which the left item always wins carry a warning; balanced ones do not."""
+    items = [Item(id=f"p{n}-{i}", prompt=f"p{n}") for n in range(60) for i in range(2)]
+
+    def study(outcome: str) -> Study:
+        rows = [
+            Comparison(criterion="c", rater=r, a=f"p{n}-0", b=f"p{n}-1", outcome="a", left=left)
+            for n in range(60)
+            for r in ("r", "s")
+            for left in ("a" if outcome == "left" or n % 2 else "b",)
+        ]
+        tables = {"prompts": [Prompt(id=f"p{n}") for n in range(60)], "items": items, "comparisons": rows}
+        return Study.build("s", [Criterion(id="c")], tables=tables | {"raters": [Rater(id="r"), Rater(id="s")]})
+
+    quick = CheckSettings(draws=100, faction_draws=199)
+    assert any("on the left won 100%" in warning for warning in check_study(study("left"), quick).warnings)
+    assert not any("on the left" in warning for warning in check_study(study("either"), quick).warnings)
+
+
+def test_a_crowd_left_out_of_orders_is_counted() -> None:
+    items = [Item(id=f"p{n}-{i}", prompt=f"p{n}") for n in range(10) for i in range(3)]
+    raters = [Rater(id="r"), Rater(id="s"), Rater(id="all", kind="crowd")]
+    rows = [
+        Ranking(criterion="c", rater=r, items=tuple(f"p{n}-{i}" for i in range(3)), ranks=(1, 2, 3))
+        for n in range(10)
+        for r in ("r", "s", "all")
+    ]
+    tables = {"prompts": [Prompt(id=f"p{n}") for n in range(10)], "items": items, "raters": raters, "rankings": rows}
+    report = check_study(Study.build("s", [Criterion(id="c")], tables=tables), CheckSettings(draws=100))
+    assert any("a crowd): 10" in policy for policy in report.criteria[0].policies)

@@ -102,10 +102,11 @@ def test_page_is_reproducible_and_written_whole(tmp_path, document, html):
 
 def test_a_failing_page_leaves_the_old_one(tmp_path):
     target = tmp_path / "check.html"
-    target.write_text("old")
+    old = Page("t", "s", []).html()
+    target.write_text(old)
     with pytest.raises(ZeroDivisionError):
         Page("t", "s", [Section("x", [_Failing()])]).write(target)
-    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("check.html", "old")]
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("check.html", old)]
 
 
 class _Failing(Note):

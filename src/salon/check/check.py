@@ -32,6 +32,9 @@ PUBLISHED = (
 """Anchors shown where the shape is theirs; the paper's MovieLens row rests on a shared tie-break and is left out."""
 
 
+MANY_SIDES, FAR_FROM_EVEN = 100, 0.1
+
+
 def check_study(
     study: Study,
     settings: CheckSettings | None = None,
@@ -170,4 +173,32 @@ def _warnings(study: Study, criteria: Sequence[CriterionFigures], settings: Chec
                 f"agreement: with every rater's values shuffled, mean tau is still {criterion.tie_control:+.3f} "
                 f"(of {criterion.statistics.mean_tau or 0:+.3f} reported)"
             )
-    return tuple(said)
+        said += _ceiling_warnings(criterion)
+    return (*said, *_position_warnings(study))
+
+
+def _ceiling_warnings(criterion: CriterionFigures) -> list[str]:
+    """Where the beta law behind the two ceilings to quote does not fit, its point leaves the range of all laws."""
+    made = criterion.ceilings
+    if made is None:
+        return []
+    pairs = (("next rater", made.next_rater, made.next_rater_range), ("oracle", made.oracle, made.oracle_range))
+    return [
+        f"{criterion.name}: the {name} ceiling {figure.value:.3f} assumes a law of pair probabilities that does not "
+        f"fit these votes; quote the range over all laws, {low:.3f} to {high:.3f}"
+        for name, figure, (low, high) in pairs
+        if not low - 1e-9 <= figure.value <= high + 1e-9
+    ]
+
+
+def _position_warnings(study: Study) -> list[str]:
+    """A side that wins far too often: then agreement may be about the side and not about the item."""
+    view = study.comparisons
+    known = (view.left < 2) & (view.outcome < 2)
+    share = float((view.outcome == view.left)[known].mean()) if known.any() else 0.5
+    if known.sum() < MANY_SIDES or abs(share - 0.5) < FAR_FROM_EVEN:
+        return []
+    return [
+        f"the item on the left won {share:.0%} of {int(known.sum()):,} decided comparisons: where raters saw the same "
+        "side, agreement and position cannot be told apart"
+    ]

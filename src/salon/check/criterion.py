@@ -85,7 +85,7 @@ def _ordered(
         factions=faction_figures(study, signal.shapes, settings, rng),
         tie_rate=answers.tie_rate,
         tie_control=_tie_control(answers, rng) if settings.ties == "stable" and answers.tie_rate else None,
-        policies=_policies(answers, signal, starts, settings),
+        policies=(*_policies(answers, signal, starts, settings), *_crowd_policy(study, number)),
     )
 
 
@@ -282,6 +282,15 @@ def _left_out(answers: Answers, alone: int) -> tuple[str, ...]:
         "complete sets of comparisons that were intransitive and went by wins": answers.intransitive,
     }
     return tuple(f"{what}: {count:,}" for what, count in counts.items() if count)
+
+
+def _crowd_policy(study: Study, number: int) -> tuple[str, ...]:
+    """Answers of a crowd have no rater to follow, so they form no orders: said, with their number."""
+    views = (study.comparisons, study.rankings, study.ratings)
+    left_out = sum(int(((view.criterion == number) & study.crowds[view.rater]).sum()) for view in views)
+    if not left_out:
+        return ()
+    return (f"answers left out because their raters cannot be told apart (a crowd): {left_out:,}",)
 
 
 def _vote_policies(study: Study, raters: NDArray[np.int32], skipped: int) -> tuple[str, ...]:

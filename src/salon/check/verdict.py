@@ -127,7 +127,8 @@ def _camps(factions: FactionFigures) -> str:
     one, other = (", ".join(camp) for camp in factions.split or ((), ()))
     return (
         f"but not on one order: {one} against {other} "
-        f"(mean tau {factions.within or 0:+.3f} within the camps, {factions.between or 0:+.3f} between)"
+        f"(mean tau {factions.within or 0:+.3f} within the camps, {factions.between or 0:+.3f} between; "
+        f"p {factions.p_holm or 0:.2g} after Holm)"
     )
 
 

@@ -21,9 +21,10 @@ from salon.cli.check_tables import print_anchor, print_check, print_null, print_
 from salon.cli.console import json_option, print_json, say, working
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile
+from salon.report.page import page_target
 from salon.stats.nulls import check_shape
 from salon.store.folder import open_study
-from salon.store.formats import read_study, recognize
+from salon.store.formats import import_files, recognize
 from salon.store.nulls import null_for
 from salon.study import Signature, Study
 
@@ -66,6 +67,8 @@ def check(
       salon check study --gate            exit code 1 unless there is signal everywhere
     """
     settings = settings_from(CheckSettings, flags)
+    if html is not None:
+        page_target(html)  # refuse before computing what could not be written after
     found = _study(study)
     known = [found.criterion(id).id for id in criteria]
     shown = [_anchor(path) for path in anchors]
@@ -172,7 +175,10 @@ def plan(as_json: bool, **flags: Any) -> None:
 def _study(path: Path, kind: str | None = None) -> Study:
     """A study folder, or a single file of judgments read as its kind."""
     if path.is_file():
-        return read_study(kind or recognize(path), [path])
+        imported = import_files(kind or recognize(path), [path])
+        for note in (f"read {path.name} as {imported.kind}", *imported.notes):
+            say(f"note: {note}", dim=True, err=True)
+        return imported.study
     return open_study(path)
 
 

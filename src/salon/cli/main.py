@@ -98,7 +98,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
         _say(error.message(), error.as_json(), arguments)
         sys.exit(error.exit_code)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_stdout()
         sys.exit(0)
     except OSError as error:
         text = f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
@@ -123,7 +123,15 @@ def _main(arguments: Sequence[str]) -> object:
 
 def _say(text: str, record: dict[str, str | None], arguments: Sequence[str]) -> None:
     """The message for a person on stderr; for a machine that asked for --json, one JSON object on stdout too."""
-    click.secho("error: ", fg="red", bold=True, nl=False, err=True)
-    click.echo("".join(c if c.isprintable() or c == "\n" else "�" for c in text), err=True)
-    if "--json" in arguments:
-        click.echo(json.dumps(record, ensure_ascii=False))
+    try:
+        click.secho("error: ", fg="red", bold=True, nl=False, err=True)
+        click.echo("".join(c if c.isprintable() or c == "\n" else "�" for c in text), err=True)
+        if "--json" in arguments:
+            click.echo(json.dumps(record, ensure_ascii=False))
+    except BrokenPipeError:
+        _forget_stdout()
+
+
+def _forget_stdout() -> None:
+    """The reader went away: what is still to be written goes nowhere, and leaves without a complaint."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

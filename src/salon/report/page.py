@@ -15,8 +15,12 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from salon.errors import BadFile
 from salon.report import palette, svg
 from salon.report.block import Block, Card, templates
+
+GENERATOR = b'<meta name="generator" content="salon">'
+"""What every page of Salon's holds in its head."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +65,8 @@ class Page:
         return svg.clean(text)
 
     def write(self, target: str | os.PathLike[str]) -> Path:
-        """Write the page whole or not at all."""
-        path = Path(target)
+        """Write the page whole or not at all; only a page of Salon's own is ever replaced."""
+        path = page_target(target)
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
@@ -107,3 +111,24 @@ def _policy(script: str) -> str:
     """Only the page's own script may run, nothing may be fetched: escaping has a second wall behind it."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"
+
+
+def page_target(target: str | os.PathLike[str]) -> Path:
+    """Where a page may be written: a new file, or an earlier page of Salon's. BadFile for anything else."""
+    path = Path(target).resolve()
+    if path.exists() and not (path.is_file() and _is_page(path)):
+        raise BadFile(
+            "a page is written to a new file, or over an earlier page",
+            found="something else that is there already",
+            where=str(target),
+            remedy="choose another name, or move what is there",
+        )
+    parent = next(folder for folder in path.parents if folder.exists())
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise BadFile("a folder that can be written to is needed", found=str(parent), where=str(target))
+    return path
+
+
+def _is_page(path: Path) -> bool:
+    with path.open("rb") as file:
+        return GENERATOR in file.read(2000)
