@@ -49,7 +49,7 @@ def test_t_by_hand():
     test = t_test(cells, exact_null(2, 3))
     assert test.statistic == pytest.approx(40 / 3)
     assert test.p == pytest.approx(stats.chi2.sf(40 / 3, 1))
-    assert (test.n, test.unit, test.law) == (40, "prompts", "chi-square, 1 degrees of freedom")
+    assert (test.n, test.unit, test.law) == (40, "prompt", "chi-square, 1 degrees of freedom")
     # One pair per prompt: pairs are independent and the right law is the naive one.
     pmax = pmax_test(cells, exact_null(2, 3))
     assert pmax.statistic == pytest.approx(40 / 3)

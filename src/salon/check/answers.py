@@ -95,6 +95,11 @@ class Shape:
         """Number of groups."""
         return len(self.group)
 
+    @cached_property
+    def panel(self) -> Ints | None:
+        """The raters, in rising order, if the same ones answered for every group; else None."""
+        return self.rater[0] if (self.rater == self.rater[0]).all() else None
+
 
 def answers_rankings(study: Study, criterion: int) -> Answers:
     """Rankings that cover all judged items of their group."""
@@ -279,22 +284,18 @@ def shapes(answers: Answers, *, ties: Literal["random", "stable"], rng: np.rando
     ranks = rank_rows(answers, ties=ties, rng=rng)
     first = np.flatnonzero(np.concatenate(([True], answers.group[1:] != answers.group[:-1])))
     raters = np.diff(np.append(first, len(answers)))
+    sizes = answers.size[first].astype(np.int64)
     made = []
-    for p, R in sorted(set(zip(answers.size[first].tolist(), raters.tolist()))):
+    for p, R in sorted({(int(code >> 32), int(code & 0xFFFFFFFF)) for code in np.unique(sizes << 32 | raters)}):
         if R < 2:
             continue
-        of_shape = first[(answers.size[first] == p) & (raters == R)]
-        rows = of_shape[:, None] + np.arange(R)
-        whole = len(of_shape) * R == len(answers) and ranks.shape[1] == p
-        made.append(
-            Shape(
-                items=p,
-                raters=R,
-                ranks=ranks.reshape(len(of_shape), R, p) if whole else ranks[rows][:, :, :p],
-                group=answers.group[of_shape],
-                rater=answers.rater[rows],
-            )
-        )
+        of_shape = first[(sizes == p) & (raters == R)]
+        if len(of_shape) * R == len(answers):  # all groups have this shape: nothing to pick out
+            ranked, who = ranks.reshape(-1, R, p), answers.rater.reshape(-1, R)
+        else:
+            rows = of_shape[:, None] + np.arange(R)
+            ranked, who = ranks[rows][:, :, :p], answers.rater[rows]
+        made.append(Shape(items=p, raters=R, ranks=ranked, group=answers.group[of_shape], rater=who))
     return made
 
 

@@ -48,6 +48,7 @@ def check_study(
     `criteria` limits the check to some; `progress` is called with the name of each criterion before its turn.
     """
     settings = settings or CheckSettings()
+    signature = _signature(study, settings, criteria)  # hashes the study, which is part of reading it
     began = time.perf_counter()
     null = _lookup(settings)
     seeds = np.random.SeedSequence(settings.seed).spawn(len(study.criteria))
@@ -66,7 +67,6 @@ def check_study(
         )
     judged = _verdicts(study, adjust(made), settings, null)
     ordered = sorted(judged, key=_strength, reverse=True)
-    signature = _signature(study, settings, criteria)
     return CheckReport(
         study=study.name,
         simulated=study.simulated,

@@ -91,10 +91,10 @@ def faction_figures(
 
 def _panels(shape: Shape) -> list[tuple[NDArray[np.int32], NDArray[np.int64]]]:
     """Raters who meet, directly or through others, and the prompts they answered."""
+    if shape.panel is not None:
+        return [(shape.panel, np.arange(shape.n))]
     raters, code = np.unique(shape.rater, return_inverse=True)
     code = code.reshape(shape.rater.shape)
-    if len(raters) == shape.raters:
-        return [(raters, np.arange(shape.n))]
     links = sparse.coo_array(
         (np.ones(code[:, 1:].size), (np.repeat(code[:, 0], shape.raters - 1), code[:, 1:].ravel())),
         shape=(len(raters), len(raters)),
@@ -106,6 +106,8 @@ def _panels(shape: Shape) -> list[tuple[NDArray[np.int32], NDArray[np.int64]]]:
 
 def _most_active(found: list[Shape]) -> tuple[NDArray[np.int32], int]:
     """The raters of the matrix in their own order, and how many were left out."""
+    if len(found) == 1 and found[0].panel is not None and found[0].raters <= MOST_RATERS:
+        return found[0].panel, 0
     raters, answers = np.unique(np.concatenate([shape.rater.ravel() for shape in found]), return_counts=True)
     most = np.sort(np.argsort(-answers, kind="stable")[:MOST_RATERS])
     return raters[most], len(raters) - len(most)
@@ -113,7 +115,7 @@ def _most_active(found: list[Shape]) -> tuple[NDArray[np.int32], int]:
 
 def _by_rater(shape: Shape, raters: NDArray[np.int32]) -> NDArray[np.int8]:
     """(n, all raters, p) ranks with one column per rater, -1 where a rater is absent."""
-    if shape.raters == len(raters) and (shape.rater == raters).all():
+    if shape.panel is not None and np.array_equal(shape.panel, raters):
         return shape.ranks
     spread = np.full((shape.n, len(raters), shape.items), -1, np.int8)
     place = np.searchsorted(raters, shape.rater)

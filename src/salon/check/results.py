@@ -266,4 +266,4 @@ class CheckReport(Noun):
     protocols: tuple[ProtocolFigures, ...] = ()
     anchors: tuple[AnchorFigures, ...] = ()
     warnings: tuple[str, ...] = ()
-    seconds: float = Field(description="Time the computation took, reading the study apart.")
+    seconds: float = Field(description="Time the computation took, reading and hashing the study apart.")
