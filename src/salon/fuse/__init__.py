@@ -1,0 +1,1 @@
+"""Many judgments become one score per item, and labels to learn from."""
