@@ -31,6 +31,9 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "anchor": ("salon.cli.check:anchor", "Agreement in another data set, at the same number of items and raters."),
         "plan": ("salon.cli.check:plan", "Power and comparison budget of a study before it is run."),
     },
+    "Fuse": {
+        "labels": ("salon.cli.labels:labels", "Write labels for training: majority and soft, split by prompt."),
+    },
 }
 
 
