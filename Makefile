@@ -22,6 +22,10 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[dev]'
 	@touch $@ $(VENV)/.core
 
+$(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable '.[dev,bench]'
+	@touch $@ $(VENV)/.dev $(VENV)/.core
+
 demo: $(VENV)/.core ## simulate a labelled designer study, check it, leave demo/check.html
 	$(BIN)/python -m salon.flows.demo demo
 
@@ -36,7 +40,7 @@ lint: $(VENV)/.dev ## style, types and the walls between rooms
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.dev ## speed beside peers, one JSON line each; ONLY=name for one
+bench: $(VENV)/.bench ## speed beside peers, one JSON line each; ONLY=name for one
 	@$(BIN)/python -m benchmarks $(ONLY)
 
 prove: $(VENV)/.dev ## the long evidence: size, power, fits; writes the tables the docs quote; ONLY=name for one
