@@ -15,6 +15,8 @@ class Score(Noun):
 
     of: str
     criterion: str
+    group: str | None = None
+    """The prompt, category or study whose items share one scale with it."""
     value: float
     error: float | None = None
     """Standard error; None where the data do not allow one."""
@@ -35,7 +37,7 @@ class Scores(Noun):
 
     @model_validator(mode="after")
     def _each_once(self) -> Scores:
-        keys = [(score.of, score.criterion) for score in self.values]
+        keys = [(score.of, score.criterion, score.group) for score in self.values]
         if len(set(keys)) != len(keys):
-            raise ValueError("scores hold one value for each item (or generator) and criterion")
+            raise ValueError("scores hold one value for each item (or generator), criterion and group")
         return self

@@ -1,0 +1,212 @@
+"""What a fusion gives back: the JSON of `salon fuse --json`, and what its page prints.
+
+Every score carries its interval and what it rests on. A number that cannot be given is None, with the reason beside
+it; nothing is ever silently left out.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from salon.study import Score, Scores, Signature
+from salon.study.noun import Noun
+
+FORMAT = "salon.fuse/1"
+
+
+class ScoreRow(Noun):
+    """One item (or generator) under one criterion."""
+
+    item: str | None = Field(default=None, description="Item; None when generators are scored.")
+    generator: str | None = Field(default=None, description="Generator; None when items are scored.")
+    criterion: str
+    group: str = Field(description="The prompt, category or whole study within which items are compared.")
+    value: float = Field(description="The score: always the fit itself, never a bootstrap median.")
+    low: float | None = Field(description="Lower end at the report's level; None where no error can be given.")
+    high: float | None
+    error: float | None = Field(description="Standard error of the value (by the slope of the curve if calibrated).")
+    latent: float = Field(description="The score on the method's own scale, before calibration.")
+    latent_error: float | None
+    n: int = Field(description="Judgments that name it.")
+    rank: int = Field(description="1 = best of its group and criterion.")
+    rank_low: int | None = Field(description="Best rank it may hold at the report's level.")
+    rank_high: int | None = Field(description="Worst rank it may hold.")
+    tier: int | None = Field(description="1 = cannot be told apart from the best; then the best of the rest.")
+    rating_anchor: bool = Field(default=False, description="Whether its ratings tie the latent scale to the ratings.")
+
+
+class GraphFigures(Noun):
+    """Health of one group's comparison graph."""
+
+    items: int
+    compared: int = Field(description="Items that were compared at least once.")
+    edges: int = Field(description="Pairs of items that met.")
+    fraction: float = Field(description="Of all pairs.")
+    components: int
+    degree_min: int
+    degree_mean: float
+    degree_max: int
+    diameter: int | None
+    mean_path: float | None
+    undefeated: tuple[str, ...] = Field(description="Never lost nor tied: finite scores need a prior.")
+    winless: tuple[str, ...]
+
+
+class PairResidual(Noun):
+    """A pair that the fit explains badly."""
+
+    first: str
+    second: str
+    n: float = Field(description="Answers on the pair.")
+    observed: float = Field(description="Share of wins of the first, ties half.")
+    expected: float
+    z: float = Field(description="Standardised residual under the model.")
+
+
+class AnchorFigure(Noun):
+    """A rating anchor: an item whose ratings agree so well that it ties the latent scale to the ratings."""
+
+    item: str
+    criterion: str
+    group: str
+    level: float
+    target: float = Field(description="Mean (or median) of its ratings.")
+    spread: float = Field(description="Standard deviation of its ratings over raters.")
+    latent: float
+    fitted: float = Field(description="Its score on the calibrated curve.")
+
+
+class GroupFigures(Noun):
+    """One criterion in one group: what went in, and how the fit went."""
+
+    criterion: str
+    group: str
+    items: int
+    raters: int
+    comparisons: int
+    rankings: int
+    ratings: int
+    ties: float | None = Field(description="Share of ties among the comparisons used.")
+    both_bad: int
+    repeats: int = Field(description="Repeated answers, left out.")
+    graph: GraphFigures | None
+    solver: str = Field(description="How the fit was found.")
+    iterations: int
+    gradient: float | None = Field(description="Largest slope left at the end; None for methods without one.")
+    log_likelihood: float | None
+    tie: float | None = Field(description="Tie parameter: nu (Davidson) or theta (Rao-Kupper).")
+    tie_error: float | None
+    fit_p: float | None = Field(description="Does the model fit? Pearson chi-square over pairs.")
+    worst_pairs: tuple[PairResidual, ...]
+    rating_anchors: int
+    missing_levels: tuple[float, ...] = Field(description="Rating levels without a rating anchor.")
+    alike: tuple[tuple[str, ...], ...] = Field(description="Runs of items that cannot be told apart from each other.")
+    errors: str = Field(description="How the errors were made.")
+    df: float | None = Field(description="Degrees of freedom of the errors; None = normal.")
+
+
+class RaterFigures(Noun):
+    """How one rater's answers go with the fit."""
+
+    rater: str
+    answers: int
+    agreement: float | None = Field(description="Share of decided answers that go with the higher score.")
+    expected_agreement: float | None = Field(description="What the model expects on the same pairs.")
+    z: float | None = Field(description="Surprise of the answers, standardised; far below 0: unlike the others.")
+    reliability: float | None = Field(default=None, description="Crowd: chance that an answer is meant as given.")
+    reliability_error: float | None = None
+    left_bias: float | None = Field(default=None, description="Crowd: pull to the left item, in logits.")
+    left_bias_error: float | None = None
+    offset: float | None = Field(default=None, description="Ratings: mean shift against the panel.")
+    gain: float | None = Field(default=None, description="Ratings: stretch against the panel, 1 = as the panel.")
+    inconsistency: float | None = Field(default=None, description="Ratings: noise of the rater's answers.")
+
+
+class CurveFigures(Noun):
+    """A calibration curve: score = low + (high - low) / (1 + exp(-(a latent + b)))."""
+
+    group: str | None = Field(description="None: one curve for all groups.")
+    criterion: str | None
+    a: float
+    b: float
+    a_error: float | None
+    b_error: float | None
+    residual: float = Field(description="Root mean square distance of the rating anchors to the curve.")
+    anchors: int
+
+
+class MethodPair(Noun):
+    """Two methods, averaged over groups."""
+
+    first: str
+    second: str
+    srcc: float | None
+    plcc: float | None
+    mae: float
+    decisions: float = Field(description="Share of item pairs on which both decide alike.")
+    ks_pass: int = Field(description="Groups whose two score distributions pass Kolmogorov-Smirnov at p > .05.")
+    groups: int
+    srcc_low: float | None = Field(description="Lowest rank correlation of any group.")
+
+
+class GapRow(Noun):
+    """Anchored Elo with one gap and curve, against anchored Davidson."""
+
+    calibration: Literal["pooled", "group"]
+    gap: float
+    agreement: MethodPair
+
+
+class CompareFigures(Noun):
+    """The cross-method table of `salon fuse --compare`."""
+
+    pairs: tuple[MethodPair, ...]
+    by_group: tuple[MethodPair, ...] = Field(description="Anchored Elo against anchored Davidson, group by group.")
+    group_names: tuple[tuple[str, str], ...] = Field(description="Criterion and group of each row of by_group.")
+    gaps: tuple[GapRow, ...]
+    tie_margin: float
+
+
+class FuseReport(Noun):
+    """The JSON of `salon fuse --json`."""
+
+    format: Literal["salon.fuse/1"] = FORMAT
+    study: str
+    simulated: bool
+    method: str
+    by: Literal["item", "generator"]
+    scale: str = Field(description="Named in words: 'logit', 'elo', '1-5'.")
+    scale_low: float | None
+    scale_high: float | None
+    level: float
+    cluster: str = Field(description="What the intervals take as drawn anew.")
+    scores: tuple[ScoreRow, ...]
+    groups: tuple[GroupFigures, ...]
+    raters: tuple[RaterFigures, ...]
+    rating_anchors: tuple[AnchorFigure, ...]
+    curves: tuple[CurveFigures, ...]
+    compare: CompareFigures | None = None
+    policies: tuple[str, ...]
+    warnings: tuple[str, ...]
+    signature: Signature
+    signature_line: str
+    seconds: float
+
+    def as_scores(self) -> Scores:
+        """The scores alone, as the noun that other stages take."""
+        values = tuple(
+            Score(
+                of=row.item or row.generator or "",
+                criterion=row.criterion,
+                group=row.group,
+                value=row.value,
+                error=row.error,
+                low=row.low,
+                high=row.high,
+                n=row.n,
+            )
+            for row in self.scores
+        )
+        return Scores(scale=self.scale, by=self.by, values=values, signature=self.signature)

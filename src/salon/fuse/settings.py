@@ -1,0 +1,85 @@
+"""Everything a fusion can be told, described once: flags, help, docs and signatures read it here."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from salon.study.noun import Noun
+
+Method = Literal[
+    "anchored-elo",
+    "anchored-davidson",
+    "bradley-terry",
+    "davidson",
+    "rao-kupper",
+    "thurstone",
+    "crowd",
+    "plackett-luce",
+    "elo",
+    "mean",
+    "median",
+    "z-score",
+    "sureal",
+    "offset-scale",
+]
+Cluster = Literal["answer", "rater", "prompt"]
+
+ANCHORED: tuple[Method, ...] = ("anchored-elo", "anchored-davidson")
+PAIRED: tuple[Method, ...] = ("bradley-terry", "davidson", "rao-kupper", "thurstone")
+RATED: tuple[Method, ...] = ("mean", "median", "z-score", "sureal", "offset-scale")
+
+
+class FuseSettings(Noun):
+    """How `salon fuse` works."""
+
+    method: Literal["auto", Method] = Field(  # type: ignore[valid-type]
+        "auto",
+        description="How judgments become scores; auto: anchored-davidson where items are compared and rated, else "
+        "davidson or bradley-terry (ties or none), plackett-luce for rankings, mean for ratings.",
+    )
+    by: Literal["item", "generator"] = Field("item", description="Score items, or the generators that made them.")
+    split: Literal["none", "category"] = Field(
+        "none", description="With --by generator: one scale for the whole study, or one for each category."
+    )
+    prior: float | None = Field(
+        None,
+        gt=0,
+        le=100,
+        description="Standard deviation of a normal prior on latent scores, in logits: undefeated items and islands "
+        "then get finite scores. Without it, data that cannot identify the scores are an error.",
+    )
+    cluster: Literal["auto", Cluster] = Field(  # type: ignore[valid-type]
+        "auto",
+        description="What would be drawn anew if the study were repeated: answer (these raters, new answers), rater "
+        "(other raters) or prompt; auto: rater from five raters on, prompt for generators, else answer.",
+    )
+    interval: Literal["auto", "sandwich", "bootstrap", "jackknife"] = Field(
+        "auto",
+        description="How errors are made; auto: sandwich for methods with a likelihood, else jackknife over clusters.",
+    )
+    level: float = Field(0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
+    draws: int = Field(1000, ge=100, le=100_000, description="Bootstrap draws, where asked for.")
+    ranks: Literal["simultaneous", "marginal"] = Field(
+        "simultaneous", description="Rank intervals that hold for all items at once, or for each alone."
+    )
+    both_bad: Literal["exclude", "tie"] = Field(
+        "exclude", description="'Both bad' answers order nothing: left out and counted, or taken as ties."
+    )
+    calibration: Literal["pooled", "group"] = Field(
+        "pooled", description="One curve from latent scores to the rating scale for all groups, or one for each."
+    )
+    anchors_each: int = Field(2, ge=1, le=50, description="Rating anchors at each level.")
+    anchor_center: Literal["mean", "median"] = Field(
+        "mean", description="The rating anchors' target: the mean of their ratings, or the median."
+    )
+    gap: float = Field(400.0, gt=0, le=5000, description="Elo points between adjacent rating levels.")
+    pull: float = Field(0.15, ge=0, le=1, description="How far each Elo pass pulls rating anchors to their targets.")
+    penalty: float = Field(0.1, ge=0, description="Weight of the rating anchors in anchored Davidson.")
+    passes: int = Field(150, ge=1, le=10_000, description="Elo passes over all comparisons.")
+    shuffles: int = Field(1, ge=1, le=1000, description="Seeded Elo runs to average.")
+    tie_margin: float = Field(
+        0.0, ge=0, description="With --compare: scores closer than this count as the decision 'tie'."
+    )
+    seed: int = Field(42, ge=0, description="Seed of everything drawn by chance.")
