@@ -12,9 +12,10 @@ import pytest
 from browser import open_page
 
 from salon.check.report import SIMULATED, check_page
-from salon.check.report_parts import brief, named_apart, without_shared_start
+from salon.check.report_parts import named_apart
 from salon.report import disagreements
 from salon.report.values import numbers_in
+from salon.report.words import brief, without_shared_start
 
 NAMES = sorted(examples.EXAMPLES)
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"

@@ -13,25 +13,13 @@ from markupsafe import Markup
 from salon.check.report_ceilings import ceiling_section
 from salon.check.report_data import data_section, method_section, policies
 from salon.check.report_flags import flag_section, protocol_section
-from salon.check.report_parts import (
-    VERDICTS,
-    Cohorts,
-    badge,
-    brief,
-    counted,
-    fixed,
-    level_words,
-    measured,
-    name_of_cohort,
-    named_apart,
-    one_way,
-    sentence,
-)
+from salon.check.report_parts import VERDICTS, Cohorts, badge, measured, name_of_cohort, named_apart
 from salon.check.report_raters import faction_section, rater_section
 from salon.check.report_shapes import cycle_section, distribution_section
 from salon.check.report_signal import signal_section
 from salon.check.results import CheckReport, CriterionFigures
 from salon.report import Card, Note, Page, Section, Verdict, Verdicts, estimate_value, located
+from salon.report.words import brief, counted, fixed, level_words, one_way, sentence
 
 DECIMALS = 3
 LONGEST_SENTENCE = 600

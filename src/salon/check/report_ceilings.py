@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from salon.check.report_parts import counted, fixed, level_words, listed
 from salon.check.results import CheckReport, CriterionFigures
 from salon.check.results import Figure as Share
 from salon.report import Block, Cell, Column, Figure, Note, Section, Table, charts
+from salon.report.words import counted, fixed, level_words, listed
 
 MOST_ROWS = 200
 MOST_DRAWN = 20

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from salon.check.report_parts import brief, fixed, gathered, level_words, listed, name_of_cohort, sentence
+from salon.check.report_parts import name_of_cohort
 from salon.check.report_signal import TESTS
 from salon.check.results import CheckReport, CriterionFigures, TestFigures
 from salon.report import Block, Cell, Column, Note, Prose, Section, Table
+from salon.report.words import brief, fixed, gathered, level_words, listed, sentence
 
 MADE_BY_TIE_BREAK = (
     " Made by tie-break: the mean τ that breaking ties alike for every rater makes of shuffled answers, with no "

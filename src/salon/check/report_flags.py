@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from salon.check.report_parts import RATER_NAME, brief, counted, fixed, level_words
 from salon.check.results import CheckReport, FlagFigures, ProtocolFigures
 from salon.report import Block, Cell, Column, Figure, Note, Prose, Section, Table, charts, estimate_value
+from salon.report.words import RATER_NAME, brief, counted, fixed, level_words
 
 MOST_RATERS = 60
 MOST_SPLITS = 12

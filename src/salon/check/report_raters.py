@@ -6,20 +6,11 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from salon.check.report_parts import (
-    RATER_NAME,
-    brief,
-    counted,
-    fixed,
-    holm,
-    level_words,
-    listed,
-    whole,
-    without_shared_start,
-)
+from salon.check.report_parts import holm
 from salon.check.results import CheckReport, CriterionFigures, FactionFigures, RaterFigures, RaterRow
 from salon.report import SMALL, WIDE, Badge, Block, Cell, Column, Figure, Figures, Prose, Section, Table, charts
 from salon.report.svg import text_width
+from salon.report.words import RATER_NAME, brief, counted, fixed, level_words, listed, whole, without_shared_start
 
 SMALL_PANEL = 10
 """Raters that small multiples can show; larger panels take the whole width."""

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from markupsafe import Markup
 
-from salon.check.report_parts import Cohorts, counted, fixed, gathered, listed, main_shape, measured, triple
+from salon.check.report_parts import Cohorts, main_shape, measured, triple
 from salon.check.report_signal import references, why_missing
 from salon.check.results import CheckReport, CriterionFigures, ShapeFigures
 from salon.report import SMALL, Figure, Figures, Note, Prose, Section, charts
+from salon.report.words import counted, fixed, gathered, listed
 
 MOST_BARS = 6
 """Splits drawn as bars with their numbers; more become a histogram."""

@@ -6,18 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from salon.check.report_parts import (
-    Cohorts,
-    brief,
-    counted,
-    fixed,
-    gathered,
-    level_words,
-    listed,
-    main_shape,
-    measured,
-    triple,
-)
+from salon.check.report_parts import Cohorts, main_shape, measured, triple
 from salon.check.results import (
     AnchorFigures,
     CheckReport,
@@ -25,6 +14,7 @@ from salon.check.results import (
     TestFigures,
 )
 from salon.report import Cell, Column, Figure, Note, Prose, Section, Table, charts, numbers, value
+from salon.report.words import brief, counted, fixed, gathered, level_words, listed
 
 STATISTICS = {
     "median_T": ("Median T", "Median over prompts of T, the mean Kendall tau between raters"),

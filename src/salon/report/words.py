@@ -1,0 +1,92 @@
+"""Words of every report: names that fit a line and keep their direction, counts, lists, sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+from typing import Protocol
+
+from markupsafe import Markup
+
+from salon.report import numbers
+from salon.report.svg import clean, element
+from salon.report.values import value
+
+LONGEST_NAME = 72
+RATER_NAME = 40
+UNBROKEN = 24
+TURNS = [*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F]
+SHORT_START = 4
+"""A shared beginning of names shorter than this is kept."""
+
+
+class Levelled(Protocol):
+    """Any report whose intervals have one level."""
+
+    level: float
+
+
+def brief(name: str, most: int = LONGEST_NAME) -> str:
+    """A name that fits a line: cut in the middle, so that both its ends tell it from its neighbours."""
+    words = " ".join(one_way(name).split()) or "(no name)"
+    if len(words) <= most:
+        return words
+    return f"{words[: most * 2 // 3]}…{words[-(most // 3) :]}"
+
+
+def without_shared_start(names: Sequence[str]) -> tuple[list[str], str]:
+    """Names without a beginning all of them share, up to a separator, and that beginning: room for what differs."""
+    same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names)) if len(names) > 1 else ()
+    start = "".join(letters[0] for letters in same)
+    cut = max((start.rfind(mark) + 1 for mark in "-_/@. "), default=0)
+    if cut < SHORT_START or any(not name[cut:].strip() for name in names):
+        return list(names), ""
+    return [name[cut:] for name in names], start[:cut]
+
+
+def one_way(words: str) -> str:
+    """Words without the characters that turn the direction of the text after them, or that XML forbids."""
+    return clean(words.translate(dict.fromkeys(TURNS)))
+
+
+def whole(name: str) -> Markup:
+    """A rater's name that does not break at its hyphens."""
+    shown = brief(name, RATER_NAME)
+    return element("span", shown, class_="whole") if len(shown) <= UNBROKEN else Markup.escape(shown)
+
+
+def sentence(words: str) -> str:
+    """Words that start large and end with a stop."""
+    started = one_way(words[:1].upper() + words[1:])
+    return started if started.endswith((".", "!", "?")) or not started else f"{started}."
+
+
+def counted(n: int, noun: str, nouns: str = "") -> Markup:
+    """`1 prompt`, `80 prompts`."""
+    return Markup("{} {}").format(value(n, None, numbers.count(n)), noun if n == 1 else nouns or f"{noun}s")
+
+
+def fixed(x: float | None, decimals: int = 3) -> Markup:
+    """A number that is not an estimate with an interval."""
+    return value(x, None, numbers.fixed(x, decimals))
+
+
+def level_words(report: Levelled) -> Markup:
+    """95%."""
+    return value(report.level, None, numbers.percent(report.level))
+
+
+def listed(names: Iterable[object]) -> Markup:
+    """`a`, `a and b`, `a, b and c`; what is not Markup is escaped."""
+    words = [Markup("{}").format(name) for name in names]
+    if len(words) < 2:
+        return words[0] if words else Markup("none")
+    return Markup(", ").join(words[:-1]) + Markup(" and ") + words[-1]
+
+
+def gathered(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """(name, reason) pairs as one (reason, names) entry for each reason."""
+    names: dict[str, list[str]] = {}
+    for name, reason in pairs:
+        names.setdefault(reason, []).append(name)
+    return [(reason, list(dict.fromkeys(found))) for reason, found in names.items()]
