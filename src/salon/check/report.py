@@ -19,11 +19,10 @@ from salon.check.report_shapes import cycle_section, distribution_section
 from salon.check.report_signal import signal_section
 from salon.check.results import CheckReport, CriterionFigures
 from salon.report import Card, Note, Page, Section, Verdict, Verdicts, estimate_value, located
-from salon.report.words import brief, counted, fixed, level_words, one_way, sentence
+from salon.report.words import SIMULATED, brief, counted, fixed, level_words, one_way, sentence
 
 DECIMALS = 3
 LONGEST_SENTENCE = 600
-SIMULATED = "Simulated study: no person gave these answers."
 
 
 def check_page(report: CheckReport) -> Page:

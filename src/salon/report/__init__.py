@@ -6,7 +6,7 @@
 Pages need no other file, no network and no JavaScript; everything in them is escaped.
 """
 
-from salon.report.block import Badge, Block, Card, Figure, Figures, Note, Prose, Verdict, Verdicts
+from salon.report.block import Badge, Block, Card, Details, Figure, Figures, Note, Prose, Verdict, Verdicts
 from salon.report.located import located
 from salon.report.page import Page, Section, standalone_svg
 from salon.report.svg import SMALL, WIDE
@@ -21,6 +21,7 @@ __all__ = [
     "Card",
     "Cell",
     "Column",
+    "Details",
     "Figure",
     "Figures",
     "Note",

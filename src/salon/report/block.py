@@ -151,3 +151,14 @@ class Figures(Block):
     caption: str = ""
     legend: Sequence[tuple[str, str]] = ()
     """(swatch class, words) pairs that explain all of them at once, e.g. ("cohort-1", "observed")."""
+
+
+@dataclass(frozen=True)
+class Details(Block):
+    """Blocks behind a line to click on: what few readers need at once. On paper all are open."""
+
+    template: ClassVar[str] = "details.html"
+
+    summary: str
+    blocks: Sequence[Block]
+    open: bool = False

@@ -21,7 +21,7 @@ class Key:
     swatch: str
     words: str
     shape: str = "box"
-    """box, line or dot."""
+    """box, line, dot or diamond."""
 
 
 def x_axis(scale: Scale, y: float, *, room: float = 70, label: str = "", percent: bool = False) -> Markup:
@@ -75,4 +75,11 @@ def _swatch(key: Key, x: float, y: float) -> Markup:
         return line(x, y - 4, x + 14, y - 4, f"{key.swatch} stroke")
     if key.shape == "dot":
         return element("circle", cx=x + 7, cy=y - 4, r=4.5, class_=key.swatch)
+    if key.shape == "diamond":
+        return element("path", d=diamond(x + 7, y - 4, 5.5), class_=key.swatch)
     return rect(x + 1, y - 10, 12, 12, key.swatch)
+
+
+def diamond(x: float, y: float, r: float) -> str:
+    """The path of a square on its tip."""
+    return f"M{x:.2f} {y - r:.2f}L{x + r:.2f} {y:.2f}L{x:.2f} {y + r:.2f}L{x - r:.2f} {y:.2f}Z"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Protocol
@@ -16,6 +17,7 @@ LONGEST_NAME = 72
 RATER_NAME = 40
 UNBROKEN = 24
 TURNS = [*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F]
+SIMULATED = "Simulated study: no person gave these answers."
 SHORT_START = 4
 """A shared beginning of names shorter than this is kept."""
 
@@ -32,6 +34,13 @@ def brief(name: str, most: int = LONGEST_NAME) -> str:
     if len(words) <= most:
         return words
     return f"{words[: most * 2 // 3]}…{words[-(most // 3) :]}"
+
+
+def told_apart(names: Iterable[str], most: int = LONGEST_NAME) -> dict[str, str]:
+    """Each name and how it is printed: brief, and numbered where two would read alike."""
+    printed = {name: brief(name, most) for name in names}
+    again = Counter(printed.values())
+    return {name: f"{words} #{i + 1}" if again[words] > 1 else words for i, (name, words) in enumerate(printed.items())}
 
 
 def without_shared_start(names: Sequence[str]) -> tuple[list[str], str]:

@@ -5,15 +5,21 @@ Colours come from the page's CSS variables; `salon.report.page.standalone_svg` m
 """
 
 from salon.report.charts.bars import bar_list, bucket_bar
+from salon.report.charts.calibration import AnchorMark, calibration_curve
+from salon.report.charts.caterpillar import ScoreMark, caterpillar
 from salon.report.charts.curves import Curve, line_curves
 from salon.report.charts.distributions import histogram_over_null, pmax_bars
 from salon.report.charts.dots import dot_intervals
 from salon.report.charts.heat import heat_map
 
 __all__ = [
+    "AnchorMark",
     "Curve",
+    "ScoreMark",
     "bar_list",
     "bucket_bar",
+    "calibration_curve",
+    "caterpillar",
     "dot_intervals",
     "heat_map",
     "histogram_over_null",

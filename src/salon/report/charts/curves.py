@@ -10,6 +10,7 @@ from markupsafe import Markup
 from salon.errors import BadValue
 from salon.report import numbers
 from salon.report.frame import LINE, Key, legend, x_axis, y_grid, y_ticks_width
+from salon.report.located import marks
 from salon.report.scale import Scale, domain, spread
 from salon.report.svg import canvas, drawn, element, group, line, text, text_width
 
@@ -86,7 +87,7 @@ def _curve(curve: Curve, x: Scale, y: Scale, index: int, percent: bool) -> Marku
     for a, b in zip(curve.x, curve.y):
         shown = numbers.percent(b, 1) if percent else numbers.significant(b)
         tip = f"{curve.label}: {shown} at {numbers.significant(a)}"
-        dot = element("circle", element("title", tip), cx=x(a), cy=y(b), r=3, class_=f"{style} dot")
+        dot = element("circle", element("title", tip), cx=x(a), cy=y(b), r=3, class_=f"{style} dot", **marks(b))
         dots.append(dot)
     return group(element("path", d=path, class_=f"{style} curve"), *dots)
 

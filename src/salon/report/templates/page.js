@@ -39,6 +39,8 @@
   });
   addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
 
+  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));
+
   document.querySelectorAll("table.sortable").forEach((table) => {
     const body = table.tBodies[0];
     [...table.tHead.rows[0].cells].forEach((head, column) => {
