@@ -1,0 +1,243 @@
+"""Scores from comparisons: one Newton iteration for Bradley-Terry, Davidson, Rao-Kupper and Thurstone.
+
+Maximises  sum over pairs of the log-likelihood of its counts (see pair_models)
+           - sum_i q_i^2 / (2 prior^2)                              a normal prior, where one is given
+           - strength sum_k (q[item_k] - target_k)^2                rating anchors, where given
+over the scores q and, in Davidson and Rao-Kupper, the log t of the tie parameter. Without rating anchors only
+differences of scores count, and they are centred: mean(q) = 0.
+
+The objective is concave and its curvature changes at a bounded rate, so the step needs no line search: with
+b = the largest change of log curvature along the Newton step, the whole step climbs whenever b <= 1 or the slope
+at its end still points forward; otherwise ln(1 + b)/b of it does (Sun & Tran-Dinh 2019, generalised
+self-concordance). Each accepted step raises the likelihood.
+
+Identification is checked before anything is fitted (pair_identified). Convergence is measured in shares: the
+largest |slope| of a score divided by the number of comparisons of its item, i.e. the largest gap between observed
+and fitted win share. Not reaching `tolerance` raises NotConverged.
+
+Edges: in Davidson and Rao-Kupper no ties at all put the tie parameter on its boundary (nu = 0, theta = 1), where
+both are Bradley-Terry: the fit is that, `boundary` says so. Only ties: NotIdentified.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from salon.errors import BadValue, NotConverged
+from salon.stats.pair_counts import PairCounts
+from salon.stats.pair_identified import check_identified
+from salon.stats.pair_information import Information
+from salon.stats.pair_models import (
+    TIE_MODELS,
+    bend,
+    curvature,
+    has_tie,
+    model_code,
+    pair_log_likelihood,
+    slopes,
+    step_cap,
+)
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """Rating anchors: the penalty - strength * sum_k (q[items_k] - targets_k)^2 on the log-likelihood."""
+
+    items: Ints
+    targets: Floats
+    strength: float
+
+
+@dataclass(frozen=True, slots=True)
+class Convergence:
+    """How an iteration ended: always below its tolerance, or it would have raised."""
+
+    solver: str
+    iterations: int
+    gradient: float
+    """The largest slope left, in the unit of `tolerance`."""
+    tolerance: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairFit:
+    """Scores of the items of a comparison study."""
+
+    model: str
+    scores: Floats
+    """(items,) on the model's latent scale; mean zero unless rating anchors fix the location."""
+    tie: float | None
+    """nu (Davidson), theta (Rao-Kupper), None for models without a tie parameter."""
+    log_likelihood: float
+    """Of the data alone, without prior and rating anchors."""
+    prior: float | None
+    """Standard deviation of the normal prior; None: maximum likelihood."""
+    convergence: Convergence
+    pull: Pull | None = None
+
+    @property
+    def boundary(self) -> bool:
+        """Whether a tie parameter was wanted but no answer was a tie, so that it sits on its boundary."""
+        return self.tie is not None and self.tie == (0.0 if self.model == "davidson" else 1.0)
+
+
+def fit_pairs(
+    counts: PairCounts,
+    model: str = "bradley-terry",
+    *,
+    prior: float | None = None,
+    pull: Pull | None = None,
+    tolerance: float = 1e-9,
+    max_iterations: int = 200,
+) -> PairFit:
+    """Fit `model` to counts of comparisons by maximum likelihood, or its mode under a prior or rating anchors."""
+    _check_settings(counts, prior, pull, tolerance)
+    tie = _first_tie(counts, model)
+    code, t = model_code(model, tie)
+    check_identified(counts, tie_parameter=tie is not None, prior=prior is not None, anchored=_anchored(pull))
+    ridge, goal = penalty(counts.items, prior, pull)
+    q, t, convergence = _newton(counts, code, t, ridge, goal, tolerance, max_iterations)
+    fitted = math.exp(t) if has_tie(code) else tie
+    value = pair_log_likelihood(model, q[counts.i] - q[counts.j], fitted, counts.wins, counts.losses, counts.ties)
+    return PairFit(model, q, fitted, value, prior, convergence, pull)
+
+
+def penalty(items: int, prior: float | None, pull: Pull | None) -> tuple[Floats, Floats]:
+    """The quadratic penalty 1/2 sum ridge_i q_i^2 - goal_i q_i of a prior and rating anchors."""
+    ridge = np.full(items, 0.0 if prior is None else prior**-2)
+    goal = np.zeros(items)
+    if pull is not None:
+        np.add.at(ridge, pull.items, 2 * pull.strength)
+        np.add.at(goal, pull.items, 2 * pull.strength * pull.targets)
+    return ridge, goal
+
+
+def information(counts: PairCounts, code: int, t: float, q: Floats, ridge: Floats) -> tuple[Information, Floats]:
+    """Minus the second derivatives at (q, t), and the slopes of the log-likelihood (items + 1,), tie last."""
+    tie = has_tie(code)
+    edge, cross = np.empty(len(counts.i)), np.zeros(counts.items)
+    gradient = np.zeros(counts.items + 1)
+    bottom = _derivatives(
+        code, t, q, counts.i, counts.j, counts.wins, counts.losses, counts.ties, edge, cross, gradient
+    )
+    return Information(counts.items, counts.i, counts.j, edge, cross, bottom if tie else None, ridge), gradient
+
+
+def _newton(
+    counts: PairCounts, code: int, t: float, ridge: Floats, goal: Floats, tolerance: float, max_iterations: int
+) -> tuple[Floats, float, Convergence]:
+    """Climb from q = 0 to the maximum; the module's text says why no line search is needed."""
+    n, tie = counts.items, has_tie(code)
+    games = _games(counts) + ridge
+    scale = np.append(games, max(counts.comparisons, 1e-300)) if tie else games
+    q = np.zeros(n)
+    matrix, gradient = information(counts, code, t, q, ridge)
+    for iteration in range(max_iterations + 1):
+        gradient[:n] += goal - ridge * q
+        slope = gradient if tie else gradient[:n]
+        size = float(np.max(np.abs(slope) / scale))
+        if size <= tolerance:
+            solver = f"Newton, {matrix.solver}"
+            return q, t, Convergence(solver, iteration, size, tolerance)
+        step = matrix.solve(slope, tolerance=min(0.01, size))
+        q, t, matrix, gradient = _advance(counts, code, q, t, step, slope, ridge, goal)
+    raise NotConverged(
+        f"scores must settle to a gap of {tolerance:g} between observed and fitted win share",
+        found=f"{size:.3g} after {max_iterations} iterations",
+        remedy="raise tolerance or max_iterations, or give a prior (--prior 3)",
+    )
+
+
+def _advance(
+    counts: PairCounts, code: int, q: Floats, t: float, step: Floats, slope: Floats, ridge: Floats, goal: Floats
+) -> tuple[Floats, float, Information, Floats]:
+    """The point after the longest share of the step that is sure to climb, with its derivatives."""
+    n = counts.items
+    move, move_t = step[:n], float(step[n]) if len(step) > n else 0.0
+    bound, cap = _largest_bend(code, t, q, counts.i, counts.j, move, move_t)
+    if cap == 1:
+        q_new, t_new = q + move, t + move_t
+        matrix, gradient = information(counts, code, t_new, q_new, ridge)
+        forward = move @ (gradient[:n] + goal - ridge * q_new) + move_t * gradient[n]
+        if bound <= 1 or forward >= 0:
+            return q_new, t_new, matrix, gradient
+    share = min(cap, math.log1p(bound) / bound)
+    q_new, t_new = q + share * move, t + share * move_t
+    return q_new, t_new, *information(counts, code, t_new, q_new, ridge)
+
+
+def _first_tie(counts: PairCounts, model: str) -> float | None:
+    """The tie parameter that gives equal items the observed share of ties."""
+    if model not in TIE_MODELS:
+        return None
+    share = float(counts.ties.sum()) / max(counts.comparisons, 1e-300)
+    share = min(share, 0.99)  # only ties is refused later, by name
+    return 2 * share / (1 - share) if model == "davidson" else (1 + share) / (1 - share)
+
+
+def _games(counts: PairCounts) -> Floats:
+    each = counts.wins + counts.losses + counts.ties
+    games: Floats = np.bincount(counts.i, each, counts.items) + np.bincount(counts.j, each, counts.items)
+    return games
+
+
+def _anchored(pull: Pull | None) -> Ints:
+    return np.empty(0, np.int64) if pull is None else np.asarray(pull.items, np.int64)
+
+
+def _check_settings(counts: PairCounts, prior: float | None, pull: Pull | None, tolerance: float) -> None:
+    if prior is not None and not 0 < prior < np.inf:
+        raise BadValue("the standard deviation of a prior is a positive number", found=prior, remedy="--prior 3")
+    if not 0 < tolerance < np.inf:
+        raise BadValue("a tolerance is a positive number", found=tolerance)
+    if pull is None:
+        return
+    if not 0 < pull.strength < np.inf:
+        raise BadValue("the strength of a pull is a positive number", found=pull.strength)
+    if not len(pull.items) or len(pull.items) != len(pull.targets) or not np.isfinite(pull.targets).all():
+        raise BadValue("rating anchors need one finite target each", found=f"{pull.items} with {pull.targets}")
+    if min(pull.items) < 0 or max(pull.items) >= counts.items:
+        raise BadValue(f"rating anchors are items 0 to {counts.items - 1}", found=pull.items)
+
+
+@numba.njit(cache=True)
+def _derivatives(
+    code: int, t: float, q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats,
+    edge: Floats, cross: Floats, gradient: Floats,
+) -> float:  # fmt: skip
+    """Fill the curvature of each pair, the border of the tie parameter and the slopes; returns the corner."""
+    corner, slope_t = 0.0, 0.0
+    for k in range(len(i)):
+        x, y, w, l, s = i[k], j[k], wins[k], losses[k], ties[k]
+        d = q[x] - q[y]
+        win, loss, draw, win_t, loss_t, draw_t = slopes(code, d, t)
+        dd, dt, tt = curvature(code, d, t, w, l, s)
+        slope = w * win + l * loss + s * draw
+        gradient[x] += slope
+        gradient[y] -= slope
+        slope_t += w * win_t + l * loss_t + s * draw_t
+        edge[k] = dd
+        cross[x] += dt
+        cross[y] -= dt
+        corner += tt
+    gradient[-1] = slope_t
+    return corner
+
+
+@numba.njit(cache=True)
+def _largest_bend(code: int, t: float, q: Floats, i: Ints, j: Ints, move: Floats, dt: float) -> tuple[float, float]:
+    """Largest change of log curvature of any pair along the step, and the share of the step it holds for."""
+    bound, largest = 0.0, 0.0
+    for k in range(len(i)):
+        dd = move[i[k]] - move[j[k]]
+        bound = max(bound, bend(code, q[i[k]] - q[j[k]], t, dd, dt))
+        largest = max(largest, abs(dd))
+    return bound, step_cap(code, t, largest, dt)

@@ -1,0 +1,204 @@
+"""The information matrix of a comparison model, kept as one weight per pair, and its linear systems.
+
+In the parameters (q, t) the matrix is
+
+    [ L + diag(ridge)   c   ]        L = sum over pairs of edge * (e_i - e_j)(e_i - e_j)',
+    [ c'                tie ]        c = sum over pairs of cross * (e_i - e_j),
+
+a graph Laplacian with a border for the tie parameter (absent in models without one). Without a ridge it is
+singular along (1, ..., 1; 0): a shift of all scores. Systems are solved on the complement, which gives the
+solution whose scores sum to zero.
+
+Few items: Cholesky. Many: conjugate gradients with a diagonal preconditioner, one compiled pass over the pairs
+for each iteration; comparison graphs drawn at random are expanders and need about ten. Where that stalls (long
+chains of items), Cholesky again, or a sparse LU factorisation above `DENSE_ITEMS`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import coo_array, csc_array
+from scipy.sparse.linalg import splu
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+DENSE_ITEMS = 5_000
+"""Above this many items no n x n matrix is made."""
+_CHOLESKY_ITEMS = 200
+_CG_STEPS = 400
+_TREE_LIKE = 4  # pairs per item up to which a sparse factor stays sparse
+
+
+@dataclass(frozen=True, slots=True)
+class Information:
+    """A symmetric matrix of the parameters (q, t), see the module's text."""
+
+    items: int
+    i: Ints
+    j: Ints
+    edge: Floats
+    cross: Floats
+    """(items,), zero in models without a tie parameter."""
+    tie: float | None
+    ridge: Floats
+    """(items,) added to the diagonal by a prior or by rating anchors."""
+
+    @property
+    def floating(self) -> bool:
+        """Whether a shift of all scores costs nothing."""
+        return not self.ridge.any()
+
+    @property
+    def parameters(self) -> int:
+        return self.items + (self.tie is not None)
+
+    def diagonal(self) -> Floats:
+        """The diagonal, (parameters,)."""
+        own = np.bincount(self.i, self.edge, self.items) + np.bincount(self.j, self.edge, self.items) + self.ridge
+        return own if self.tie is None else np.append(own, self.tie)
+
+    def dense(self) -> Floats:
+        """The matrix, (parameters, parameters)."""
+        matrix = np.zeros((self.parameters, self.parameters))
+        _fill(self.i, self.j, self.edge, matrix)
+        matrix[np.arange(self.items), np.arange(self.items)] += self.ridge
+        if self.tie is not None:
+            matrix[:-1, -1] = matrix[-1, :-1] = self.cross
+            matrix[-1, -1] = self.tie
+        return matrix
+
+    def solve(self, rhs: Floats, tolerance: float = 1e-12) -> Floats:
+        """x with matrix @ x = rhs, (parameters,); with free location the scores of x sum to zero."""
+        if self.items > _CHOLESKY_ITEMS:
+            x, settled = self._conjugate_gradients(rhs, tolerance)
+            if settled or not (self.items <= DENSE_ITEMS or len(self.i) <= _TREE_LIKE * self.items):
+                return x
+        return self.factor().solve(rhs)
+
+    @property
+    def solver(self) -> str:
+        """Which of the two `solve` begins with."""
+        return "conjugate gradients" if self.items > _CHOLESKY_ITEMS else "Cholesky"
+
+    def factor(self) -> Factor:
+        """A factorisation for many right-hand sides."""
+        return Factor(self)
+
+    def _conjugate_gradients(self, rhs: Floats, tolerance: float) -> tuple[Floats, bool]:
+        tie = self.tie is not None
+        ends = (rhs[: self.items], float(rhs[-1])) if tie else (rhs, 0.0)
+        diagonal = self.diagonal()
+        x, settled = _conjugate_gradients(
+            self.i, self.j, self.edge, self.cross, self.tie if tie else 1.0, self.ridge, diagonal[: self.items],
+            ends[0], ends[1], tolerance, _CG_STEPS, self.floating,
+        )  # fmt: skip
+        return (x if tie else x[:-1]), settled
+
+
+class Factor:
+    """An information matrix factored once: dense Cholesky up to DENSE_ITEMS items, sparse LU above."""
+
+    def __init__(self, information: Information) -> None:
+        self._items, self._floating = information.items, information.floating
+        shift = information.diagonal()[: self._items].mean() / self._items
+        if self._items <= DENSE_ITEMS:
+            matrix = information.dense()
+            if self._floating:
+                matrix[: self._items, : self._items] += shift  # fixes the sum, leaves every contrast as it is
+            self._cholesky = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+            self._sparse = None
+        else:
+            self._cholesky = None
+            self._sparse = splu(_sparse(information, shift if self._floating else 0.0))
+
+    def solve(self, rhs: Floats) -> Floats:
+        """Solutions for the columns of rhs, (parameters,) or (parameters, k)."""
+        if self._sparse is None:
+            x: Floats = cho_solve(self._cholesky, rhs, check_finite=False)
+        else:
+            x = self._sparse.solve(rhs)
+        return centered(x, self._items) if self._floating else x
+
+
+def centered(x: Floats, items: int) -> Floats:
+    """x with its first `items` rows shifted to mean zero."""
+    x = x.copy()
+    x[:items] -= x[:items].mean(axis=0)
+    return x
+
+
+def _sparse(information: Information, shift: float) -> csc_array:
+    """The sparse matrix; a free location is fixed at item 0 (any contrast of scores is the same)."""
+    n, i, j, edge = information.items, information.i, information.j, information.edge
+    diagonal = information.diagonal()
+    diagonal[0] += shift * n
+    rows, columns, values = [i, j], [j, i], [-edge, -edge]
+    if information.tie is not None:
+        rows += [np.arange(n), np.full(n, n)]
+        columns += [np.full(n, n), np.arange(n)]
+        values += [information.cross, information.cross]
+    rows, columns = rows + [np.arange(len(diagonal))], columns + [np.arange(len(diagonal))]
+    entries = np.concatenate(values + [diagonal]), (np.concatenate(rows), np.concatenate(columns))
+    return coo_array(entries, shape=(len(diagonal), len(diagonal))).tocsc()
+
+
+@numba.njit(cache=True)
+def _fill(i: Ints, j: Ints, edge: Floats, matrix: Floats) -> None:
+    for k in range(len(i)):
+        matrix[i[k], j[k]] = matrix[j[k], i[k]] = -edge[k]
+        matrix[i[k], i[k]] += edge[k]
+        matrix[j[k], j[k]] += edge[k]
+
+
+@numba.njit(cache=True)
+def _multiply(i: Ints, j: Ints, edge: Floats, cross: Floats, tie: float, ridge: Floats, x: Floats, out: Floats) -> None:
+    n = len(ridge)
+    total = tie * x[n]
+    for k in range(n):
+        out[k] = ridge[k] * x[k] + cross[k] * x[n]
+        total += cross[k] * x[k]
+    out[n] = total
+    for k in range(len(i)):
+        flow = edge[k] * (x[i[k]] - x[j[k]])
+        out[i[k]] += flow
+        out[j[k]] -= flow
+
+
+@numba.njit(cache=True)
+def _conjugate_gradients(
+    i: Ints, j: Ints, edge: Floats, cross: Floats, tie: float, ridge: Floats, diagonal: Floats,
+    rhs: Floats, rhs_tie: float, tolerance: float, steps: int, floating: bool,
+) -> tuple[Floats, bool]:  # fmt: skip
+    """Preconditioned conjugate gradients until the preconditioned residual has shrunk by `tolerance`."""
+    n = len(ridge)
+    inverse = np.empty(n + 1)
+    residual = np.empty(n + 1)
+    for k in range(n):
+        inverse[k], residual[k] = 1.0 / diagonal[k], rhs[k]
+    inverse[n], residual[n] = 1.0 / tie, rhs_tie
+    x, along, image = np.zeros(n + 1), inverse * residual, np.empty(n + 1)
+    size = float(np.dot(residual, along))
+    goal = size * tolerance**2
+    for _ in range(steps):
+        if size <= goal:
+            break
+        _multiply(i, j, edge, cross, tie, ridge, along, image)
+        curve = float(np.dot(along, image))
+        if not curve > 0:
+            break
+        share = size / curve
+        x += share * along
+        residual -= share * image
+        fresh = float(np.dot(residual, inverse * residual))
+        along = inverse * residual + (fresh / size) * along
+        size = fresh
+    if floating:
+        x[:n] -= x[:n].mean()
+    return x, size <= goal and math.isfinite(size)

@@ -1,0 +1,201 @@
+"""Four models of a comparison, each a function of d = q_i - q_j and at most one tie parameter.
+
+    Bradley-Terry  P(i) = 1 / (1 + e^-d)                                         a tie is half a win for each
+    Thurstone V    P(i) = Phi(d / sqrt 2)                                        a tie is half a win for each
+    Davidson       P(i) = e^(d/2) / Z, P(tie) = nu / Z, Z = e^(d/2) + e^(-d/2) + nu,             nu = e^t > 0
+    Rao-Kupper     P(i) = 1 / (1 + theta e^-d), P(j) = 1 / (1 + theta e^d), the rest a tie,      theta = e^t > 1
+
+All four log-likelihoods are concave in (q, t), so every fit is one Newton iteration on these derivatives. Each
+model gives, for one pair, the slope of the log-likelihood of each outcome in d and in t, and the curvature
+(minus the second derivatives) of the pair's counts.
+
+Assumptions: answers depend on the two items only through d; no position bias, no rater effects (clustered errors
+repair the intervals, not the estimate). Davidson and Rao-Kupper assume one tie parameter for all pairs. With nu = 0
+and theta = 1 both are Bradley-Terry.
+
+Source: Bradley & Terry 1952; Thurstone 1927; Davidson 1970, On extending the Bradley-Terry model to accommodate
+ties; Rao & Kupper 1967. Davidson's nu is twice the v of Newman 2023.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from salon.errors import BadValue
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MODELS = ("bradley-terry", "davidson", "rao-kupper", "thurstone")
+TIE_MODELS = ("davidson", "rao-kupper")
+_BRADLEY_TERRY, _DAVIDSON, _RAO_KUPPER, _THURSTONE = range(4)
+
+
+def model_code(model: str, tie: float | None) -> tuple[int, float]:
+    """The number of a model for the compiled code, and t = log tie; a tie model without ties is Bradley-Terry."""
+    if model not in MODELS:
+        raise BadValue(f"a model of comparisons is one of {', '.join(MODELS)}", found=model)
+    lowest = {"davidson": 0.0, "rao-kupper": 1.0}.get(model)
+    if lowest is None:
+        return MODELS.index(model), 0.0
+    if tie is None or not lowest <= tie < np.inf:
+        raise BadValue(f"the tie parameter of {model} is a number from {lowest:g} up", found=tie)
+    return (MODELS.index(model), math.log(tie)) if tie > lowest else (_BRADLEY_TERRY, 0.0)
+
+
+def has_tie(code: int) -> bool:
+    """Whether the compiled model `code` has a tie parameter."""
+    return code in (_DAVIDSON, _RAO_KUPPER)
+
+
+def pair_probabilities(model: str, d: ArrayLike, tie: float | None) -> tuple[Floats, Floats, Floats]:
+    """P(i wins), P(tie), P(j wins) at differences d = q_i - q_j; `tie` is None for models without ties."""
+    code, t = model_code(model, tie)
+    differences = np.asarray(d, dtype=np.float64)
+    wins, ties, losses = _probabilities(code, differences.ravel(), t)
+    return wins.reshape(differences.shape), ties.reshape(differences.shape), losses.reshape(differences.shape)
+
+
+def pair_log_likelihood(model: str, d: Floats, tie: float | None, wins: Floats, losses: Floats, ties: Floats) -> float:
+    """Log-likelihood of counts at differences d; models without a tie parameter count a tie as two half wins."""
+    code, t = model_code(model, tie)
+    return float(_log_likelihood(code, d, t, wins, losses, ties))
+
+
+@numba.njit(cache=True)
+def _log_expit(x: float) -> float:
+    return min(x, 0.0) - math.log1p(math.exp(-abs(x)))
+
+
+@numba.njit(cache=True)
+def mills(x: float) -> float:
+    """phi(x) / Phi(x); by its series where Phi underflows."""
+    if x > -25.0:
+        return math.exp(-0.5 * x * x) / (math.sqrt(math.pi / 2) * math.erfc(-x / math.sqrt(2.0)))
+    y = 1.0 / (x * x)
+    return -x * (1.0 + y * (1.0 - y * (2.0 - y * (10.0 - 74.0 * y))))
+
+
+@numba.njit(cache=True)
+def _log_normal_cdf(x: float) -> float:
+    if x > -25.0:
+        return math.log(0.5 * math.erfc(-x / math.sqrt(2.0)))
+    return -0.5 * x * x - 0.5 * math.log(2 * math.pi) - math.log(mills(x))
+
+
+@numba.njit(cache=True)
+def _logs(code: int, d: float, t: float) -> tuple[float, float, float]:
+    """log P(i), log P(j), log P(tie); half the sum of the first two stands for a tie where the model has none."""
+    if code == _DAVIDSON:
+        high = max(abs(d) / 2, t)
+        log_z = high + math.log(math.exp(d / 2 - high) + math.exp(-d / 2 - high) + math.exp(t - high))
+        return d / 2 - log_z, -d / 2 - log_z, t - log_z
+    if code == _RAO_KUPPER:
+        i, j = _log_expit(d - t), _log_expit(-d - t)
+        return i, j, i + j + math.log(math.expm1(2 * t))
+    if code == _THURSTONE:
+        i, j = _log_normal_cdf(d / math.sqrt(2.0)), _log_normal_cdf(-d / math.sqrt(2.0))
+    else:
+        i, j = _log_expit(d), _log_expit(-d)
+    return i, j, (i + j) / 2
+
+
+@numba.njit(cache=True)
+def slopes(code: int, d: float, t: float) -> tuple[float, float, float, float, float, float]:
+    """Slopes in d of log P(i), log P(j), log P(tie), then in t of the same three."""
+    if code == _DAVIDSON:
+        i, j, tie = _davidson(d, t)
+        u = (i - j) / 2
+        return 0.5 - u, -0.5 - u, -u, -tie, -tie, 1.0 - tie
+    if code == _RAO_KUPPER:
+        i, j = _expit(t - d), _expit(d + t)  # 1 - P(i), 1 - P(j)
+        return i, -j, i - j, -i, -j, -i - j - 2.0 / math.expm1(-2.0 * t)
+    if code == _THURSTONE:
+        x = d / math.sqrt(2.0)
+        i, j = mills(x) / math.sqrt(2.0), -mills(-x) / math.sqrt(2.0)
+        return i, j, (i + j) / 2, 0.0, 0.0, 0.0
+    p = _expit(d)
+    return 1.0 - p, -p, 0.5 - p, 0.0, 0.0, 0.0
+
+
+@numba.njit(cache=True)
+def curvature(code: int, d: float, t: float, w: float, l: float, s: float) -> tuple[float, float, float]:
+    """Minus the second derivatives (dd, dt, tt) of the log-likelihood of w wins, l losses and s ties."""
+    if code == _DAVIDSON:
+        n = w + l + s
+        i, j, tie = _davidson(d, t)
+        u = (i - j) / 2
+        return n * ((i + j) / 4 - u * u), -n * u * tie, n * tie * (1.0 - tie)
+    if code == _RAO_KUPPER:
+        p, r = _expit(d - t), _expit(-d - t)
+        i, j = (w + s) * p * (1.0 - p), (l + s) * r * (1.0 - r)
+        return i + j, j - i, i + j + s / math.sinh(t) ** 2
+    if code == _THURSTONE:
+        x = d / math.sqrt(2.0)
+        i, j = mills(x), mills(-x)
+        return ((w + s / 2) * i * (i + x) + (l + s / 2) * j * (j - x)) / 2, 0.0, 0.0
+    p = _expit(d)
+    return (w + l + s) * p * (1.0 - p), 0.0, 0.0
+
+
+@numba.njit(cache=True)
+def bend(code: int, d: float, t: float, dd: float, dt: float) -> float:
+    """Bound on how fast the log of the curvature changes along a step (dd, dt) that `step_cap` allows.
+
+    |phi'''| <= bend * phi'': the range of the three exponents for the two exponential families, the slope of log
+    curvature for the other two.
+    """
+    if code == _DAVIDSON:
+        return max(abs(dd), abs(dd) / 2 + abs(dt))
+    if code == _RAO_KUPPER:
+        return max(abs(dd) + abs(dt), 2.0 * abs(dt) / math.tanh(t / 2))
+    if code == _THURSTONE:
+        return (abs(d) / 2 + 1.0) * abs(dd)
+    return abs(dd)
+
+
+@numba.njit(cache=True)
+def step_cap(code: int, t: float, largest: float, dt: float) -> float:
+    """The longest share of a step for which `bend` holds: theta stays above 1, d of Thurstone moves by at most 1."""
+    if code == _RAO_KUPPER and dt < 0:
+        return min(1.0, t / (-2.0 * dt))
+    if code == _THURSTONE and largest > 1:
+        return 1.0 / largest
+    return 1.0
+
+
+@numba.njit(cache=True)
+def _expit(x: float) -> float:
+    return 1.0 / (1.0 + math.exp(-x))
+
+
+@numba.njit(cache=True)
+def _davidson(d: float, t: float) -> tuple[float, float, float]:
+    high = max(abs(d) / 2, t)
+    i, j, tie = math.exp(d / 2 - high), math.exp(-d / 2 - high), math.exp(t - high)
+    z = i + j + tie
+    return i / z, j / z, tie / z
+
+
+@numba.njit(cache=True)
+def _probabilities(code: int, d: Floats, t: float) -> tuple[Floats, Floats, Floats]:
+    wins, ties, losses = np.empty(len(d)), np.zeros(len(d)), np.empty(len(d))
+    for k in range(len(d)):
+        i, j, tie = _logs(code, d[k], t)
+        wins[k], losses[k] = math.exp(i), math.exp(j)
+        if code in (_DAVIDSON, _RAO_KUPPER):
+            ties[k] = math.exp(tie)
+    return wins, ties, losses
+
+
+@numba.njit(cache=True)
+def _log_likelihood(code: int, d: Floats, t: float, wins: Floats, losses: Floats, ties: Floats) -> float:
+    total = 0.0
+    for k in range(len(d)):
+        i, j, tie = _logs(code, d[k], t)
+        total += wins[k] * i + losses[k] * j + ties[k] * tie
+    return total
