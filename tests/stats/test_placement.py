@@ -147,7 +147,7 @@ def coverage(errors_known: bool, *, pool_size: int, answers: int, error: float, 
 def test_intervals_cover_at_their_rate_and_a_frozen_pool_undercovers():
     # 95% within 1%: items share a pool, so the standard error of each figure is about 0.4%.
     assert coverage(False, pool_size=50, answers=10, error=0.0, seed=1) == pytest.approx(0.95, abs=0.01)
-    # Errors of .37, what 49 comparisons leave: frozen loses a quarter of a point (.947 against .950), too little to see.
+    # Errors of .37, what 49 comparisons leave: frozen covers .947, too close to .950 to see here.
     assert coverage(True, pool_size=50, answers=10, error=0.37, seed=2) == pytest.approx(0.95, abs=0.01)
     # A badly known pool: scores as uncertain as items differ. Frozen covers 90%, errors folded in 95%.
     frozen = coverage(False, pool_size=15, answers=15, error=1.7, seed=3)
