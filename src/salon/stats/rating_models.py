@@ -1,0 +1,323 @@
+"""Ratings to scores, and how far to trust them: the mean, the median and z-scores of each rater.
+
+y_ri is the rating of item i by rater r, q_i the item's score, b_r the rater's offset, e_ri the rest:
+
+    y_ri = q_i + b_r + e_ri
+
+A rater rates an item once, so inside an item the raters are the independent units. Between items they are not:
+when the same raters rate every item, b_r lifts all scores alike. So there are two errors, and their sum:
+
+* `se`: of score_i - mean(scores), for differences between items, (n_i - 1) degrees of freedom;
+* `location_se`: of mean(scores), the overall level, R - 1 degrees of freedom;
+* `absolute_se`: of score_i on the rating scale, `absolute_df` by Welch and Satterthwaite.
+
+Mean, every rater rating every item: with residuals e'_ri = y_ri - mean_i - mean_r + mean,
+
+    se_i² = sum_r e'_ri² / ((R-1) R),   location_se² = var(rater means) / R,   absolute_se² = se² + location_se²
+
+each unbiased for its variance (the level's error is not let below that of raters without offsets). With ratings
+missing, offsets do not cancel between items: se_i² is the plain sd_i² / n_i, which holds them, and absolute_se = se;
+where raters overlap this is too wide for differences, and `rater_effects` is the better method. Median: the plain
+error times sqrt(pi/2), the normal-theory ratio for many raters (from 3 on; the median of 1 or 2 is their mean).
+Offsets are not removed from it: too wide for differences.
+
+z-scores (ITU-R BT.500): z_ri = (y_ri - mean_r) / sd_r, score_i = M + S mean_i(z) with M and S the mean and sd of all
+ratings (sd with n - 1 throughout). It assumes that every rater saw comparable items. S holds the spread of offsets, so
+the scores are spread a little wider than the rating means.
+
+An item of one rating, or one on which the raters leave no spread at all, has no spread of its own: it takes the
+spread pooled over all items, sum of squares / sum of (n_i - 1), and is marked in `borrowed`. `spread="pooled"` does so
+for every item: steadier with few raters, right if items are equally hard to rate.
+
+Edges: an item or rater without ratings, one rater, or one rating for each item: TooFew. A rater twice on one item:
+DuplicateJudgment. Raters who agree exactly on every item leave no error to give: NotIdentified (never an error of 0).
+A rater who gives one value only has no z-scores: NotIdentified.
+
+Source: ITU-R BT.500-15 (mean opinion scores, normalisation by rater); Searle, Casella, McCulloch 1992 (two-way
+layouts).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from salon.errors import BadValue, DuplicateJudgment, NotIdentified, TooFew
+from salon.stats.pair_fit import Convergence
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Spread = Literal["item", "pooled"]
+
+_MEDIAN = np.sqrt(np.pi / 2)
+_NO_SPREAD = 1e-9  # a sd below this share of the largest rating is rounding
+
+
+@dataclass(frozen=True, slots=True)
+class RatingFit:
+    """Scores of items from ratings, with errors that are never zero."""
+
+    scores: Floats
+    """(items,) on the rating scale."""
+    se: Floats
+    """(items,) error of score_i - mean(scores)."""
+    df: Floats
+    """(items,) degrees of freedom of `se`."""
+    location_se: float
+    """Error of mean(scores): another panel would have rated higher or lower as a whole."""
+    location_df: int
+    absolute_se: Floats
+    """(items,) error of score_i on the rating scale, for a new panel of raters of the same kind."""
+    absolute_df: Floats
+    """(items,) its degrees of freedom."""
+    n: Ints
+    """(items,) ratings of each item."""
+    method: str
+    errors: str
+    """How the errors were made."""
+    borrowed: Bools
+    """(items,) whether `se` rests on the spread pooled over items."""
+    offset: Floats | None = None
+    """(raters,) how much higher a rater rates than the panel."""
+    scale: Floats | None = None
+    """(raters,) how much wider a rater spreads the items; mean 1."""
+    inconsistency: Floats | None = None
+    """(raters,) sd of what a rater's ratings leave unexplained."""
+    convergence: Convergence | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """Checked ratings in long form: one row for each (item, rater)."""
+
+    item: Ints
+    rater: Ints
+    value: Floats
+    items: int
+    raters: int
+
+    @classmethod
+    def of(cls, item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int) -> Ratings:
+        """The ratings, or the named error that says what is wrong with them."""
+        y = np.asarray(value, dtype=np.float64)
+        i = _numbers(item, items, len(y), "items")
+        r = _numbers(rater, raters, len(y), "raters")
+        if not np.isfinite(y).all():
+            row = int(np.flatnonzero(~np.isfinite(y))[0])
+            raise BadValue("ratings are finite numbers", found=y[row], where=f"rating {row}", remedy="leave it out")
+        pairs, count = np.unique(i * raters + r, return_counts=True)
+        if (count > 1).any():
+            twice = int(pairs[count > 1][0])
+            raise DuplicateJudgment(
+                "a rater rates an item once",
+                found=f"{int(count.max())} ratings by one rater",
+                where=f"item {twice // raters}, rater {twice % raters}",
+                remedy="average a rater's repeats first: they are not independent",
+            )
+        return cls(i, r, y, items, raters)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every rater rated every item."""
+        return len(self.value) == self.items * self.raters
+
+    def by_item(self, x: Floats | None = None) -> Floats:
+        """Sums of `x` (of 1 when absent) over the ratings of each item."""
+        return np.bincount(self.item, x, self.items).astype(np.float64)
+
+    def by_rater(self, x: Floats | None = None) -> Floats:
+        """Sums of `x` (of 1 when absent) over the ratings of each rater."""
+        return np.bincount(self.rater, x, self.raters).astype(np.float64)
+
+    def require_all(self) -> None:
+        """Raises TooFew unless there are two raters, and ratings of every item and by every rater."""
+        if self.raters < 2:
+            raise TooFew("errors of ratings need at least two raters", found=self.raters)
+        for count, kind in ((self.by_item(), "item"), (self.by_rater(), "rater")):
+            if (count == 0).any():
+                raise TooFew(
+                    f"every {kind} needs a rating",
+                    found=f"none for {kind} {_listed(np.flatnonzero(count == 0))}",
+                    remedy=f"number only the {kind}s that have ratings",
+                )
+
+
+def rating_mean(
+    item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int, *, spread: Spread = "item"
+) -> RatingFit:
+    """The mean rating of each item."""
+    data = _whole(item, rater, value, items, raters)
+    n = data.by_item()
+    scores = data.by_item(data.value) / n
+    crossed = data.complete and items > 1
+    rest = data.value - scores[data.item]
+    location = _location(data, rest)
+    if crossed:
+        rest = rest - (data.by_rater(rest) / items)[data.rater]
+    sd, df, borrowed = _spreads(data, rest, spread, lost=raters - 1 if crossed else 0)
+    se = sd / np.sqrt(n)
+    absolute_se, absolute_df = with_level(se, df, location, raters - 1) if crossed else (se, df)
+    return RatingFit(
+        scores=scores,
+        se=se,
+        df=df,
+        location_se=location,
+        location_df=raters - 1,
+        absolute_se=absolute_se,
+        absolute_df=absolute_df,
+        n=n.astype(np.int64),
+        method="mean",
+        errors="sd/sqrt(n), offsets removed" if crossed else "sd/sqrt(n), offsets not removed: ratings are missing",
+        borrowed=borrowed,
+    )
+
+
+def rating_median(
+    item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int, *, spread: Spread = "item"
+) -> RatingFit:
+    """The median rating of each item (of an even number: the mean of the middle two)."""
+    data = _whole(item, rater, value, items, raters)
+    n = data.by_item().astype(np.int64)
+    order = np.lexsort((data.value, data.item))
+    first = np.cumsum(n) - n
+    ranked = data.value[order]
+    scores = (ranked[first + (n - 1) // 2] + ranked[first + n // 2]) / 2
+    rest = data.value - (data.by_item(data.value) / n)[data.item]
+    sd, df, borrowed = _spreads(data, rest, spread, lost=0)
+    se = np.where(n > 2, _MEDIAN, 1.0) * sd / np.sqrt(n)
+    return RatingFit(
+        scores=scores,
+        se=se,
+        df=df,
+        location_se=float(_MEDIAN) * _location(data, rest),
+        location_df=raters - 1,
+        absolute_se=se,
+        absolute_df=df,
+        n=n,
+        method="median",
+        errors="sqrt(pi/2) sd/sqrt(n) from 3 ratings on, offsets not removed",
+        borrowed=borrowed,
+    )
+
+
+def rating_zscored(
+    item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int, *, spread: Spread = "item"
+) -> RatingFit:
+    """The mean of each rater's z-scores, brought back to the rating scale by the mean and sd of all ratings."""
+    data = _whole(item, rater, value, items, raters)
+    means = data.by_rater(data.value) / data.by_rater()
+    sds = _rater_sds(data, means)
+    middle, wide = float(data.value.mean()), float(data.value.std(ddof=1))
+    z = (data.value - means[data.rater]) / sds[data.rater]
+    n = data.by_item()
+    z_item = data.by_item(z) / n
+    sd, df, borrowed = _spreads(data, z - z_item[data.item], spread, lost=2 * (raters - 1))
+    se = wide * sd / np.sqrt(n)
+    location = _location(data, data.value - (data.by_item(data.value) / n)[data.item])
+    absolute_se, absolute_df = with_level(se, df, location, raters - 1)
+    return RatingFit(
+        scores=middle + wide * z_item,
+        se=se,
+        df=df,
+        location_se=location,
+        location_df=raters - 1,
+        absolute_se=absolute_se,
+        absolute_df=absolute_df,
+        n=n.astype(np.int64),
+        method="z-scored",
+        errors="sd/sqrt(n) of z-scores",
+        borrowed=borrowed,
+        offset=means - means.mean(),
+        scale=sds / sds.mean(),
+    )
+
+
+def with_level(se: Floats, df: Floats, location_se: float, location_df: int) -> tuple[Floats, Floats]:
+    """Error of a score on the rating scale from its two independent parts, with Welch and Satterthwaite's df."""
+    total = se**2 + location_se**2
+    return np.sqrt(total), total**2 / (se**4 / df + location_se**4 / location_df)
+
+
+def _spreads(data: Ratings, rest: Floats, spread: Spread, lost: int) -> tuple[Floats, Floats, Bools]:
+    """Sd of one rating of each item, its degrees of freedom, and which items took the pooled one.
+
+    `rest` has lost `lost` further degrees of freedom to the raters, over all items together.
+    """
+    squares, own = data.by_item(rest**2), data.by_item() - 1
+    total = own.sum()
+    if total - lost < 1:
+        raise TooFew(
+            "errors need more ratings than items and raters together",
+            found=f"{len(rest)} ratings of {data.items} items by {data.raters} raters",
+            remedy="ask more raters for the same items",
+        )
+    pooled = squares.sum() / total
+    floor = (_NO_SPREAD * np.abs(data.value).max()) ** 2
+    if pooled <= floor:
+        raise NotIdentified(
+            "errors need raters who differ",
+            found="all raters agree exactly on every item",
+            remedy="ask more raters, or report the ratings without errors",
+        )
+    borrowed = (squares <= floor * own) | (own == 0) if spread == "item" else np.ones(data.items, dtype=np.bool_)
+    variance = np.where(borrowed, pooled, squares / np.maximum(own, 1))
+    return np.sqrt(variance), np.where(borrowed, total - lost, own), borrowed
+
+
+def _location(data: Ratings, rest: Floats) -> float:
+    """Error of the mean of the item means, raters drawn anew: sum over raters of (their share in it)².
+
+    `rest` is what a rating differs from its item's mean; n/(n-1) makes up for the mean's own degree of freedom. With
+    complete ratings this is the sd of rater means over sqrt(R). Items of one rating add the pooled spread. Never less
+    than raters without offsets would leave: raters whose means coincide by luck do not make the level certain.
+    """
+    n = data.by_item()
+    weight = np.where(n > 1, np.sqrt(n / np.maximum(n - 1, 1)) / n, 0.0) / data.items
+    shares = data.by_rater(rest * weight[data.item])
+    pooled = float((rest**2).sum() / max((n - 1).sum(), 1.0))
+    clustered = (shares**2).sum() + (n == 1).sum() * pooled / data.items**2
+    return float(np.sqrt(max(clustered, pooled * (1 / n).sum() / data.items**2)))
+
+
+def _rater_sds(data: Ratings, means: Floats) -> Floats:
+    n = data.by_rater()
+    if (n < 2).any():
+        raise TooFew("z-scores need two ratings by every rater", found=f"one by rater {_listed(np.flatnonzero(n < 2))}")
+    sds = np.sqrt(data.by_rater((data.value - means[data.rater]) ** 2) / (n - 1))
+    flat = np.flatnonzero(sds <= _NO_SPREAD * np.abs(data.value).max())
+    if len(flat):
+        raise NotIdentified(
+            "z-scores need raters who use more than one value",
+            found=f"one value only from rater {_listed(flat)}",
+            remedy="leave these raters out and say so, or fuse by the mean",
+        )
+    return sds
+
+
+def _whole(item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int) -> Ratings:
+    data = Ratings.of(item, rater, value, items, raters)
+    data.require_all()
+    return data
+
+
+def _numbers(given: ArrayLike, size: int, rows: int, kind: str) -> Ints:
+    numbers = np.asarray(given)
+    if numbers.shape != (rows,):
+        raise BadValue("item, rater and value must be equally long", found=f"{numbers.shape} {kind}, {rows} values")
+    if rows == 0:
+        raise TooFew("at least one rating is needed", found="none")
+    if not np.issubdtype(numbers.dtype, np.integer):
+        raise BadValue(f"{kind} are numbered by integers", found=numbers.dtype)
+    if numbers.min() < 0 or numbers.max() >= size:
+        wrong = numbers[(numbers < 0) | (numbers >= size)][0]
+        raise BadValue(f"{kind} are numbered 0 to {size - 1}", found=int(wrong))
+    return numbers.astype(np.int64)
+
+
+def _listed(numbers: Ints) -> str:
+    shown = ", ".join(str(int(x)) for x in numbers[:10])
+    return shown if len(numbers) <= 10 else f"{shown} and {len(numbers) - 10} more"
