@@ -132,3 +132,21 @@ def test_comparisons_that_are_refused():
 def test_settings_that_are_refused(bad):
     with pytest.raises(BadValue, match=next(iter(bad))):
         EloSettings(**bad)
+
+
+def test_part_of_a_list_follows_the_shuffle_of_the_whole() -> None:
+    """Leaving out comparisons of items 3 and 4 alone leaves the others' scores as they were, to the last digit."""
+    rng = np.random.default_rng(5)
+    a, b = rng.integers(0, 3, 60), rng.integers(0, 2, 60)
+    b = np.where(b >= a, b + 1, b)
+    first, second = np.append(a, [3, 4, 3]), np.append(b, [4, 3, 4])
+    outcome = rng.integers(0, 3, 63)
+    none = {"anchors": np.empty(0, int), "targets": np.empty(0)}
+    whole = anchored_elo(first, second, outcome, 5, rng=np.random.default_rng(1), **none)
+    kept = np.arange(60)
+    part = anchored_elo(a, b, outcome[:60], 5, rng=np.random.default_rng(1), rows=kept, total=63, **none)
+    alone = anchored_elo(a, b, outcome[:60], 5, rng=np.random.default_rng(1), **none)
+    assert np.array_equal(part[:3], whole[:3])
+    assert not np.array_equal(alone[:3], whole[:3])
+    with pytest.raises(BadValue, match="needs its row"):
+        anchored_elo(a, b, outcome[:60], 5, rng=rng, rows=kept[:5], total=63, **none)

@@ -166,21 +166,29 @@ def anchored_elo(
     targets: ArrayLike,
     rng: np.random.Generator,
     settings: EloSettings | None = None,
+    rows: ArrayLike | None = None,
+    total: int | None = None,
 ) -> FloatArray:
     """Scores (items,) held to the rating scale by `anchors`, the items pulled to `targets` (in points).
 
     Outcome codes: 0 the first is better, 1 the second is better, 2 tie. Without anchors this is `elo_scores`.
+    `rows`: these are rows of a longer list of `total` comparisons, and come in the order that list would be shuffled
+    to; two parts of a list then differ by their comparisons alone, not by the luck of the shuffle.
     """
     held, goal = _check_anchors(np.asarray(anchors), np.asarray(targets, dtype=np.float64), items)
     chosen = settings or EloSettings()
     packed = _pack(*_columns(first, second, outcome), items)
+    place = None if rows is None else _places(np.asarray(rows), len(packed), total)
     slow = np.zeros(items, dtype=np.bool_)
     slow[held] = True
     scores = np.full(items, chosen.start, dtype=np.float64)
     for number in range(chosen.passes):
         shrunk = chosen.decay**number
-        order = packed[rng.permutation(len(packed))]  # drawn when needed: one order in memory, never all passes'
-        _pass(order, chosen.k * shrunk, chosen.k_anchor * shrunk, slow, 1 / chosen.tau, scores)
+        drawn = rng.permutation(len(packed) if place is None else len(place))  # one order in memory, never all passes'
+        if place is not None:
+            drawn = place[drawn]
+            drawn = drawn[drawn >= 0]
+        _pass(packed[drawn], chosen.k * shrunk, chosen.k_anchor * shrunk, slow, 1 / chosen.tau, scores)
         scores[held] += chosen.pull * (goal - scores[held])
     return scores
 
@@ -290,6 +298,15 @@ def _rows(order: NDArray[np.generic], comparisons: int) -> IntArray:
     if rows.min() < 0 or rows.max() >= comparisons:
         raise BadValue(f"rows are numbered 0 to {comparisons - 1}", found=f"{rows.min()} to {rows.max()}")
     return rows
+
+
+def _places(rows: NDArray[np.generic], comparisons: int, total: int | None) -> IntArray:
+    """Where row k of the longer list stands here; -1 where it was left out."""
+    if total is None or len(rows) != comparisons:
+        raise BadValue("every comparison needs its row, and the list its length", found=f"{len(rows)} rows, {total}")
+    place = np.full(total, -1, dtype=np.int64)
+    place[_rows(rows, total)] = np.arange(comparisons)
+    return place
 
 
 def _codes(points: ArrayLike) -> IntArray:
