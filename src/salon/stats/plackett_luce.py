@@ -1,0 +1,249 @@
+"""Plackett-Luce: scores of items from rankings, full or partial, of any lengths.
+
+Model. A rater who orders a set of items picks the best, then the best of those left, and so on; among the items
+S still there item i is picked with probability exp(q_i) / sum over j in S of exp(q_j). A ranking of k items has
+
+    log P = sum over places s = 1..k-1 of  q_(s) - log sum over t >= s of exp(q_(t))
+
+and two-item rankings are Bradley-Terry. q is on the logit scale, centred to mean 0.
+
+A ranking lists the items that were ranked *among themselves*. Items that it leaves out say nothing: ranking 4 of
+1,000 items does not mean that the other 996 are worse. The best k chosen out of a larger set shown is another kind
+of answer (its last place still beats the rest of the set) and must not be passed as a ranking of k.
+
+Equal ranks. The log-likelihood of a ranking with ties is the *average over the strict orders that agree with it*
+(see `plackett_luce_stages` for four or more tied items). For two items this is half a win each, as in the pair
+models here. A tie so counts as evidence that items are close; if ties are only orders not told, differences come
+out too small, but less so than with Breslow's or Efron's denominators, which count a tied pair as a win and a loss.
+
+Fit. The log-likelihood is concave in q: Newton's method with halved steps from q = 0. `prior` is the standard
+deviation of independent normal priors N(0, prior^2) and turns maximum likelihood into the posterior mode.
+Maximum likelihood exists and is unique exactly when the graph "ranked directly above" is strongly connected
+(Hunter 2004); otherwise NotIdentified names the items.
+
+Errors. The pairs that a ranking implies are not independent: taking them so (rank breaking) makes intervals too
+narrow. `ranking_errors` is the sandwich H^-1 S'S H^-1 C/(C-1) over C independent clusters, by default every
+ranking for itself; give the rater or the prompt of each ranking where rankings share one. A row of weight w is one
+unit, not w. Quantiles: Student's t with C - 1 degrees of freedom. A prior adds its precision to H; its pull towards
+0 is not in the errors.
+
+Sources: Plackett 1975; Luce 1959; Hunter 2004 (MM algorithms for generalized Bradley-Terry models).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import LinearOperator, cg
+
+from salon.errors import BadValue, NotConverged, TooFew
+from salon.stats.pair_counts import PairCounts, count_pairs
+from salon.stats.pair_errors import Errors
+from salon.stats.pair_fit import Convergence
+from salon.stats.pair_identified import check_identified
+from salon.stats.pair_information import DENSE_ITEMS
+from salon.stats.plackett_luce_stages import Runs, runs_of_rankings
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_DENSE = 500  # items up to which Newton's equations are solved by Cholesky, above by conjugate gradients
+
+
+@dataclass(frozen=True, slots=True)
+class RankFit:
+    """Plackett-Luce scores."""
+
+    scores: Floats
+    """(items,), logits, mean 0."""
+    log_likelihood: float
+    convergence: Convergence
+    prior: float | None
+    """Standard deviation of the normal prior; None: maximum likelihood."""
+    ties: int
+    """Neighbours of equal rank, over all rankings."""
+    runs: Runs
+    """The rankings as stages, for `ranking_errors`."""
+
+
+def fit_rankings(
+    offsets: ArrayLike,
+    items_flat: ArrayLike,
+    ranks_flat: ArrayLike,
+    items: int,
+    *,
+    prior: float | None = None,
+    weight: ArrayLike | None = None,
+    tolerance: float = 1e-9,
+    max_iterations: int = 100,
+) -> RankFit:
+    """Scores from rankings: ranking r holds entries offsets[r]..offsets[r+1], best first, equal ranks tied.
+
+    `tolerance` bounds the slope in each score, divided by the weight of the rankings that hold the item.
+    """
+    starts, entry, ranks = _checked(offsets, items_flat, ranks_flat, items)
+    weights = _weights(weight, len(starts) - 1)
+    if prior is not None and not (np.isfinite(prior) and prior > 0):
+        raise BadValue("the standard deviation of a prior is a positive number", found=prior, remedy="--prior 3")
+    neighbors = _neighbors(starts, entry, ranks, items)
+    check_identified(neighbors, tie_parameter=False, prior=prior is not None, anchored=np.empty(0, np.int64))
+    runs = runs_of_rankings(starts, entry, ranks, items, weights)
+    scores, value, convergence = _newton(runs, prior, tolerance, max_iterations)
+    return RankFit(scores, value, convergence, prior, int(neighbors.ties.sum()), runs)
+
+
+def ranking_errors(fit: RankFit, *, cluster: ArrayLike | None = None) -> Errors:
+    """Sandwich errors of the centred scores; rankings of one `cluster` (rater, prompt) may depend on each other."""
+    if fit.runs.items > DENSE_ITEMS:
+        raise BadValue(f"errors of rankings take at most {DENSE_ITEMS:,} items", found=f"{fit.runs.items:,}")
+    labels = _clusters(cluster, int(fit.runs.owner[-1]) + 1)
+    count = int(labels.max()) + 1
+    if count < 2:
+        raise TooFew("errors need at least 2 independent clusters of rankings", found=count)
+    sums = _cluster_slopes(fit, labels, count)
+    _check_spread(sums)
+    bread = _centred_inverse(_curvature(fit.runs, fit.scores, fit.prior))
+    covariance = bread @ _squares(sums) @ bread.T * (count / (count - 1))
+    unit = "rankings" if cluster is None else "clusters of rankings"
+    return Errors(np.sqrt(np.diag(covariance)), covariance, count - 1.0, f"sandwich over {count} {unit}")
+
+
+def _newton(runs: Runs, prior: float | None, tolerance: float, limit: int) -> tuple[Floats, float, Convergence]:
+    precision = 0.0 if prior is None else prior**-2
+    seen = runs.seen() + precision
+    q = np.zeros(runs.items)
+    likelihood, slope = runs.slopes(q)
+    for iteration in range(limit):
+        gradient = runs.gradient(slope) - precision * q
+        steepest = float(np.max(np.abs(gradient) / seen))
+        if steepest <= tolerance:
+            return q - q.mean(), likelihood, Convergence("newton", iteration, steepest, tolerance)
+        step = _newton_step(runs, q, gradient, prior)
+        value = likelihood - precision / 2 * (q @ q)
+        for halving in range(60):
+            trial = q + step * 0.5**halving
+            likelihood, slope = runs.slopes(trial)
+            # Near the top a step may change the value by less than its rounding error.
+            if likelihood - precision / 2 * (trial @ trial) >= value - 1e-12 * abs(value):
+                break
+        q = trial
+    raise NotConverged(
+        f"Newton's method for Plackett-Luce did not settle in {limit} steps",
+        found=f"largest slope {steepest:.2g}, wanted {tolerance:.2g}",
+        remedy="give a prior (--prior 3), or raise max_iterations",
+    )
+
+
+def _newton_step(runs: Runs, q: Floats, gradient: Floats, prior: float | None) -> Floats:
+    if runs.items <= _DENSE:
+        return np.asarray(cho_solve(cho_factor(_curvature(runs, q, prior)), gradient))
+    precision = 0.0 if prior is None else prior**-2
+    diagonal = runs.information_diagonal(q) + precision
+    size = (runs.items, runs.items)
+    matrix = LinearOperator(size, matvec=lambda v: runs.information_times(q, v) + precision * v, dtype=np.float64)
+    jacobi = LinearOperator(size, matvec=lambda v: v / diagonal, dtype=np.float64)
+    step, _ = cg(matrix, gradient, rtol=1e-6, M=jacobi)  # a rough step is still a step uphill
+    return np.asarray(step)
+
+
+def _curvature(runs: Runs, q: Floats, prior: float | None) -> Floats:
+    """Information of the log-posterior; without a prior the free common shift is held by a ridge along (1..1)."""
+    matrix = runs.information(q)
+    if prior is None:
+        return np.asarray(matrix + matrix.trace() / runs.items**2)
+    return np.asarray(matrix + prior**-2 * np.eye(runs.items))
+
+
+def _centred_inverse(matrix: Floats) -> Floats:
+    inverse = cho_solve(cho_factor(matrix), np.eye(len(matrix)))
+    return np.asarray(inverse - inverse.mean(axis=0))  # errors of q_i - mean(q)
+
+
+def _cluster_slopes(fit: RankFit, labels: Ints, count: int) -> csr_array:
+    """S (clusters, items): slopes summed over the rankings of each cluster."""
+    _, slope = fit.runs.slopes(fit.scores)
+    row = labels[np.repeat(fit.runs.owner, np.diff(fit.runs.offsets))]
+    sums = csr_array((slope, (row, fit.runs.entry)), shape=(count, fit.runs.items))
+    sums.sum_duplicates()
+    return sums
+
+
+def _check_spread(sums: csr_array) -> None:
+    """An item whose rankings all lie in one cluster has slope 0 there: its error would come out far too small."""
+    alone = np.flatnonzero(np.bincount(sums.indices, minlength=sums.shape[1]) == 1)
+    if alone.size:
+        raise TooFew(
+            "errors need every item in at least 2 independent clusters of rankings",
+            found=f"items in one cluster: {', '.join(map(str, alone[:8]))}" + (" ..." if alone.size > 8 else ""),
+            remedy="cluster by rater instead of prompt, or leave these items out",
+        )
+
+
+def _squares(sums: csr_array) -> Floats:
+    """S'S about the mean cluster, which is 0 without a prior."""
+    total = np.asarray(sums.sum(axis=0)).ravel()
+    crowded = sums.nnz > 0.05 * sums.shape[0] * sums.shape[1]
+    dense = sums.toarray() if crowded else sums
+    squares = dense.T @ dense
+    return np.asarray((squares if crowded else squares.toarray()) - np.outer(total, total) / sums.shape[0])
+
+
+def _neighbors(offsets: Ints, entry: Ints, ranks: NDArray[np.generic], items: int) -> PairCounts:
+    """Every entry against the next one of the same ranking: all that identification needs to know."""
+    inside = np.ones(len(ranks), dtype=np.bool_)
+    inside[offsets[1:] - 1] = False
+    at = np.flatnonzero(inside)
+    outcome = np.where(ranks[at] == ranks[at + 1], 2, 0)
+    return count_pairs(entry[at], entry[at + 1], outcome, items)
+
+
+def _clusters(cluster: ArrayLike | None, rankings: int) -> Ints:
+    if cluster is None:
+        return np.arange(rankings)
+    given = np.asarray(cluster)
+    if given.shape != (rankings,):
+        raise BadValue("one cluster for each ranking is needed", found=f"{given.size} for {rankings} rankings")
+    return np.asarray(np.unique(given, return_inverse=True)[1], dtype=np.int64)
+
+
+def _weights(weight: ArrayLike | None, rankings: int) -> Floats:
+    if weight is None:
+        return np.ones(rankings)
+    weights = np.asarray(weight, dtype=np.float64)
+    if weights.shape != (rankings,):
+        raise BadValue("one weight for each ranking is needed", found=f"{weights.size} for {rankings} rankings")
+    if not (np.isfinite(weights) & (weights > 0)).all():
+        raise BadValue("weights are finite and above 0", found=weights[~(np.isfinite(weights) & (weights > 0))][0])
+    return weights
+
+
+def _checked(
+    offsets: ArrayLike, entry: ArrayLike, ranks: ArrayLike, items: int
+) -> tuple[Ints, Ints, NDArray[np.generic]]:
+    starts, flat, places = np.asarray(offsets, np.int64), np.asarray(entry, np.int64), np.asarray(ranks)
+    if items < 2 or len(starts) < 2:
+        raise TooFew("at least 2 items and 1 ranking are needed", found=f"{items} items, {len(starts) - 1} rankings")
+    if flat.shape != places.shape or starts[0] != 0 or starts[-1] != len(flat):
+        raise BadValue("offsets run from 0 to the number of entries, each an item and its rank", found=starts[-1])
+    lengths = np.diff(starts)
+    if lengths.min() < 2:
+        raise BadValue("a ranking needs at least 2 items", found=int(lengths.min()), where=_where(lengths < 2))
+    if flat.min() < 0 or flat.max() >= items:
+        raise BadValue(f"items are numbered 0 to {items - 1}", found=flat[(flat < 0) | (flat >= items)][0])
+    owner = np.repeat(np.arange(len(lengths)), lengths)
+    falls = ~(np.diff(places) >= 0) & (np.diff(owner) == 0)  # NaN falls too
+    if falls.any():
+        raise BadValue("ranks never decrease: items stand best first", where=_where(falls, owner))
+    keys = np.sort(owner * items + flat)
+    if (twice := np.diff(keys) == 0).any():
+        raise BadValue("a ranking may name an item only once", where=_where(twice, keys // items))
+    return starts, flat, places
+
+
+def _where(wrong: NDArray[np.bool_], owner: Ints | None = None) -> str:
+    at = int(np.argmax(wrong))
+    return f"ranking {at if owner is None else int(owner[at])}"
