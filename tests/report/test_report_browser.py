@@ -93,7 +93,11 @@ def crowded_page() -> Page:
         charts.line_curves([charts.Curve(f"a series with a long name {i}", [1, 2], [0.1, 0.2]) for i in range(6)]),
         charts.line_curves([charts.Curve(f"s {i}", [1, 2], [0.1, 0.2]) for i in range(6)]),
         charts.bar_list([(row[0], row[1] - 0.1) for row in dots]),
-    ]
+        charts.caterpillar(
+            [charts.ScoreMark(row[0], *row[1:4], tier=100 + i // 2, special=i == 3) for i, row in enumerate(dots)],
+            left_out=(4, "and many more that have no place here"), special_label="a rating anchor " * 9,
+        ),
+    ]  # fmt: skip
     return Page("Crowded", "", [Section("Charts", [Figure(drawing) for drawing in drawings])])
 
 

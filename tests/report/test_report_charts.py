@@ -38,6 +38,14 @@ def drawings(label: str, width: int) -> dict[str, str]:
             y_label=label, reference_lines=[(label, 0.15)], width=width,
         ),
         "bars": charts.bar_list([(label, 0.5), ("b", -0.2)], title=label, width=width),
+        "caterpillar": charts.caterpillar(
+            [charts.ScoreMark(label, 4.1, 3.2, 4.6, 1, True, label), charts.ScoreMark("b", 2.1, tier=11)],
+            title=label, x_label=label, left_out=(1, label), special_label=label, width=width,
+        ),
+        "calibration": charts.calibration_curve(
+            1.0, 0.2, [charts.AnchorMark(label, 0.5, 3.9, 3.8, 0.4), charts.AnchorMark("b", -1.0, 1.5, 1.6)], low=1,
+            high=5, title=label, x_label=label, y_label=label, width=width,
+        ),
     }  # fmt: skip
 
 
@@ -146,6 +154,35 @@ def test_dots_are_sorted_and_say_their_numbers():
     assert unsorted.index(">low<") < unsorted.index(">high<")
 
 
+def test_a_caterpillar_shades_every_second_tier_and_says_what_is_left_out():
+    tiers = (1, 1, 2, 1, None)
+    rows = [charts.ScoreMark(f"item {i}", 4.0 - i, 3.5 - i, 4.5 - i, tier) for i, tier in enumerate(tiers)]
+    root = ElementTree.fromstring(charts.caterpillar(rows, left_out=(2, "9 more")))
+    bands = [float(r.get("y")) for r in root.iter("rect") if r.get("class") == "tier-band"]
+    hits = [float(r.get("y")) for r in root.iter("rect") if r.get("class") == "hit"]
+    assert bands == [hits[0], hits[1], hits[3]], "the runs 1, 2, 1: first and third"
+    assert [t.text for t in root.iter("text") if t.get("x") == "2"] == ["1", "2", "1"]
+    assert "9 more" in [t.text for t in root.iter("text")]
+    assert hits[2] - hits[1] > hits[1] - hits[0], "a break before the third row"
+
+
+def test_a_caterpillar_cuts_at_a_fixed_axis():
+    root = ElementTree.fromstring(charts.caterpillar([charts.ScoreMark("a", 9, 2, 12)], x_range=(0, 5)))
+    axis = next(line for line in root.iter("line") if line.get("class") == "axis")
+    dot = next(root.iter("circle"))
+    assert dot.get("cx") == axis.get("x2")
+
+
+def test_the_calibration_curve_passes_through_its_formula():
+    """At latent 0 the score is 1 + 4 / (1 + exp(-b)); with b = 0 that is 3, the middle of the scale."""
+    anchor = charts.AnchorMark("a", 0.0, 3.0, 3.0)
+    root = ElementTree.fromstring(charts.calibration_curve(2.0, 0.0, [anchor], low=1, high=5, x_range=(-2, 2)))
+    paths = {p.get("class"): p.get("d") for p in root.iter("path")}
+    points = [tuple(map(float, p.split())) for p in paths["series-1 curve"][1:].split("L")]
+    x, top = map(float, paths["cohort-2 dot"][1:].split("L")[0].split())
+    assert min(abs(a - x) + abs(b - (top + 5.5)) for a, b in points) < 0.2
+
+
 def test_heat_map_colours_by_distance_from_the_centre():
     svg = charts.heat_map([[0.2, -0.1], [None, 0.0]], ["a", "b"], ["c", "d"], limit=0.2, key=False)
     cells = [(r.get("class"), float(r.get("fill-opacity"))) for r in ElementTree.fromstring(svg).iter("rect")
@@ -190,6 +227,9 @@ def test_buckets_fill_the_whole_width():
         lambda: charts.line_curves([]),
         lambda: charts.line_curves([charts.Curve("a", [1, 2], [1])]),
         lambda: charts.bar_list([]),
+        lambda: charts.caterpillar([]),
+        lambda: charts.caterpillar([charts.ScoreMark("a", float("nan"))]),
+        lambda: charts.calibration_curve(1, 0, [], low=1, high=5),
     ],
 )
 def test_bad_input_is_a_named_error(draw):

@@ -12,7 +12,7 @@ from statistics import median_low
 
 from markupsafe import Markup
 
-from salon.fuse.report_boards import Board, Names, boards_of, item_of
+from salon.fuse.report_boards import Board, Names, boards_of, item_of, scale_words
 from salon.fuse.report_calibration import calibration_section
 from salon.fuse.report_fit import data_section, graph_section, residual_section
 from salon.fuse.report_methods import method_section
@@ -59,7 +59,7 @@ def _subtitle(report: FuseReport, names: Names) -> Markup:
 
 def _cards(report: FuseReport, names: Names, boards: Sequence[Board]) -> list[Card]:
     drawn_anew = CLUSTERS.get(report.cluster, report.cluster)
-    scale = Markup("on the scale {}; intervals as if other {} were drawn").format(report.scale, drawn_anew)
+    scale = Markup("on the scale {}; intervals as if other {} were drawn").format(scale_words(report), drawn_anew)
     size = Markup("{} × {}").format(fixed(len(names.items), 0), fixed(len(names.criteria), 0))
     scores = Markup("{} in {}").format(counted(len(report.scores), "score"), counted(len(boards), "group"))
     return [
@@ -91,7 +91,7 @@ def _width_card(report: FuseReport) -> Card:
         return Card("Median width of the intervals", "–", "no error can be given", "thin")
     middle = median_low(widths)
     shown = value(middle, None, numbers.significant(middle, 2))
-    note = Markup("{} intervals, on the scale {}").format(level_words(report), report.scale)
+    note = Markup("{} intervals, on the scale {}").format(level_words(report), scale_words(report))
     missing = len(report.scores) - len(widths)
     return Card("Median width of the intervals", shown, note + _without(missing))
 

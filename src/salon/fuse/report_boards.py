@@ -12,9 +12,9 @@ from markupsafe import Markup
 
 from salon.fuse.results import CurveFigures, FuseReport, GroupFigures, ScoreRow
 from salon.report import Block, Details, Table
-from salon.report.words import counted, told_apart
+from salon.report.words import brief, counted, told_apart
 
-MOST_OPEN = 12
+MOST_OPEN = 15
 """Rows of a table that are shown without a click."""
 MOST_ROWS = 60
 """Rows of a table about groups; more are in the JSON."""
@@ -53,6 +53,7 @@ class Board:
     """Scores of one criterion in one group, best first."""
 
     name: str
+    group: str
     criterion: str
     rows: tuple[ScoreRow, ...]
     figures: GroupFigures | None
@@ -77,6 +78,11 @@ def item_of(row: ScoreRow) -> str:
     return row.item or row.generator or ""
 
 
+def scale_words(report: FuseReport) -> str:
+    """The scale's name, with hyphens that do not break: 1‑5."""
+    return brief(report.scale, 24).replace("-", "\u2011")
+
+
 def boards_of(report: FuseReport, names: Names) -> list[Board]:
     """All boards, criterion by criterion in the report's order."""
     found: dict[tuple[str, str], list[ScoreRow]] = {}
@@ -85,7 +91,13 @@ def boards_of(report: FuseReport, names: Names) -> list[Board]:
     figures = {(group.criterion, group.group): group for group in report.groups}
     order = list(names.criteria)
     return [
-        Board(names.place(rows[0]), key[0], tuple(sorted(rows, key=lambda row: row.rank)), figures.get(key))
+        Board(
+            names.place(rows[0]),
+            names.groups[key[1]],
+            key[0],
+            tuple(sorted(rows, key=lambda row: row.rank)),
+            figures.get(key),
+        )
         for key, rows in sorted(found.items(), key=lambda pair: order.index(pair[0][0]))
     ]
 

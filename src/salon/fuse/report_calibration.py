@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from salon.fuse.report_boards import MOST_ROWS, Names, cut, folded
+from salon.fuse.report_boards import MOST_ROWS, Names, cut, folded, scale_words
 from salon.fuse.results import AnchorFigure, CurveFigures, FuseReport, GroupFigures
 from salon.report import SMALL, WIDE, Block, Cell, Column, Figure, Figures, Note, Section, Table, charts, value
 from salon.report.words import counted, fixed, listed
 
 MOST_CURVES = 12
-MOST_ANCHORS = 150
+MOST_ANCHORS = 100
 MOST_PLACES = 6
 NO_ERROR = "no error can be given"
 
@@ -32,8 +32,8 @@ def _figures(report: FuseReport, names: Names) -> list[Block]:
         return []
     words = (
         "Diamonds are rating anchors: items whose ratings agree so well that they tie the latent scale to the ratings. "
-        "Each stands at its latent score and the centre of its ratings; bars are one standard deviation of its ratings "
-        "over raters, grey lines what the curve misses."
+        "Each stands at its latent score and the centre of its ratings, with a bar of one standard deviation over "
+        "raters to each side."
     )
     if len(drawable) == 1:
         left = cut(report.rating_anchors, MOST_ANCHORS, "rating anchor")
@@ -53,7 +53,7 @@ def _figure(report: FuseReport, curve: CurveFigures, names: Names, width: int, w
         high=report.scale_high,
         title=f"Calibration curve: {names.place(curve)}",
         x_label="latent score" if not small else "",
-        y_label=f"score ({report.scale})" if not small else "",
+        y_label=f"score ({scale_words(report)})" if not small else "",
         x_range=_latent_range(report, curve),
         height=190 if small else 320,
         width=width,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from salon.fuse.report_boards import MOST_ROWS, Board, Names, cut, folded, item_of
+from salon.fuse.report_boards import MOST_ROWS, Board, Names, cut, folded, item_of, scale_words
 from salon.fuse.results import FuseReport, ScoreRow
 from salon.report import SMALL, WIDE, Block, Cell, Column, Details, Figure, Figures, Note, Prose, Section, Table, charts
 from salon.report import numbers as written
 from salon.report.scale import domain
-from salon.report.words import SIMULATED, counted, fixed, level_words, listed, sentence, without_shared_start
+from salon.report.words import SIMULATED, brief, counted, fixed, level_words, listed, sentence, without_shared_start
 
 MOST_WARNINGS = 8
 FEW_BOARDS = 4
@@ -19,13 +20,21 @@ FEW_BOARDS = 4
 SMALL_BOARD = 8
 """Items up to which a board is one of several small multiples."""
 MOST_SMALL = 12
-MOST_BOARDS = 24
+MOST_BOARDS = 16
 DRAWN_ROWS, DRAWN_EACH = 360, (10, 60)
 """Rows drawn over all boards, and the least and the most for one."""
 LISTED_ROWS = 1000
 MOST_RUNS, RUN_NAMES = 4, 12
 NO_ERROR = "no error can be given"
 NO_TIER = "tiers need errors"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What boards side by side share."""
+
+    ends: tuple[float, float] | None
+    decimals: int
 
 
 def score_section(report: FuseReport, names: Names, boards: Sequence[Board]) -> Section:
@@ -54,7 +63,11 @@ def alike_section(names: Names, boards: Sequence[Board]) -> Section | None:
     if any(board.figures and len(board.figures.alike) > MOST_RUNS for board in boards):
         caption += Markup(" The best {} of each group; the others are in the JSON.").format(counted(MOST_RUNS, "run"))
     table = Table(columns if several else columns[1:], rows, caption + cut(runs, noun="run"), sortable=several)
-    return Section("Alike", [folded(table, counted(len(rows), "run"))], "Who cannot be told from whom.")
+    return Section(
+        "Alike",
+        [folded(table, Markup("{} of whom no two can be told apart").format(counted(len(rows), "run")))],
+        "Who cannot be told from whom.",
+    )
 
 
 def _warnings(report: FuseReport) -> list[Block]:
@@ -82,7 +95,7 @@ def _overview(report: FuseReport, names: Names, boards: Sequence[Board]) -> list
         Column("place", "Group"),
         Column("items", "Scored", "count"),
         Column("first", "First"),
-        Column("score", f"Score ({report.scale})", "estimate"),
+        Column("score", f"Score ({scale_words(report)})", "estimate"),
         Column("tier", "Tier 1 holds", "count", hint="How many cannot be told from the best"),
     ]
     rows = [
@@ -109,11 +122,11 @@ def _wide_boards(report: FuseReport, names: Names, boards: Sequence[Board]) -> l
     blocks: list[Block] = []
     for i, board in enumerate(shown):
         figure = _figure(report, names, board, drawn, axis)
-        table = _score_table(report, names, [board], listed_rows)
+        table = Details(_all_words(board, listed_rows), [_score_table(report, names, [board], listed_rows)])
         if len(boards) <= FEW_BOARDS:
-            blocks += [figure, Details(_all_words(board), [table])]
+            blocks += [figure, table]
         else:
-            blocks.append(Details(_board_words(board, names), [figure, table], open=i == 0))
+            blocks.append(Details(_board_words(board, names), [replace(figure, heading=""), table], open=i == 0))
     if len(boards) > len(shown):
         blocks.append(Prose(Markup("Not drawn, to keep the page light:") + cut(boards, len(shown))))
     return blocks
@@ -129,7 +142,7 @@ def _small_boards(report: FuseReport, names: Names, boards: Sequence[Board]) -> 
     return [
         Details(
             Markup("{} {}").format(names.criteria[criterion], _soft(counted(len(mine), "group"))),
-            _multiples(report, names, mine, LISTED_ROWS // len(by_criterion)),
+            _multiples(report, names, [replace(b, name=b.group) for b in mine], LISTED_ROWS // len(by_criterion)),
             open=i == 0,
         )
         for i, (criterion, mine) in enumerate(by_criterion.items())
@@ -139,40 +152,38 @@ def _small_boards(report: FuseReport, names: Names, boards: Sequence[Board]) -> 
 def _multiples(report: FuseReport, names: Names, boards: Sequence[Board], most: int) -> list[Block]:
     axis = _axis(report, boards[:MOST_SMALL], SMALL_BOARD)
     figures = [_figure(report, names, board, SMALL_BOARD, axis, SMALL) for board in boards[:MOST_SMALL]]
-    caption = Markup("Scores on the scale {}, best first.").format(report.scale)
+    caption = Markup("Scores on the scale {}, best first; names without a beginning that all of a group share.")
+    caption = caption.format(scale_words(report))
     if len(boards) > MOST_SMALL:
         caption += Markup(" The first {} of {}.").format(fixed(MOST_SMALL, 0), counted(len(boards), "group"))
-    table = _score_table(report, names, boards, most)
-    return [Figures(figures, caption), Details("All scores" if not _beyond(boards, most) else "Scores", [table])]
+    shown = _whole_boards(boards, most)
+    words = Markup("All scores" if len(shown) == len(boards) else "Scores of {}").format(counted(len(shown), "group"))
+    return [Figures(figures, caption), Details(words, [_score_table(report, names, boards, most)])]
 
 
-def _axis(report: FuseReport, boards: Sequence[Board], most: int) -> tuple[float, float] | None:
+def _axis(report: FuseReport, boards: Sequence[Board], most: int) -> Axis:
     """One axis for boards on one rating scale; latent scales of two groups are not to be compared."""
-    if report.scale_low is None:
-        return None
     rows = [row for board in boards for row in board.ends(most)[0]]
-    return domain(v for row in rows for v in (row.value, row.low, row.high))
+    decimals = written.common_decimals((row.low, row.high) for row in rows)
+    if report.scale_low is None:
+        return Axis(None, decimals)
+    return Axis(domain(v for row in rows for v in (row.value, row.low, row.high)), decimals)
 
 
-def _figure(
-    report: FuseReport,
-    names: Names,
-    board: Board,
-    most: int,
-    axis: tuple[float, float] | None,
-    width: int = WIDE,
-) -> Figure:
+def _figure(report: FuseReport, names: Names, board: Board, most: int, axis: Axis, width: int = WIDE) -> Figure:
     rows, at, left = board.ends(most)
+    small = width == SMALL
     labels, start = without_shared_start([names.item(item_of(row)) for row in rows])
     drawing = charts.caterpillar(
-        [_mark(row, label) for row, label in zip(rows, labels)],
+        [_mark(row, brief(label, 18 if small else 30)) for row, label in zip(rows, labels)],
         title=f"Scores: {board.name}",
-        x_label="" if width == SMALL else f"score ({report.scale})",
-        x_range=axis,
+        x_label="" if small else f"score ({scale_words(report)})",
+        x_range=axis.ends,
+        decimals=axis.decimals,
         left_out=(at, f"… {written.count(left)} more …") if left else None,
         width=width,
     )
-    words = Markup("Names start with {}.").format(start) if start else Markup("")
+    words = Markup("Names start with {}.").format(start) if start and not small else Markup("")
     if left:
         words += Markup(" Drawn are the best and the worst; {} between them not.").format(counted(left, "score"))
     return Figure(drawing, words, board.name)
@@ -190,7 +201,7 @@ def _score_table(report: FuseReport, names: Names, boards: Sequence[Board], most
         left = len(boards[0].rows) - len(rows)
         where = Markup(" Best and worst; {} between them in the JSON.").format(counted(left, "score"))
     else:
-        held = _held(boards, most)
+        held = _whole_boards(boards, most)
         rows = tuple(row for board in held for row in board.rows)
         left = len(boards) - len(held)
         where = Markup(" {} in the JSON.").format(counted(left, "more group"))
@@ -199,14 +210,14 @@ def _score_table(report: FuseReport, names: Names, boards: Sequence[Board], most
         *([Column("place", "Group")] if len(boards) > 1 else []),
         Column("rank", "Rank", "estimate", 0, "With the places it may hold"),
         Column("tier", "Tier", "count"),
-        Column("score", f"Score ({report.scale})", "estimate"),
+        Column("score", f"Score ({scale_words(report)})", "estimate"),
         Column("n", "n", "count", hint="Judgments that name it"),
     ]
     caption = Markup("Scores with {} intervals.").format(level_words(report)) + (where if left else Markup(""))
     return Table(columns, [_score_row(row, names) for row in rows], caption)
 
 
-def _held(boards: Sequence[Board], most: int) -> list[Board]:
+def _whole_boards(boards: Sequence[Board], most: int) -> list[Board]:
     held, used = [], 0
     for board in boards:
         used += len(board.rows)
@@ -214,10 +225,6 @@ def _held(boards: Sequence[Board], most: int) -> list[Board]:
             break
         held.append(board)
     return held
-
-
-def _beyond(boards: Sequence[Board], most: int) -> bool:
-    return len(_held(boards, most)) < len(boards)
 
 
 def _score_row(row: ScoreRow, names: Names) -> dict[str, object]:
@@ -235,8 +242,10 @@ def _score_cell(row: ScoreRow) -> Cell:
     return Cell((row.value, row.low, row.high), "" if row.low is not None else NO_ERROR)
 
 
-def _all_words(board: Board) -> Markup:
-    return Markup("All scores {}").format(_soft(Markup("{}: {}").format(board.name, counted(len(board.rows), "row"))))
+def _all_words(board: Board, most: int) -> Markup:
+    rows, _, left = board.ends(most)
+    size = Markup("{}: {}").format(board.name, counted(len(rows), "row"))
+    return Markup("{} {}").format("Best and worst scores" if left else "All scores", _soft(size))
 
 
 def _board_words(board: Board, names: Names) -> Markup:

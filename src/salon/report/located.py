@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from salon.report import svg
 
 D = TypeVar("D")
+_UNNUMBERED = (bool, str, type(None))
 
 
 class LocatedFloat(float):
@@ -44,14 +45,15 @@ def located(document: D, key: str = "") -> D:
 
     A name that a page cannot write unchanged cannot be part of a path: numbers under it stay plain.
     """
-    if isinstance(document, bool | str) or document is None:
+    if isinstance(document, _UNNUMBERED):
         return document
     if isinstance(document, float):
         return LocatedFloat(document, key)
     if isinstance(document, int):
         return LocatedInt(document, key)
     if isinstance(document, BaseModel):
-        parts = {name: located(getattr(document, name), _under(key, name)) for name in type(document).model_fields}
+        fields = ((name, getattr(document, name)) for name in type(document).model_fields)
+        parts = {name: located(held, _under(key, name)) for name, held in fields if not isinstance(held, _UNNUMBERED)}
         return document.model_copy(update=parts)
     if isinstance(document, Mapping):
         return {k: located(v, _under(key, k)) if _writable(k) else v for k, v in document.items()}
@@ -78,7 +80,8 @@ def join(*keys: str) -> str:
 
 
 def _under(key: str, name: object) -> str:
-    return join(key, path(name))
+    part = path(name) if isinstance(name, str) else str(name)
+    return f"{key}.{part}" if key and part else key or part
 
 
 def _writable(name: object) -> bool:

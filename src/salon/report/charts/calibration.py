@@ -75,7 +75,7 @@ def _path(at: np.ndarray, curve: tuple[float, float, float, float], x: Scale, y:
 
 
 def _anchor(anchor: AnchorMark, x: Scale, y: Scale) -> Markup:
-    """A diamond at its rating; a hairline to the curve shows what the curve misses."""
+    """A diamond at its rating."""
     at = x(anchor.latent)
     spread = None
     if anchor.spread is not None:
@@ -83,7 +83,6 @@ def _anchor(anchor: AnchorMark, x: Scale, y: Scale) -> Markup:
         spread = line(at, ends[0], at, ends[1], "cohort-2 marker", **marks(anchor.spread))
     return group(
         spread,
-        line(at, y(anchor.target), at, y(anchor.fitted), "null-line stroke", **marks(anchor.fitted)),
         element("path", d=diamond(at, y(anchor.target), 5.5), class_="cohort-2 dot", **marks(anchor.target)),
         tip=_tip(anchor),
         class_="mark",

@@ -59,18 +59,20 @@ def caterpillar(
     title: str = "Scores with intervals",
     x_label: str = "",
     x_range: tuple[float, float] | None = None,
+    decimals: int | None = None,
     left_out: tuple[int, str] | None = None,
     special_label: str = "rating anchor",
     width: int,
 ) -> Markup:
     """`rows` in the order given, best first; bands change where the tier does, and its number stands at the left.
 
-    `left_out` (index, words) draws a break before that row and says what is missing. `x_range` fixes the axis for
-    charts that are to be compared; marks beyond it are cut at its ends.
+    `left_out` (index, words) draws a break before that row and says what is missing. `x_range` and
+    `decimals` serve charts that are to be compared; marks beyond the range are cut at its ends.
     """
     if not rows:
         raise BadValue("at least one score is needed to draw a caterpillar", found="none")
-    decimals = numbers.common_decimals((row.low, row.high) for row in rows)
+    if decimals is None:
+        decimals = numbers.common_decimals((row.low, row.high) for row in rows)
     layout = _layout(rows, decimals, width)
     special = any(row.special for row in rows)
     keys = [Key("cohort-1", "score", "dot"), Key("cohort-2", special_label, "diamond")] if special else []

@@ -14,6 +14,9 @@ from salon.report.located import marks
 from salon.report.scale import Scale, domain, spread
 from salon.report.svg import canvas, drawn, element, group, line, text, text_width
 
+LOW = 220
+"""Pixels: in lower drawings the ticks of the y axis stand closer."""
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -53,7 +56,8 @@ def line_curves(
     top, bottom = used + (26 if y_label else 10), height - (2 * LINE + 10 if x_label else LINE + 8)
     ys = [v for c in curves for part in (c.y, c.low or (), c.high or ()) for v in part]
     y = Scale(*(y_domain or domain(ys, include=[at for _, at in reference_lines])), bottom, top)
-    left = y_ticks_width(y, percent=percent)
+    room = 42 if height > LOW else 26
+    left = y_ticks_width(y, room=room, percent=percent)
     x = Scale(*domain((v for c in curves for v in c.x), pad=0), left, right)
     levels = spread([y(c.y[-1]) + 4 for c in curves], 15, top + 4, bottom)
     return canvas(
@@ -63,7 +67,7 @@ def line_curves(
         _words(curves, percent),
         top_block,
         text(0, used + 12, y_label, "axis-label", room=width) if y_label else None,
-        y_grid(y, left, right, percent=percent),
+        y_grid(y, left, right, room=room, percent=percent),
         *(_reference(name, at, y, left, right) for name, at in reference_lines),
         *(_band(c, x, y, i) for i, c in enumerate(curves) if c.low is not None and c.high is not None),
         *(_curve(c, x, y, i, percent) for i, c in enumerate(curves)),
