@@ -2,13 +2,106 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
+
+from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.options import options_from, settings_from
+from salon.cli.study import output_option
+from salon.errors import BadFile, BadValue
+from salon.fuse.labels import LabelReport, LabelSettings, make_labels
+from salon.fuse.splits import SPLITS
+from salon.store.folder import open_study
+from salon.store.table_files import FORMS, write_table
+
+MOST_BUCKETS = 12
 
 
 @click.command()
 @click.argument("study", type=click.Path(path_type=Path))
-def labels(study: Path) -> None:
-    """Labels for training from STUDY."""
-    raise click.UsageError(f"labels of {study} cannot be made yet")
+@output_option("File to write; its ending says how: .parquet, .csv or .jsonl.")
+@click.option("--criterion", "criteria", multiple=True, help="Only the criterion with this id (repeatable).")
+@options_from(LabelSettings)
+@click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
+@json_option
+def labels(study: Path, output: Path, criteria: Sequence[str], overwrite: bool, as_json: bool, **flags: Any) -> None:
+    """Labels for training from the judgments of STUDY, split by prompt.
+
+    For each pair of items: the majority, the share of votes, their number and split. Prompts that share an image or a
+    text fall on the same side, and the result is checked for leaks before it is written.
+
+    \b
+      salon labels study -o labels.parquet
+      salon labels study -o votes.csv --rows raters --ties keep
+      salon labels study -o scores.jsonl --rows ratings --criterion apdd/score
+    """
+    settings = settings_from(LabelSettings, flags)
+    _check_output(output, overwrite)
+    found = open_study(study)
+    with working("making labels", None):
+        made = make_labels(found, settings, criteria=criteria)
+        write_table("labels", made.table, output)
+    if as_json:
+        line = str(made.report.signature)
+        print_json({"file": str(output), **made.report.model_dump(mode="json"), "signature_line": line})
+    else:
+        _print(made.report, output)
+
+
+def _check_output(output: Path, overwrite: bool) -> None:
+    """Refuse before computing what could not be written after it."""
+    if output.suffix[1:] not in FORMS:
+        endings = ", ".join(f".{form}" for form in FORMS)
+        raise BadValue(f"-o: a file name with the ending {endings} is needed", found=str(output))
+    if not output.absolute().parent.is_dir():
+        raise BadFile("the folder of the output must be there", found="none", where=str(output.absolute().parent))
+    if output.is_dir():
+        raise BadFile("a file is needed", found="a folder", where=str(output))
+    if output.exists() and not overwrite:
+        raise BadFile(
+            "a file is only replaced when asked to",
+            found="a file that is there already",
+            where=str(output),
+            remedy="choose another place, or add --overwrite",
+        )
+
+
+def _print(report: LabelReport, output: Path) -> None:
+    if report.simulated:
+        say("SIMULATED: nobody gave these answers.")
+    judged = "ratings" if report.rows == "ratings" else "votes"
+    columns = ("criterion", "rows", judged, *SPLITS, "even", "both bad")
+    rows = [
+        (one.criterion, *(f"{n:,}" for n in (one.rows, one.judgments, *one.splits.values(), one.even, one.both_bad)))
+        for one in report.criteria
+        if one.rows
+    ]
+    shown = len(columns) if judged == "votes" else -2  # ratings have no even pairs
+    print_table(None, columns[:shown], [row[:shown] for row in rows])
+    _print_buckets(report)
+    silent = [one.criterion for one in report.criteria if not one.rows]
+    if silent:
+        say(f"- no {'ratings' if judged == 'ratings' else 'labels'} under {', '.join(silent)}")
+    for note in report.notes:
+        say(f"- {note}")
+    without = sum(one.without for one in report.criteria)
+    if without:
+        say(f"- pairs left out because every answer was 'both bad': {without:,}")
+    say(f"wrote {output}")
+    say(str(report.signature), dim=True)
+
+
+def _print_buckets(report: LabelReport) -> None:
+    total: Counter[str] = Counter()
+    for one in report.criteria:
+        total.update(one.buckets)
+    if not total:
+        return
+    rows = [(name, f"{count:,}", f"{count / total.total():.1%}") for name, count in total.most_common(MOST_BUCKETS)]
+    print_table("buckets (larger camp - smaller camp - ties)", ("bucket", "rows", "share"), rows)
+    if len(total) > MOST_BUCKETS:
+        say(f"and {len(total) - MOST_BUCKETS} rarer ones, in --json")

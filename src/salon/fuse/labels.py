@@ -1,0 +1,237 @@
+"""Labels for training: what a panel of raters preferred, how clearly, and on which side of the split it falls.
+
+Pairs. Of the votes on a pair (see `votes`), w are for item_a, l for item_b, t are ties; n = w + l + t.
+
+    share = (w + t/2) / n        the soft label
+    label = a, b or tie          the majority: share above, below or at 1/2
+    p_max = max(share, 1 - share),  agreement = |2 share - 1|      two weights, 1 when all agree
+    bucket = "4-1", "3-1-1"      the larger camp, the smaller one, and ties where there are any
+
+"Both bad" is no preference and no tie: it stands in a column of its own and enters neither n nor share. A pair on which
+nobody said anything else has no label and is left out and counted. Even pairs are left out or kept as ties, as asked.
+
+Ratings. Mean, standard deviation (n - 1) and number of each item's ratings, on the criterion's own scale.
+
+Rows are in the order of the study's criteria and items. item_a is the item that stands first in the study: whoever
+trains on pairs should swap them at random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from salon.errors import BadValue, TooFew
+from salon.fuse.label_tables import CountedPairs, count_votes, pair_table, rating_table, vote_table
+from salon.fuse.splits import SPLITS, Split, check_splits, item_prompts, split_items
+from salon.fuse.votes import BOTH_BAD, TIE, Votes, study_votes
+from salon.study import Signature, Study
+from salon.study.noun import Noun
+
+Rows = Literal["pairs", "raters", "ratings"]
+
+
+class LabelSettings(Noun):
+    """How `salon labels` works."""
+
+    rows: Rows = Field(
+        "pairs",
+        description="One row for each pair of items; for each rater's vote on a pair; or for each rated item.",
+    )
+    ties: Literal["drop", "keep"] = Field(
+        "drop", description="Pairs (or votes) without a winner: left out and counted, or kept with the label 'tie'."
+    )
+    rating_pairs: bool = Field(
+        False, description="Also take votes from ratings, where a rater neither compared nor ranked the two items."
+    )
+    train: float = Field(0.8, ge=0, le=1, description="Share of the prompts to train on.")
+    validation: float = Field(0.1, ge=0, le=1, description="Share of the prompts to choose settings by.")
+    test: float = Field(0.1, ge=0, le=1, description="Share of the prompts kept for the last word.")
+    seed: int = Field(0, ge=0, description="Seed of the split; each prompt falls by a hash of the seed and its id.")
+
+    @property
+    def shares(self) -> tuple[float, float, float]:
+        """The shares in the order of SPLITS."""
+        return self.train, self.validation, self.test
+
+    @model_validator(mode="after")
+    def _shares_make_a_whole(self) -> LabelSettings:
+        if abs(sum(self.shares) - 1) > 1e-9:
+            found = " + ".join(f"{share:g}" for share in self.shares) + f" = {sum(self.shares):g}"
+            raise BadValue("--train, --validation and --test must sum to 1", found=found)
+        return self
+
+
+class CriterionLabels(Noun):
+    """How many labels one criterion gave."""
+
+    criterion: str = Field(description="Its id.")
+    rows: int = Field(description="Rows of the table.")
+    judgments: int = Field(description="Votes (or ratings) behind them; 'both bad' is not among them.")
+    both_bad: int = Field(description="Answers 'both bad', on all pairs.")
+    even: int = Field(description="Pairs (or votes) without a winner; left out unless ties are kept.")
+    without: int = Field(description="Pairs left out because every answer was 'both bad'.")
+    splits: dict[str, int] = Field(description="Rows by split.")
+    buckets: dict[str, int] = Field(description="Rows by bucket, the most frequent first; none for ratings.")
+
+
+class LabelReport(Noun):
+    """What was made, and by which rules."""
+
+    study: str = Field(description="Name of the study.")
+    simulated: bool = Field(description="True when no person gave the answers.")
+    rows: Rows = Field(description="What a row is.")
+    criteria: tuple[CriterionLabels, ...] = Field(description="Counts by criterion.")
+    units: int = Field(description="Prompts, or what else items are compared within.")
+    parts: int = Field(description="The same after uniting those that share an image or a prompt text.")
+    notes: tuple[str, ...] = Field(description="Policies and what they left out.")
+    signature: Signature = Field(description="What reproduces the labels.")
+
+
+@dataclass(frozen=True)
+class Labels:
+    """A table of labels and the report about it."""
+
+    table: pa.Table
+    report: LabelReport
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A table, what was counted on the way by criterion, and what is to be said about it."""
+
+    table: pa.Table
+    split: Split
+    left_out: dict[str, NDArray[np.int64]]
+    notes: list[str]
+
+
+def make_labels(study: Study, settings: LabelSettings | None = None, *, criteria: Sequence[str] = ()) -> Labels:
+    """Labels of all criteria, or of those named, from the judgments of `study`; the split is checked for leaks."""
+    settings = settings or LabelSettings()
+    known = study.ids("criteria").to_pylist()
+    numbers = sorted(known.index(study.criterion(id).id) for id in dict.fromkeys(criteria or known))
+    made = (
+        _from_ratings(study, settings, numbers) if settings.rows == "ratings" else _from_votes(study, settings, numbers)
+    )
+    check_splits(made.table)
+    report = LabelReport(
+        study=study.name,
+        simulated=study.simulated,
+        rows=settings.rows,
+        criteria=tuple(_counts(made, number, known[number]) for number in numbers),
+        units=made.split.units,
+        parts=made.split.parts,
+        notes=(*made.notes, *_split_notes(made, settings)),
+        signature=_signature(study, settings, criteria),
+    )
+    return Labels(made.table, report)
+
+
+def _from_votes(study: Study, settings: LabelSettings, numbers: list[int]) -> _Made:
+    votes = study_votes(study, numbers, rating_pairs=settings.rating_pairs)
+    if not (votes.outcome != BOTH_BAD).any():
+        raise TooFew(
+            "labels of pairs need comparisons or rankings",
+            found=f"{len(votes):,} answers 'both bad' and nothing else" if len(votes) else "none",
+            where=f"study {study.name!r}",
+            remedy="--rows ratings for labels of rated items, or --rating-pairs for pairs made of ratings",
+        )
+    pairs = count_votes(votes, len(study.item_groups))
+    split = split_items(study, study.item_groups, study.ids("groups"), settings.shares, seed=settings.seed)
+    keep_ties = settings.ties == "keep"
+    if settings.rows == "pairs":
+        table, even = pair_table(study, pairs, split, keep_ties=keep_ties), pairs.criterion[pairs.even]
+    else:
+        table = vote_table(study, votes, pairs, split, keep_ties=keep_ties)
+        even = votes.criterion[votes.outcome == TIE]
+    left_out = _left_out(pairs, even, len(study.criteria))
+    return _Made(table, split, left_out, _vote_notes(study, votes, settings))
+
+
+def _left_out(pairs: CountedPairs, even: NDArray[np.integer[Any]], criteria: int) -> dict[str, NDArray[np.int64]]:
+    bad = np.bincount(pairs.criterion, weights=pairs.counts[:, BOTH_BAD], minlength=criteria)
+    return {
+        "both_bad": bad.astype(np.int64),
+        "even": np.bincount(even, minlength=criteria),
+        "without": np.bincount(pairs.criterion[~pairs.judged], minlength=criteria),
+    }
+
+
+def _from_ratings(study: Study, settings: LabelSettings, numbers: list[int]) -> _Made:
+    """A rated item is one row, so its own prompt is all that must hold together, whatever items are compared within."""
+    rows = np.flatnonzero(np.isin(study.ratings.criterion, numbers) & (study.ratings.repeat == 0))
+    if not len(rows):
+        raise TooFew("labels of rated items need ratings", found="none", where=f"study {study.name!r}")
+    split = split_items(study, item_prompts(study), study.ids("prompts"), settings.shares, seed=settings.seed)
+    notes = ["means of ratings on the criterion's own scale; repeats are left out"]
+    if study.ratings.skipped:
+        notes.append(f"skipped judgments left out: {study.ratings.skipped:,}")
+    nothing = np.zeros(len(study.criteria), np.int64)
+    left_out = {"both_bad": nothing, "even": nothing, "without": nothing}
+    return _Made(rating_table(study, rows, split), split, left_out, notes)
+
+
+# -- the report ------------------------------------------------------------------------------------------------------
+
+
+def _counts(made: _Made, number: int, criterion: str) -> CriterionLabels:
+    rows = made.table.filter(pc.equal(made.table.column("criterion").cast(pa.string()), criterion))
+    splits = _frequencies(rows, "split")
+    return CriterionLabels(
+        criterion=criterion,
+        rows=rows.num_rows,
+        judgments=_judgments(rows),
+        splits={name: splits.get(name, 0) for name in SPLITS},
+        buckets=_frequencies(rows, "bucket") if "bucket" in rows.column_names else {},
+        **{name: int(counts[number]) for name, counts in made.left_out.items()},
+    )
+
+
+def _judgments(rows: pa.Table) -> int:
+    if "rater" in rows.column_names:
+        return int(rows.num_rows)
+    return int(pc.sum(rows.column("votes" if "votes" in rows.column_names else "n")).as_py() or 0)
+
+
+def _frequencies(rows: pa.Table, column: str) -> dict[str, int]:
+    counts = pc.value_counts(rows.column(column).cast(pa.string())).to_pylist()
+    return {one["values"]: one["counts"] for one in sorted(counts, key=lambda one: (-one["counts"], one["values"]))}
+
+
+def _vote_notes(study: Study, votes: Votes, settings: LabelSettings) -> list[str]:
+    kinds = ("comparisons", "rankings", *(("ratings",) if settings.rating_pairs else ()))
+    notes = [f"votes from {', '.join(kinds[:-1])} and {kinds[-1]}; repeats are left out"]
+    if votes.twice:
+        notes.append(f"one vote for each rater and pair: {votes.twice:,} that said it again are left out")
+    skipped = sum(getattr(study, kind).skipped for kind in kinds)
+    if skipped:
+        notes.append(f"skipped judgments left out: {skipped:,}")
+    return notes
+
+
+def _split_notes(made: _Made, settings: LabelSettings) -> list[str]:
+    notes, split = [], made.split
+    if split.parts < split.units:
+        notes.append(
+            f"{split.units:,} groups, some with an image or a prompt in common, were united into {split.parts:,}"
+        )
+    found = _frequencies(made.table, "split")
+    empty = [name for name, share in zip(SPLITS, settings.shares) if share > 0 and name not in found]
+    if empty:
+        notes.append(f"no rows fell to {' or '.join(empty)}: {split.parts:,} groups are few for these shares")
+    return notes
+
+
+def _signature(study: Study, settings: LabelSettings, criteria: Sequence[str]) -> Signature:
+    plain: dict[str, Any] = settings.model_dump(exclude={"seed"})
+    if criteria:
+        plain["criteria"] = ",".join(criteria)
+    return Signature(method="labels", data=study.hash[:12], revision=study.revision, settings=plain, seed=settings.seed)

@@ -1,0 +1,117 @@
+"""Who preferred which of two items: comparisons, rankings and (by name) ratings as votes on pairs.
+
+A rater has one vote on a pair under a criterion. Where they judged it more than once, the most direct judgment counts:
+a comparison before a ranking, a ranking before two ratings; the others are counted in `twice`. A crowd is many people:
+all its answers count. Repeats planted to measure raters (repeat > 0) are no second votes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salon.study import Study
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Outcomes = NDArray[np.int8]
+Bools = NDArray[np.bool_]
+
+TIE, BOTH_BAD = 2, 3
+
+
+@dataclass(frozen=True)
+class Votes:
+    """One entry per vote; a stands before b in the study's list of items."""
+
+    criterion: Ints
+    rater: Ints
+    a: Ints
+    b: Ints
+    outcome: Outcomes
+    """0 a is better, 1 b is better, 2 tie, 3 both bad."""
+    twice: int = 0
+    """Votes left out because the same rater judged the pair more directly."""
+
+    def __len__(self) -> int:
+        return len(self.rater)
+
+
+def study_votes(study: Study, criteria: Sequence[int], *, rating_pairs: bool = False) -> Votes:
+    """All votes under these criteria; with `rating_pairs` also those that a rater's ratings of a group imply."""
+    parts = [_compared(study, criteria), _ranked(study, criteria)]
+    if rating_pairs:
+        parts.append(_rated(study, criteria))
+    columns = [np.concatenate(column) for column in zip(*parts)]
+    criterion, rater, a, b, outcome = columns
+    turned = a > b
+    a, b = np.where(turned, b, a), np.where(turned, a, b)
+    outcome = np.where(turned & (outcome < TIE), 1 - outcome, outcome).astype(np.int8)
+    kept = _once(study, criterion, rater, a, b)
+    votes = (column[kept] for column in (criterion, rater, a, b, outcome))
+    return Votes(*votes, twice=len(rater) - len(kept))
+
+
+def _asked(view: Any, criteria: Sequence[int]) -> Bools:
+    asked: Bools = np.isin(view.criterion, criteria) & (view.repeat == 0)
+    return asked
+
+
+def _compared(study: Study, criteria: Sequence[int]) -> tuple[NDArray[Any], ...]:
+    view = study.comparisons
+    rows = np.flatnonzero(_asked(view, criteria))
+    return view.criterion[rows], view.rater[rows], view.a[rows], view.b[rows], view.outcome[rows]
+
+
+def _ranked(study: Study, criteria: Sequence[int]) -> tuple[NDArray[Any], ...]:
+    view = study.rankings
+    rows = np.flatnonzero(_asked(view, criteria))
+    row, a, b, outcome = _pairs_of(view.offsets[rows], view.offsets[rows + 1], view.items, view.ranks)
+    return view.criterion[rows][row], view.rater[rows][row], a, b, outcome
+
+
+def _rated(study: Study, criteria: Sequence[int]) -> tuple[NDArray[Any], ...]:
+    """Ratings of one group by one rater are an order of its items; a crowd's are of many people and are none."""
+    view = study.ratings
+    rows = np.flatnonzero(_asked(view, criteria) & (view.group >= 0) & ~study.crowds[view.rater])
+    rows = rows[np.lexsort((view.rater[rows], view.group[rows], view.criterion[rows]))]
+    who = np.stack([view.criterion[rows], view.group[rows], view.rater[rows]])
+    starts = np.flatnonzero(np.append(True, (who[:, 1:] != who[:, :-1]).any(axis=0))[: len(rows)])
+    down = [scale is None or scale.higher_is_better for scale in (criterion.scale for criterion in study.criteria)]
+    rank = np.where(np.array(down)[view.criterion[rows]], -view.value[rows], view.value[rows])
+    row, a, b, outcome = _pairs_of(starts, np.append(starts, len(rows))[1:], view.item[rows], rank)
+    return who[0][starts][row], who[2][starts][row], a, b, outcome
+
+
+def _pairs_of(
+    starts: Longs, ends: Longs, items: Ints, ranks: NDArray[Any]
+) -> tuple[Longs, NDArray[Any], NDArray[Any], Outcomes]:
+    """All pairs of each order: its number, the two items, and the outcome (lower rank = better, equal = tie)."""
+    sizes = ends - starts
+    parts = []
+    for size in np.unique(sizes[sizes > 1]).tolist():
+        orders = np.flatnonzero(sizes == size)
+        first, second = np.triu_indices(size, 1)
+        here, there = starts[orders][:, None] + first, starts[orders][:, None] + second
+        outcome = np.where(ranks[here] == ranks[there], TIE, ranks[here] > ranks[there])
+        parts.append((np.repeat(orders, len(first)), items[here].ravel(), items[there].ravel(), outcome.ravel()))
+    if not parts:
+        nobody = np.zeros(0, np.int32)
+        return nobody.astype(np.int64), nobody, nobody, nobody.astype(np.int8)
+    row, a, b, outcome = (np.concatenate(column) for column in zip(*parts))
+    return row, a, b, outcome.astype(np.int8)
+
+
+def _once(study: Study, criterion: Ints, rater: Ints, a: Ints, b: Ints) -> Longs:
+    """Rows to keep, in order: the first vote of each rater on each pair, and every vote of a crowd."""
+    items, raters = len(study.item_groups), len(study.crowds)
+    _, pair = np.unique(a.astype(np.int64) * items + b, return_inverse=True)
+    key = (pair * raters + rater) * len(study.criteria) + criterion
+    crowd = study.crowds[rater]
+    known = np.flatnonzero(~crowd)
+    _, first = np.unique(key[known], return_index=True)
+    return np.sort(np.concatenate([known[first], np.flatnonzero(crowd)]))
