@@ -111,7 +111,7 @@ def _explained(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: i
 
 
 @numba.njit(cache=True)
-def _seen(a: int, b: int, outcome: int) -> int:
+def _seen(a: Any, b: Any, outcome: Any) -> Any:
     """The outcome seen from the lower item: 0 and 1 change places when that is b."""
     return outcome ^ ((b < a) & (outcome < 2))
 
@@ -132,7 +132,7 @@ def _by_table(
 
 
 @numba.njit(cache=True)
-def _place(low: int, high: int, items: int) -> int:
+def _place(low: Any, high: Any, items: int) -> Any:
     """Place of the pair low < high among all pairs sorted by (low, high)."""
     return low * (2 * items - low - 3) // 2 + high - 1
 

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from salon.errors import BadValue, NotConverged
 from salon.stats.pair_counts import PairCounts
 from salon.stats.pair_identified import check_identified
-from salon.stats.pair_information import Information
+from salon.stats.pair_information import Information, row_starts
 from salon.stats.pair_models import (
     TIE_MODELS,
     bend,
@@ -106,7 +106,7 @@ def fit_pairs(
     ridge, goal = penalty(counts.items, prior, pull)
     q, t, convergence = _newton(counts, code, t, ridge, goal, tolerance, max_iterations)
     fitted = math.exp(t) if has_tie(code) else tie
-    value = pair_log_likelihood(model, q[counts.i] - q[counts.j], fitted, counts.wins, counts.losses, counts.ties)
+    value = pair_log_likelihood(counts, model, q, fitted)
     return PairFit(model, q, fitted, value, prior, convergence, pull)
 
 
@@ -122,13 +122,21 @@ def penalty(items: int, prior: float | None, pull: Pull | None) -> tuple[Floats,
 
 def information(counts: PairCounts, code: int, t: float, q: Floats, ridge: Floats) -> tuple[Information, Floats]:
     """Minus the second derivatives at (q, t), and the slopes of the log-likelihood (items + 1,), tie last."""
-    tie = has_tie(code)
-    edge, cross = np.empty(len(counts.i)), np.zeros(counts.items)
-    gradient = np.zeros(counts.items + 1)
-    bottom = _derivatives(
-        code, t, q, counts.i, counts.j, counts.wins, counts.losses, counts.ties, edge, cross, gradient
+    n = counts.items
+    edge, own, cross, gradient = np.empty(len(counts.i)), np.zeros(n), np.zeros(n), np.zeros(n + 1)
+    rows = row_starts(counts.i, n)
+    corner = _derivatives(
+        code, t, q, rows, counts.j, counts.wins, counts.losses, counts.ties, edge, own, cross, gradient
     )
-    return Information(counts.items, counts.i, counts.j, edge, cross, bottom if tie else None, ridge), gradient
+    tie = corner if has_tie(code) else None
+    return Information(n, counts.i, counts.j, edge, own, cross, tie, ridge), gradient
+
+
+def fit_information(fit: PairFit, counts: PairCounts) -> Information:
+    """The information matrix at a fit, with the ridge of its prior and rating anchors."""
+    code, t = model_code(fit.model, fit.tie)
+    ridge, _ = penalty(counts.items, fit.prior, fit.pull)
+    return information(counts, code, t, fit.scores, ridge)[0]
 
 
 def _newton(
@@ -185,8 +193,7 @@ def _first_tie(counts: PairCounts, model: str) -> float | None:
 
 def _games(counts: PairCounts) -> Floats:
     each = counts.wins + counts.losses + counts.ties
-    games: Floats = np.bincount(counts.i, each, counts.items) + np.bincount(counts.j, each, counts.items)
-    return games
+    return np.asarray(np.bincount(counts.i, each, counts.items) + np.bincount(counts.j, each, counts.items), np.float64)
 
 
 def _anchored(pull: Pull | None) -> Ints:
@@ -210,24 +217,38 @@ def _check_settings(counts: PairCounts, prior: float | None, pull: Pull | None, 
 
 @numba.njit(cache=True)
 def _derivatives(
-    code: int, t: float, q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats,
-    edge: Floats, cross: Floats, gradient: Floats,
-) -> float:  # fmt: skip
-    """Fill the curvature of each pair, the border of the tie parameter and the slopes; returns the corner."""
+    code: int,
+    t: float,
+    q: Floats,
+    start: Ints,
+    j: Ints,
+    wins: Floats,
+    losses: Floats,
+    ties: Floats,
+    edge: Floats,
+    own: Floats,
+    cross: Floats,
+    gradient: Floats,
+) -> float:
+    """Fill the curvature by pair and by item, the border of the tie parameter and the slopes; returns the corner."""
     corner, slope_t = 0.0, 0.0
-    for k in range(len(i)):
-        x, y, w, l, s = i[k], j[k], wins[k], losses[k], ties[k]
-        d = q[x] - q[y]
-        win, loss, draw, win_t, loss_t, draw_t = slopes(code, d, t)
-        dd, dt, tt = curvature(code, d, t, w, l, s)
-        slope = w * win + l * loss + s * draw
-        gradient[x] += slope
-        gradient[y] -= slope
-        slope_t += w * win_t + l * loss_t + s * draw_t
-        edge[k] = dd
-        cross[x] += dt
-        cross[y] -= dt
-        corner += tt
+    for x in range(len(q)):
+        for k in range(start[x], start[x + 1]):
+            y, w, l, s = j[k], wins[k], losses[k], ties[k]
+            d = q[x] - q[y]
+            win, loss, draw, win_t, loss_t, draw_t = slopes(code, d, t)
+            dd, dt, tt = curvature(code, d, t, w, l, s)
+            slope = w * win + l * loss + s * draw
+            gradient[x] += slope
+            gradient[y] -= slope
+            edge[k] = dd
+            own[x] += dd
+            own[y] += dd
+            if code != 0:
+                slope_t += w * win_t + l * loss_t + s * draw_t
+                cross[x] += dt
+                cross[y] -= dt
+                corner += tt
     gradient[-1] = slope_t
     return corner
 
@@ -235,9 +256,13 @@ def _derivatives(
 @numba.njit(cache=True)
 def _largest_bend(code: int, t: float, q: Floats, i: Ints, j: Ints, move: Floats, dt: float) -> tuple[float, float]:
     """Largest change of log curvature of any pair along the step, and the share of the step it holds for."""
-    bound, largest = 0.0, 0.0
-    for k in range(len(i)):
-        dd = move[i[k]] - move[j[k]]
-        bound = max(bound, bend(code, q[i[k]] - q[j[k]], t, dd, dt))
-        largest = max(largest, abs(dd))
+    # A bound over all pairs of items, met or not, is enough for the short steps at the end.
+    largest = move.max() - move.min()
+    bound = bend(code, q.max() - q.min(), t, largest, dt)
+    if bound > 1 or step_cap(code, t, largest, dt) < 1:
+        bound, largest = 0.0, 0.0
+        for k in range(len(i)):
+            dd = abs(move[i[k]] - move[j[k]])
+            bound = max(bound, bend(code, q[i[k]] - q[j[k]], t, dd, dt))
+            largest = max(largest, dd)
     return bound, step_cap(code, t, largest, dt)

@@ -16,7 +16,6 @@ chains of items), Cholesky again, or a sparse LU factorisation above `DENSE_ITEM
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numba
@@ -44,6 +43,8 @@ class Information:
     i: Ints
     j: Ints
     edge: Floats
+    own: Floats
+    """(items,) sums of edge by item: the diagonal of L."""
     cross: Floats
     """(items,), zero in models without a tie parameter."""
     tie: float | None
@@ -61,7 +62,7 @@ class Information:
 
     def diagonal(self) -> Floats:
         """The diagonal, (parameters,)."""
-        own = np.bincount(self.i, self.edge, self.items) + np.bincount(self.j, self.edge, self.items) + self.ridge
+        own = self.own + self.ridge
         return own if self.tie is None else np.append(own, self.tie)
 
     def dense(self) -> Floats:
@@ -73,6 +74,12 @@ class Information:
             matrix[:-1, -1] = matrix[-1, :-1] = self.cross
             matrix[-1, -1] = self.tie
         return matrix
+
+    def quadratic(self, x: Floats) -> float:
+        """x' matrix x."""
+        n = self.items
+        value = float(self.edge @ (x[self.i] - x[self.j]) ** 2 + self.ridge @ x[:n] ** 2)
+        return value if self.tie is None else value + float(x[n] * (2 * self.cross @ x[:n] + self.tie * x[n]))
 
     def solve(self, rhs: Floats, tolerance: float = 1e-12) -> Floats:
         """x with matrix @ x = rhs, (parameters,); with free location the scores of x sum to zero."""
@@ -92,14 +99,14 @@ class Information:
         return Factor(self)
 
     def _conjugate_gradients(self, rhs: Floats, tolerance: float) -> tuple[Floats, bool]:
-        tie = self.tie is not None
-        ends = (rhs[: self.items], float(rhs[-1])) if tie else (rhs, 0.0)
-        diagonal = self.diagonal()
+        n, tie = self.items, 1.0 if self.tie is None else self.tie
+        wide = rhs if self.tie is not None else np.append(rhs, 0.0)  # a tie parameter that stays at zero
+        diagonal = np.append(self.own + self.ridge, tie)
         x, settled = _conjugate_gradients(
-            self.i, self.j, self.edge, self.cross, self.tie if tie else 1.0, self.ridge, diagonal[: self.items],
-            ends[0], ends[1], tolerance, _CG_STEPS, self.floating,
-        )  # fmt: skip
-        return (x if tie else x[:-1]), settled
+            row_starts(self.i, n), self.j, self.edge, self.cross, tie, self.ridge, diagonal, wide, tolerance, _CG_STEPS
+        )
+        x = x[: self.parameters]
+        return (centered(x, n) if self.floating else x), settled
 
 
 class Factor:
@@ -107,7 +114,7 @@ class Factor:
 
     def __init__(self, information: Information) -> None:
         self._items, self._floating = information.items, information.floating
-        shift = information.diagonal()[: self._items].mean() / self._items
+        shift = information.own.mean() / self._items
         if self._items <= DENSE_ITEMS:
             matrix = information.dense()
             if self._floating:
@@ -125,6 +132,11 @@ class Factor:
         else:
             x = self._sparse.solve(rhs)
         return centered(x, self._items) if self._floating else x
+
+
+def row_starts(i: Ints, items: int) -> Ints:
+    """Where the rows of each item begin in pairs sorted by i, (items + 1,)."""
+    return np.searchsorted(i, np.arange(items + 1)).astype(np.int64)
 
 
 def centered(x: Floats, items: int) -> Floats:
@@ -158,47 +170,50 @@ def _fill(i: Ints, j: Ints, edge: Floats, matrix: Floats) -> None:
 
 
 @numba.njit(cache=True)
-def _multiply(i: Ints, j: Ints, edge: Floats, cross: Floats, tie: float, ridge: Floats, x: Floats, out: Floats) -> None:
+def _multiply(
+    start: Ints, j: Ints, edge: Floats, cross: Floats, tie: float, ridge: Floats, x: Floats, out: Floats
+) -> None:
     n = len(ridge)
-    total = tie * x[n]
-    for k in range(n):
-        out[k] = ridge[k] * x[k] + cross[k] * x[n]
-        total += cross[k] * x[k]
-    out[n] = total
-    for k in range(len(i)):
-        flow = edge[k] * (x[i[k]] - x[j[k]])
-        out[i[k]] += flow
-        out[j[k]] -= flow
+    out[:n] = ridge * x[:n] + cross * x[n]
+    out[n] = tie * x[n] + np.dot(cross, x[:n])
+    for i in range(n):
+        own, at = 0.0, x[i]
+        for k in range(start[i], start[i + 1]):
+            flow = edge[k] * (at - x[j[k]])
+            own += flow
+            out[j[k]] -= flow
+        out[i] += own
 
 
 @numba.njit(cache=True)
 def _conjugate_gradients(
-    i: Ints, j: Ints, edge: Floats, cross: Floats, tie: float, ridge: Floats, diagonal: Floats,
-    rhs: Floats, rhs_tie: float, tolerance: float, steps: int, floating: bool,
-) -> tuple[Floats, bool]:  # fmt: skip
+    start: Ints,
+    j: Ints,
+    edge: Floats,
+    cross: Floats,
+    tie: float,
+    ridge: Floats,
+    diagonal: Floats,
+    rhs: Floats,
+    tolerance: float,
+    steps: int,
+) -> tuple[Floats, bool]:
     """Preconditioned conjugate gradients until the preconditioned residual has shrunk by `tolerance`."""
-    n = len(ridge)
-    inverse = np.empty(n + 1)
-    residual = np.empty(n + 1)
-    for k in range(n):
-        inverse[k], residual[k] = 1.0 / diagonal[k], rhs[k]
-    inverse[n], residual[n] = 1.0 / tie, rhs_tie
-    x, along, image = np.zeros(n + 1), inverse * residual, np.empty(n + 1)
-    size = float(np.dot(residual, along))
+    inverse, residual = 1.0 / diagonal, rhs.copy()
+    x, along, image = np.zeros(len(rhs)), inverse * residual, np.empty(len(rhs))
+    size = np.dot(residual, along)
     goal = size * tolerance**2
     for _ in range(steps):
         if size <= goal:
             break
-        _multiply(i, j, edge, cross, tie, ridge, along, image)
-        curve = float(np.dot(along, image))
+        _multiply(start, j, edge, cross, tie, ridge, along, image)
+        curve = np.dot(along, image)
         if not curve > 0:
             break
         share = size / curve
         x += share * along
         residual -= share * image
-        fresh = float(np.dot(residual, inverse * residual))
+        fresh = np.dot(residual, inverse * residual)
         along = inverse * residual + (fresh / size) * along
         size = fresh
-    if floating:
-        x[:n] -= x[:n].mean()
-    return x, size <= goal and math.isfinite(size)
+    return x, size <= goal

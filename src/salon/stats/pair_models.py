@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue
+from salon.stats.pair_counts import PairCounts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -60,10 +61,10 @@ def pair_probabilities(model: str, d: ArrayLike, tie: float | None) -> tuple[Flo
     return wins.reshape(differences.shape), ties.reshape(differences.shape), losses.reshape(differences.shape)
 
 
-def pair_log_likelihood(model: str, d: Floats, tie: float | None, wins: Floats, losses: Floats, ties: Floats) -> float:
-    """Log-likelihood of counts at differences d; models without a tie parameter count a tie as two half wins."""
+def pair_log_likelihood(counts: PairCounts, model: str, scores: Floats, tie: float | None) -> float:
+    """Log-likelihood of counts at given scores; models without a tie parameter count a tie as two half wins."""
     code, t = model_code(model, tie)
-    return float(_log_likelihood(code, d, t, wins, losses, ties))
+    return float(_log_likelihood(code, t, scores, counts.i, counts.j, counts.wins, counts.losses, counts.ties))
 
 
 @numba.njit(cache=True)
@@ -120,6 +121,15 @@ def slopes(code: int, d: float, t: float) -> tuple[float, float, float, float, f
         return i, j, (i + j) / 2, 0.0, 0.0, 0.0
     p = _expit(d)
     return 1.0 - p, -p, 0.5 - p, 0.0, 0.0, 0.0
+
+
+@numba.njit(cache=True)
+def answer_slope(code: int, d: float, t: float, outcome: int) -> tuple[float, float]:
+    """Slopes in d and in t of the log-likelihood of one answer: 0 = i is better, 1 = j is better, 2 = tie."""
+    win, loss, draw, win_t, loss_t, draw_t = slopes(code, d, t)
+    if outcome == 0:
+        return win, win_t
+    return (loss, loss_t) if outcome == 1 else (draw, draw_t)
 
 
 @numba.njit(cache=True)
@@ -193,9 +203,11 @@ def _probabilities(code: int, d: Floats, t: float) -> tuple[Floats, Floats, Floa
 
 
 @numba.njit(cache=True)
-def _log_likelihood(code: int, d: Floats, t: float, wins: Floats, losses: Floats, ties: Floats) -> float:
+def _log_likelihood(
+    code: int, t: float, q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats
+) -> float:
     total = 0.0
-    for k in range(len(d)):
-        i, j, tie = _logs(code, d[k], t)
-        total += wins[k] * i + losses[k] * j + ties[k] * tie
+    for k in range(len(i)):
+        win, loss, tie = _logs(code, q[i[k]] - q[j[k]], t)
+        total += wins[k] * win + losses[k] * loss + ties[k] * tie
     return total
