@@ -36,6 +36,14 @@ def test_the_preset_is_the_demo_study(tmp_path: Path, capsys: pytest.CaptureFixt
     assert len(open_study(tmp_path / "s").criteria) == 12
 
 
+def test_the_matched_preset_has_both_protocols(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert salon("simulate", "-o", tmp_path / "s", "--preset", "ppaint-like", "--json") == 0
+    record = json.loads(capsys.readouterr().out)
+    assert [one["criterion"] for one in record["planted"]][-1] == "ppaint/overall"
+    assert record["counts"] == {"items": 150, "raters": 15, "comparisons": 48_150, "ratings": 4_500}
+    assert open_study(tmp_path / "s").hash.startswith(record["data"])
+
+
 def test_the_preset_takes_a_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hashes = []
     for number, seed in enumerate(([], ["--seed", 2026], ["--seed", 0])):
@@ -90,6 +98,7 @@ def test_every_flag_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
         (["--preset", "taste-like", "--items", "3"], "--items"),
         (["--preset", "taste-like", "--seed", "-1"], "--seed"),
         (["--controls"], "--preset taste-like"),
+        (["--preset", "ppaint-like", "--controls"], "--controls"),
         (["--model", "astrology"], "astrology"),
     ],
 )

@@ -18,6 +18,7 @@ from salon.stats.stability import (
     k_of_raters,
     leave_one_rater_out,
     rank_displacement,
+    rater_correlation,
     rater_elo,
     split_half,
     triplet_separation,
@@ -44,6 +45,18 @@ class TestMeasures:
     def test_consensus_by_hand(self):
         # Mid-ranks (1,2,3) and (1.5,1.5,3): means 1.25, 1.75, 3.
         np.testing.assert_allclose(consensus([[1, 2, 9], [4, 4, 5]]), [1.25, 1.75, 3])
+
+    def test_rater_correlation_against_scipy(self):
+        x = panel(7, steps=5)
+        pairs = list(itertools.combinations(x, 2))
+        found = rater_correlation(x)
+        assert found.rho == pytest.approx(np.mean([stats.spearmanr(*pair).statistic for pair in pairs]))
+        assert found.tau == pytest.approx(np.mean([stats.kendalltau(*pair).statistic for pair in pairs]))
+
+    def test_rater_correlation_by_hand(self):
+        # Ranks 1 2 3 against 2 1 3: rho = 1 - 6 x 2 / 24 = 1/2, tau = (2 - 1)/3. Against all ties: 0.
+        assert rater_correlation([[1, 2, 3], [2, 1, 3]]) == pytest.approx((1 / 2, 1 / 3))
+        assert rater_correlation([[1, 2, 3], [5, 5, 5]]) == (0.0, 0.0)
 
     def test_half_splits(self):
         rng = np.random.default_rng(0)

@@ -17,6 +17,8 @@ from salon.flows.simulate import (
     Planted,
     SimulateSettings,
     planted,
+    ppaint_like_planted,
+    ppaint_like_study,
     simulate_study,
     taste_like_study,
     taste_like_truth,
@@ -24,13 +26,13 @@ from salon.flows.simulate import (
 from salon.store.folder import is_study, save_study
 from salon.study import Study
 
-PRESETS = ("taste-like",)
+PRESETS = ("taste-like", "ppaint-like")
 
 
 @click.command()
 @output_option("Folder of the new study.")
-@click.option("--preset", type=click.Choice(PRESETS), help="A study made ready: nine criteria, two cohorts.")
-@click.option("--controls", is_flag=True, help="Add random raters and factions to the preset.")
+@click.option("--preset", type=click.Choice(PRESETS), help="A study made ready: designers, or painting experts.")
+@click.option("--controls", is_flag=True, help="Add random raters and factions to taste-like.")
 @options_from(SimulateSettings)
 @overwrite_option
 @json_option
@@ -45,6 +47,7 @@ def simulate(
 
     \b
       salon simulate -o demo --preset taste-like                 the demo's study
+      salon simulate -o study --preset ppaint-like               the same experts compare and rate paintings
       salon simulate -o study --prompts 200 --tau 0.2            one shared order, mean tau 0.2
       salon simulate -o study --model uniform                    no preference at all
       salon simulate -o study --model factions --factions 3 --factions 2
@@ -61,10 +64,10 @@ def simulate(
     given = {name for name in flags if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
     if preset:
         seed = flags["seed"] if "seed" in given else None
-        study, truth = _preset(given - {"seed"}, seed, controls)
+        study, truth = _preset(preset, given - {"seed"}, seed, controls)
     else:
         if controls:
-            raise BadValue("--controls belongs to a preset", found="no --preset", remedy="add --preset taste-like")
+            raise BadValue("--controls belongs to taste-like", found="no --preset", remedy="add --preset taste-like")
         settings = settings_from(SimulateSettings, flags)
         study, truth = simulate_study(settings), planted(settings)
     save_study(study, output, overwrite=overwrite)
@@ -74,7 +77,7 @@ def simulate(
         _print(study, truth, output)
 
 
-def _preset(given: set[str], seed: int | None, controls: bool) -> tuple[Study, tuple[Planted, ...]]:
+def _preset(preset: str, given: set[str], seed: int | None, controls: bool) -> tuple[Study, tuple[Planted, ...]]:
     if given:
         flags = ", ".join("--" + name.replace("_", "-") for name in sorted(given))
         raise BadValue(
@@ -84,7 +87,11 @@ def _preset(given: set[str], seed: int | None, controls: bool) -> tuple[Study, t
         )
     if seed is not None and seed < 0:
         raise BadValue("--seed: a number of at least 0 is needed", found=seed)
-    return taste_like_study(seed, controls), taste_like_truth(controls)
+    if preset == "taste-like":
+        return taste_like_study(seed, controls), taste_like_truth(controls)
+    if controls:
+        raise BadValue("--controls belongs to taste-like", found=preset, remedy="leave --controls out")
+    return ppaint_like_study(seed), ppaint_like_planted(seed)
 
 
 def _record(study: Study, truth: tuple[Planted, ...], output: Path) -> dict[str, Any]:

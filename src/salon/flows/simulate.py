@@ -1,7 +1,8 @@
 """Studies whose truth is known: simulated answers, labelled as such, in the shape of real ones.
 
 `simulate_study` draws any number of prompts from one of five laws of ranking. `taste_like_study` is the demo's study:
-nine criteria in two cohorts, with the agreement of a published study of designers.
+nine criteria in two cohorts, with the agreement of a published study of designers. `ppaint_like_study` has comparisons
+and ratings by the same raters, with the agreement and the scale use of a published study of painting experts.
 """
 
 from __future__ import annotations
@@ -30,13 +31,24 @@ from salon.flows.panel import (
     ratings_table,
     with_ties,
 )
+from salon.flows.ppaint_like import ppaint_like_planted, ppaint_like_study, ppaint_like_truth
 from salon.flows.taste_like import taste_like_study, taste_like_truth
 from salon.stats.laws import Kind, RankingLaw, expected_tau, fit_tau
 from salon.stats.simulate import MAX_ITEMS, ratings_from_utilities
 from salon.study import Cohort, Criterion, Design, Scale, Study
 from salon.study.noun import Noun
 
-__all__ = ["Planted", "SimulateSettings", "planted", "simulate_study", "taste_like_study", "taste_like_truth"]
+__all__ = [
+    "Planted",
+    "SimulateSettings",
+    "planted",
+    "ppaint_like_planted",
+    "ppaint_like_study",
+    "ppaint_like_truth",
+    "simulate_study",
+    "taste_like_study",
+    "taste_like_truth",
+]
 
 Protocol = Literal["rankings", "comparisons", "ratings"]
 USUAL_TAU = 0.15

@@ -3,8 +3,8 @@
 Each protocol becomes scores (raters, items): ratings as they are, comparisons through one Elo ranking per
 rater (`rater_elo`). Every measure is a function of such a table, so both protocols are measured alike:
 
-* kendall_w (in `agreement`), split_half, triplet_separation, consensus_accuracy, rank_displacement,
-  leave_one_rater_out, k_of_raters.
+* kendall_w (in `agreement`), rater_correlation, split_half, triplet_separation, consensus_accuracy,
+  rank_displacement, leave_one_rater_out, k_of_raters.
 
 The consensus is the mean of the raters' mid-ranks: free of each rater's use of the scale, and the same rule
 for both protocols. `with_error` gives a measure its interval by the jackknife over items (raters are fixed:
@@ -47,6 +47,15 @@ class Displacement(NamedTuple):
     rho_high: float
 
 
+class RaterCorrelation(NamedTuple):
+    """Mean correlation of two raters' scores over all pairs of raters."""
+
+    rho: float
+    """Spearman's, on mid-ranks."""
+    tau: float
+    """Kendall's tau-b."""
+
+
 class Stability(NamedTuple):
     """Agreement of a smaller panel's consensus with the whole panel's."""
 
@@ -73,6 +82,18 @@ def rater_elo(
 def consensus(scores: ArrayLike) -> FloatArray:
     """Mean mid-rank of every item over raters; higher is better, as in the scores."""
     return np.asarray(stats.rankdata(table(scores), axis=1).mean(axis=0), dtype=np.float64)
+
+
+def rater_correlation(scores: ArrayLike) -> RaterCorrelation:
+    """Mean Spearman and Kendall tau-b over pairs of raters.
+
+    tau-b is the cosine of two raters' signs over all item pairs, so that ties of either leave its scale intact.
+    """
+    x = table(scores)
+    ranks = stats.rankdata(x, axis=1)
+    upper = np.triu_indices(x.shape[1], 1)
+    signs = np.stack([_signs(row, upper) for row in x])
+    return RaterCorrelation(_mean_cosine(ranks - ranks.mean(axis=1, keepdims=True)), _mean_cosine(signs))
 
 
 def half_splits(raters: int, *, rng: np.random.Generator, at_most: int = 500) -> list[tuple[Camp, Camp]]:
@@ -237,6 +258,13 @@ def _rho(x: FloatArray, y: FloatArray) -> float:
     a, b = a - a.mean(), b - b.mean()
     length = np.sqrt((a @ a) * (b @ b))
     return float(a @ b / length) if length > 0 else 0.0
+
+
+def _mean_cosine(rows: FloatArray) -> float:
+    """Mean over pairs of rows of their cosine, 0 where a row is empty of differences."""
+    length = np.sqrt((rows**2).sum(axis=1))
+    unit = rows / np.where(length > 0, length, 1)[:, None]
+    return float((unit @ unit.T)[np.triu_indices(len(rows), 1)].mean())
 
 
 def _top_overlap(x: FloatArray, y: FloatArray, top: int) -> float:
