@@ -162,6 +162,17 @@ def test_all_true_ranks_lie_inside_at_once(n, clusters):
     assert np.mean(alone) < 0.75
 
 
+@pytest.mark.parametrize(("n", "clusters"), [(40, 5), (20, 20)])
+def test_all_differences_are_covered_when_clusters_are_few(n, clusters):
+    """All true differences are 0. A multivariate t with one common scale would cover 6% and 89% here."""
+    generator = rng(10)
+    found = []
+    for _ in range(150):
+        _, estimate, C = drawn_study(n, clusters, 0.0, generator)
+        found.append(not rank_intervals(estimate, C, df=clusters - 1, rng=generator, draws=1000).better.any())
+    assert np.mean(found) >= 0.90
+
+
 def test_the_critical_value_covers_all_differences_at_its_level():
     generator = rng(8)
     factor = generator.normal(size=(15, 20)) * np.linspace(0.3, 2, 15)[:, None]
