@@ -239,6 +239,20 @@ def test_in_a_browser(chromium, tmp_path, width, theme):
         page.context.close()
 
 
+@pytest.mark.browser
+def test_on_paper_every_part_is_open_and_tables_fit(chromium, tmp_path):
+    """A4 less its margins is 688 px; a table wider than that would be cut off."""
+    target = tmp_path / "fuse.html"
+    target.write_text(html("by group"), encoding="utf-8")
+    page = open_page(chromium, target.as_uri(), width=688)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    assert page.locator("details:not([open])").count() == 0
+    wide = "[...document.querySelectorAll('table')].filter(t => t.scrollWidth > t.parentNode.clientWidth + 1).length"
+    assert page.evaluate(wide) == 0
+    page.context.close()
+
+
 OVERLAPS = """() => [...document.querySelectorAll("svg.chart")].flatMap(svg => {
   const frame = svg.getBoundingClientRect();
   const words = [...svg.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);

@@ -104,7 +104,7 @@ def _pair_table(report: FuseReport, names: Names) -> list[Block]:
     if not pairs:
         return []
     columns = [
-        Column("first", "Item"),
+        Column("first", report.by.capitalize()),
         Column("second", "Against"),
         *([Column("place", "Group")] if len(report.groups) > 1 else []),
         Column("n", "Answers", "number", 0),
@@ -160,7 +160,8 @@ def _fit_table(report: FuseReport, names: Names) -> list[Block]:
     ]
     known = [c for c in columns if c.path == "place" or any(getattr(g, c.path) is not None for g in groups)]
     rows = [{"place": names.place(g), **_fit_cells(g)} for g in groups[:MOST_ROWS]]
-    caption = Markup("How each fit went, the worst first.") + cut(groups)
+    order = ", the worst first" if groups[0].fit_p is not None else ""
+    caption = Markup("How each fit went{}.").format(order) + cut(groups)
     return [folded(Table(known, rows, caption), Markup("How {} went").format(counted(len(groups), "fit")))]
 
 

@@ -162,10 +162,10 @@ def _multiples(report: FuseReport, names: Names, boards: Sequence[Board], most: 
 
 
 def _axis(report: FuseReport, boards: Sequence[Board], most: int) -> Axis:
-    """One axis for boards on one rating scale; latent scales of two groups are not to be compared."""
+    """One axis for boards on one rating scale, and for small multiples; else each board has its own."""
     rows = [row for board in boards for row in board.ends(most)[0]]
     decimals = written.common_decimals((row.low, row.high) for row in rows)
-    if report.scale_low is None:
+    if report.scale_low is None and most > SMALL_BOARD:
         return Axis(None, decimals)
     return Axis(domain(v for row in rows for v in (row.value, row.low, row.high)), decimals)
 
