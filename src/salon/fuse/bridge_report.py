@@ -11,8 +11,16 @@ from salon.errors import SalonError
 from salon.fuse.bridge_answers import BOTH_BAD, NO_ANSWER, BridgeAnswers
 from salon.fuse.bridge_plan import BridgePlan, planned_calls
 from salon.fuse.bridge_results import BridgeAccounting, BridgeReport, BridgeRow, BridgeScale
-from salon.fuse.bridge_scale import Latent, Meetings, Scale, calibrated, latent_scores, measure_pool, meetings
-from salon.fuse.bridge_scale import outlier_shift as find_outlier_shift
+from salon.fuse.bridge_scale import (
+    Latent,
+    Meetings,
+    Scale,
+    curve,
+    latent_scores,
+    measure_pool,
+    meetings,
+    outlier_shift,
+)
 from salon.fuse.bridge_settings import BridgeSettings
 from salon.study import Signature
 
@@ -103,8 +111,8 @@ def _measured(met: Meetings, size: int, settings: BridgeSettings, where: str) ->
 def _rows(
     group: str, items: Sequence[str], criterion: str, plan: BridgePlan, latent: Latent, settings: BridgeSettings
 ) -> list[BridgeRow]:
-    ends = float(latent.mean.min()), float(latent.mean.max())
-    value, low, high = (calibrated(q, ends, settings) for q in (latent.mean, latent.low, latent.high))
+    to_scale = curve(latent.mean, settings)
+    value, low, high = (to_scale.apply(q) for q in (latent.mean, latent.low, latent.high))
     inside = plan.place >= 0
     return [
         BridgeRow(
@@ -152,7 +160,7 @@ def _scale(
         pool_error=None if scale.errors is None else float(np.median(scale.errors)),
         median_sd=float(np.median(sd)) if len(sd) else None,
         reliability=None if spread is None else spread / (spread + float(np.mean(sd**2))),
-        outlier_shift=find_outlier_shift(latent.mean, settings),
+        outlier_shift=outlier_shift(latent.mean, settings),
     )
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, ndtri
+from scipy.special import ndtri
 
-from salon.errors import NotIdentified, TooFew
+from salon.errors import TooFew
 from salon.fuse.bridge_answers import BridgeAnswers, Ints
 from salon.fuse.bridge_plan import BridgePlan
 from salon.fuse.bridge_settings import BridgeSettings
+from salon.stats.calibration import Sigmoid, min_max_sigmoid
 from salon.stats.elo import anchored_elo
 from salon.stats.pair_counts import count_pairs
 from salon.stats.pair_errors import hessian_errors
@@ -104,13 +105,9 @@ def latent_scores(plan: BridgePlan, scale: Scale, met: Meetings, level: float) -
     return Latent(*(_joined(plan, own, placed, name) for name in ("mean", "sd", "low", "high", "answers")))
 
 
-def calibrated(q: Floats, ends: tuple[float, float], settings: BridgeSettings) -> Floats:
-    """low + (high - low) S(steepness (q - qmin) / (qmax - qmin) - steepness / 2)."""
-    bottom, top = ends
-    if not bottom < top:
-        raise NotIdentified("items with different scores are needed for a scale", found="all latent scores are equal")
-    x = settings.steepness * ((q - bottom) / (top - bottom) - 0.5)
-    return np.asarray(settings.low + (settings.high - settings.low) * expit(x))
+def curve(q: Floats, settings: BridgeSettings) -> Sigmoid:
+    """From latent to calibrated scores: the range from the worst to the best item covers `steepness` logits."""
+    return min_max_sigmoid(q, low=settings.low, high=settings.high, steepness=settings.steepness)
 
 
 def outlier_shift(q: Floats, settings: BridgeSettings) -> float | None:
@@ -118,9 +115,8 @@ def outlier_shift(q: Floats, settings: BridgeSettings) -> float | None:
     ranked = np.sort(q)
     if len(q) < 4 or not ranked[1] < ranked[-2]:
         return None
-    now = calibrated(ranked, (ranked[0], ranked[-1]), settings)
-    without_low = calibrated(ranked[1:], (ranked[1], ranked[-1]), settings)
-    without_high = calibrated(ranked[:-1], (ranked[0], ranked[-2]), settings)
+    now = curve(ranked, settings).apply(ranked)
+    without_low, without_high = (curve(part, settings).apply(part) for part in (ranked[1:], ranked[:-1]))
     return float(max(np.abs(without_low - now[1:]).max(), np.abs(without_high - now[:-1]).max()))
 
 

@@ -1,0 +1,239 @@
+"""The commands of the bridge: plan, next, score, simulate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pyarrow as pa
+
+from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.options import options_from, settings_from
+from salon.cli.study import output_option
+from salon.errors import BadFile, BadValue
+from salon.fuse.bridge import next_questions, plan_bridge, score_bridge
+from salon.fuse.bridge_results import BridgeAccounting, BridgeQuestions, BridgeReport
+from salon.fuse.bridge_settings import BridgeSettings
+from salon.fuse.bridge_simulate import Rehearsal, RehearsalSettings, rehearse_bridge
+from salon.store.folder import open_study
+from salon.store.table_files import FORMS, write_table
+
+SHOWN = 10
+SIMULATED = "SIMULATED: nobody gave these answers."
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
+pairs_option = output_option("File of pairs to write; its ending says how: .csv, .jsonl or .parquet.")
+study_argument = click.argument("study", type=click.Path(path_type=Path))
+
+
+@click.group()
+def bridge() -> None:
+    """Score many items on one scale from few comparisons, without labels.
+
+    A pool of N items is compared exhaustively; every other item meets K of them. The rater may be a person or a model.
+    Answers live in STUDY, so asking can stop and go on at any time.
+
+    \b
+      salon bridge plan study -o pairs.csv               the pairs to ask
+      salon bridge score study --json > scores.json      scores with intervals, from the answers so far
+    \b
+    Fewer calls, round by round:
+      salon bridge next study -o pairs.csv --adaptive    ask these, import the answers, repeat until none are left
+      salon bridge score study --adaptive
+    \b
+      salon bridge simulate --items 3000                 what to expect, before the first call is paid
+    """
+
+
+@bridge.command()
+@study_argument
+@pairs_option
+@options_from(BridgeSettings)
+@overwrite_option
+@json_option
+def plan(study: Path, output: Path, overwrite: bool, as_json: bool, **flags: Any) -> None:
+    """Write every pair of the plan that STUDY does not answer yet.
+
+    A table with the columns a, b, left, repeat and stage: item a is shown on the left. A pair is asked once for all
+    criteria. With --adaptive only the pool's pairs can be planned; go on with salon bridge next.
+
+    \b
+      salon bridge plan study -o pairs.csv
+      salon bridge plan study -o pairs.csv --pool 30 --opponents 6 --both-orders
+    """
+    _write(study, output, overwrite, as_json, flags, plan_bridge)
+
+
+@bridge.command("next")
+@study_argument
+@pairs_option
+@options_from(BridgeSettings)
+@overwrite_option
+@json_option
+def next_(study: Path, output: Path, overwrite: bool, as_json: bool, **flags: Any) -> None:
+    """Write the pairs to ask now, given the answers in STUDY.
+
+    First what is left of the pool, then placements. With --adaptive each waiting item meets the pool items whose
+    answers are expected to tell most about its score, until --opponents are met or --target-sd is reached.
+
+    \b
+      salon bridge next study -o pairs.csv --adaptive --target-sd 0.8
+      salon bridge next study -o pairs.csv --adaptive --batch 2 --overwrite
+    """
+    _write(study, output, overwrite, as_json, flags, next_questions)
+
+
+@bridge.command()
+@study_argument
+@options_from(BridgeSettings)
+@json_option
+def score(study: Path, as_json: bool, **flags: Any) -> None:
+    """Scores of every item of STUDY with intervals, and where the calls went.
+
+    \b
+      salon bridge score study
+      salon bridge score study --json > scores.json
+      salon bridge score study --method elo --rater judge-1
+    """
+    settings = settings_from(BridgeSettings, flags)
+    found = open_study(study)
+    with working("scoring", None):
+        report = score_bridge(found, settings)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        _print_report(report)
+
+
+@bridge.command()
+@options_from(RehearsalSettings)
+@json_option
+def simulate(as_json: bool, **flags: Any) -> None:
+    """Rehearse a bridge with a simulated judge: calls, rank correlation with the truth, coverage, and the curve.
+
+    \b
+      salon bridge simulate --items 3000 --pool 50 --opponents 10
+      salon bridge simulate --items 3000 --adaptive --opponents 6
+      salon bridge simulate --spread 1 --lapses 0.1          a noisier judge
+    """
+    settings = settings_from(RehearsalSettings, flags)
+    if settings.opponents > min(settings.pool, settings.items):
+        raise BadValue("--opponents come from the pool: at most as many", found=settings.opponents)
+    with working("rehearsing", None) as step:
+        made = rehearse_bridge(settings, progress=step)
+    if as_json:
+        print_json(made.model_dump(mode="json"))
+    else:
+        _print_rehearsal(made)
+
+
+def _write(study: Path, output: Path, overwrite: bool, as_json: bool, flags: dict[str, Any], make: Any) -> None:
+    settings = settings_from(BridgeSettings, flags)
+    _check_output(output, overwrite)
+    found = open_study(study)
+    with working("choosing pairs", None):
+        made: tuple[pa.Table, BridgeQuestions] = make(found, settings)
+    table, questions = made
+    write_table("pairs", table, output)
+    if as_json:
+        print_json({"file": str(output), **questions.model_dump(mode="json")})
+    else:
+        _print_questions(questions, output)
+
+
+def _check_output(output: Path, overwrite: bool) -> None:
+    """Refuse before computing what could not be written after it."""
+    if output.suffix[1:] not in FORMS:
+        endings = ", ".join(f".{form}" for form in FORMS)
+        raise BadValue(f"-o: a file name with the ending {endings} is needed", found=str(output))
+    if not output.absolute().parent.is_dir():
+        raise BadFile("the folder of the output must be there", found="none", where=str(output.absolute().parent))
+    if output.is_dir() or (output.exists() and not overwrite):
+        raise BadFile(
+            "a file is only replaced when asked to",
+            found="a folder" if output.is_dir() else "a file that is there already",
+            where=str(output),
+            remedy="choose another place, or add --overwrite",
+        )
+
+
+def _print_questions(made: BridgeQuestions, output: Path) -> None:
+    if made.stage == "done":
+        say("nothing is left to ask; next: salon bridge score")
+    else:
+        about = "the pool" if made.stage == "pool" else f"{made.waiting:,} items outside the pool"
+        say(f"{made.pairs:,} pairs to ask now, about {about}; written to {output}")
+    say(f"- calls made so far: {made.asked:,}")
+    say(f"- the whole plan: {_calls(made.planned_one_order)}")
+    say(made.signature_line, dim=True)
+
+
+def _calls(one_order: int) -> str:
+    return f"{one_order:,} calls in one order, {2 * one_order:,} in both"
+
+
+def _print_report(report: BridgeReport) -> None:
+    if report.simulated:
+        say(SIMULATED)
+    for scale in report.scales:
+        rows = [row for row in report.rows if (row.criterion, row.group) == (scale.criterion, scale.group)]
+        best = sorted(rows, key=lambda row: -row.value)[:SHOWN]
+        title = f"{scale.criterion}, {scale.group}: the best {len(best)} of {scale.items:,} items, scale {report.scale}"
+        print_table(
+            title,
+            ("item", "value", "low", "high", "latent", "sd", "answers", "pool"),
+            [
+                (row.item, f"{row.value:.2f}", _number(row.low), _number(row.high), f"{row.mean:.2f}", _number(row.sd),
+                 f"{row.calls:,}", "yes" if row.pool else "")
+                for row in best
+            ],
+        )  # fmt: skip
+        if scale.reliability is not None:
+            say(f"- reliability of the placed items {scale.reliability:.2f}, ties {scale.ties or 0:.0%}")
+        if scale.outlier_shift is not None:
+            say(f"- without its single lowest or highest item, scores would move by up to {scale.outlier_shift:.2f}")
+    _print_accounting(report.accounting)
+    for policy in report.policies:
+        say(f"- {policy}", dim=True)
+    for warning in report.warnings:
+        say(f"warning: {warning}", fg="yellow", err=True)
+    say(report.signature_line, dim=True)
+
+
+def _number(x: float | None) -> str:
+    return "-" if x is None else f"{x:.2f}"
+
+
+def _print_accounting(calls: BridgeAccounting) -> None:
+    say("calls", bold=True)
+    say(f"- planned: {_calls(calls.planned_one_order)}; all pairs: {calls.exhaustive:,}")
+    say(
+        f"- made: {calls.asked:,} (pool {calls.pool_calls:,}, placements {calls.placement_calls:,}, "
+        f"without a pool item {calls.other_calls:,})"
+    )
+    say(f"- answers used: {calls.answers:,}; both bad {calls.both_bad:,}, no answer {calls.no_answer:,}")
+
+
+def _print_rehearsal(made: Rehearsal) -> None:
+    say(SIMULATED)
+    say(f"- the plan: {_calls(made.planned_one_order)}; all pairs: {made.exhaustive:,}")
+    say(
+        f"- {made.opponents} opponents: SRCC with the truth {made.srcc:.3f} [{made.srcc_low:.3f}, {made.srcc_high:.3f}]"
+        f" after {made.asked:,} calls in one order"
+    )
+    if made.coverage is not None:
+        say(f"- 95% intervals hold the true score of {made.coverage:.1%} of the placed items")
+    print_table(
+        "SRCC with the truth",
+        ("opponents", "calls", "random", "adaptive"),
+        [(str(p.opponents), f"{p.calls:,}", f"{p.random:.3f}", f"{p.adaptive:.3f}") for p in made.curve],
+        left=(),
+    )
+    if made.adaptive_opponents is None:
+        say("- adaptive opponents do not reach the SRCC of all random ones")
+    else:
+        say(
+            f"- adaptive opponents reach the SRCC of all random ones with {made.adaptive_opponents:.1f}: "
+            f"{made.placement_share:.0%} of the placement calls, {made.total_share:.0%} of all calls"
+        )
+    say(made.signature_line, dim=True)
