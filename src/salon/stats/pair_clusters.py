@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _TABLE_CELLS = 2**27  # a table of 1 GB
+_BLOCK = 16_384
 
 
 def cluster_scores(
@@ -44,12 +45,16 @@ def cluster_scores(
         raise BadValue("every comparison needs the number of its cluster", found=f"{group.dtype} {group.shape}")
     if group.min() < 0 or group.max() >= clusters:
         raise BadValue(f"clusters are numbered 0 to {clusters - 1}", found=f"{group.min()} to {group.max()}")
-    code, t = model_code(fit.model, fit.tie)
+    code, tie = model_code(fit.model, fit.tie)
     shape = clusters, len(fit.scores) + has_tie(code)
     if shape[0] * shape[1] > _TABLE_CELLS:
-        return _sparse_sums(code, t, fit.scores, first, second, won, heavy, group, shape)
+        slope, slope_t = _slopes(code, tie, fit.scores, first, second, won, heavy)
+        return _sparse_sums(first, second, group, slope, slope_t, shape)
     sums = np.zeros(shape)
-    _add_slopes(code, t, fit.scores, first, second, won, heavy, group, sums)
+    for start in range(0, len(first), _BLOCK):  # slopes of a block first: the accesses to the table then overlap
+        part = slice(start, start + _BLOCK)
+        slope, slope_t = _slopes(code, tie, fit.scores, first[part], second[part], won[part], heavy[part])
+        _add(first[part], second[part], group[part], slope, slope_t, len(fit.scores), sums)
     return sums
 
 
@@ -78,57 +83,44 @@ def answering_clusters(sums: Floats | csr_array, noise: Floats) -> Any:
 
 
 def _sparse_sums(
-    code: int,
-    t: float,
-    q: Floats,
-    a: NDArray[Any],
-    b: NDArray[Any],
-    outcome: NDArray[Any],
-    weight: Floats,
-    cluster: NDArray[Any],
-    shape: tuple[int, int],
+    a: NDArray[Any], b: NDArray[Any], cluster: NDArray[Any], slope: Floats, slope_t: Floats, shape: tuple[int, int]
 ) -> csr_array:
     """The same sums as entries: every comparison adds one for each item and one for the tie parameter."""
-    slope, slope_t = _slopes_of(code, t, q, a, b, outcome, weight)
-    values, columns, rows = [slope, -slope], [a, b], [cluster, cluster]
-    if shape[1] > len(q):
-        values, rows, columns = values + [slope_t], rows + [cluster], columns + [np.full_like(a, len(q))]
-    return csr_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
+    values, columns, rows = [slope, -slope, slope_t], [a, b, np.full_like(a, shape[1] - 1)], [cluster] * 3
+    parts = 3 if slope_t.any() else 2
+    entries = tuple(np.concatenate(each[:parts]) for each in (values, rows, columns))
+    return csr_array((entries[0], entries[1:]), shape=shape)
 
 
 @numba.njit(cache=True)
-def _add_slopes(
-    code: int,
-    t: float,
-    q: Floats,
-    a: NDArray[Any],
-    b: NDArray[Any],
-    outcome: NDArray[Any],
-    weight: Floats,
-    cluster: NDArray[Any],
-    sums: Floats,
-) -> None:
-    n = len(q)
-    for k in range(len(a)):
-        slope, slope_t = answer_slope(code, q[a[k]] - q[b[k]], t, outcome[k])
-        w = weight[k] if len(weight) else 1.0
-        row = sums[cluster[k]]
-        row[a[k]] += w * slope
-        row[b[k]] -= w * slope
-        if len(row) > n:
-            row[n] += w * slope_t
-
-
-@numba.njit(cache=True)
-def _slopes_of(
-    code: int, t: float, q: Floats, a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], weight: Floats
+def _slopes(
+    code: int, tie: float, q: Floats, a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], weight: Floats
 ) -> tuple[Floats, Floats]:
+    """Slopes of each answer in d and in log tie, times its weight."""
     out, out_t = np.empty(len(a)), np.empty(len(a))
     for k in range(len(a)):
         w = weight[k] if len(weight) else 1.0
-        slope, slope_t = answer_slope(code, q[a[k]] - q[b[k]], t, outcome[k])
+        slope, slope_t = answer_slope(code, q[a[k]] - q[b[k]], tie, outcome[k])
         out[k], out_t[k] = w * slope, w * slope_t
     return out, out_t
+
+
+@numba.njit(cache=True)
+def _add(
+    a: NDArray[Any],
+    b: NDArray[Any],
+    cluster: NDArray[Any],
+    slope: Floats,
+    slope_t: Floats,
+    items: int,
+    sums: Floats,
+) -> None:
+    for k in range(len(a)):
+        sums[cluster[k], a[k]] += slope[k]
+        sums[cluster[k], b[k]] -= slope[k]
+    if sums.shape[1] > items:
+        for k in range(len(a)):
+            sums[cluster[k], items] += slope_t[k]
 
 
 @numba.njit(cache=True)

@@ -128,14 +128,13 @@ def bootstrap_scores(
 
 def _squared_slopes(fit: PairFit, counts: PairCounts) -> Information:
     """sum_k s_k s_k', which has the shape of an information matrix without a ridge."""
-    code, t = model_code(fit.model, fit.tie)
+    code, tie = model_code(fit.model, fit.tie)
     n = counts.items
     edge, own, cross = np.empty(len(counts.i)), np.zeros(n), np.zeros(n)
     corner = _add_squares(
-        code, t, fit.scores, counts.i, counts.j, counts.wins, counts.losses, counts.ties, edge, own, cross
+        code, tie, fit.scores, counts.i, counts.j, counts.wins, counts.losses, counts.ties, edge, own, cross
     )
-    tie = corner if has_tie(code) else None
-    return Information(n, counts.i, counts.j, edge, own, cross, tie, np.zeros(n))
+    return Information(n, counts.i, counts.j, edge, own, cross, corner if has_tie(code) else None, np.zeros(n))
 
 
 def _inverse(bread: Information) -> Floats:
@@ -182,7 +181,7 @@ def _refuse_zero(variance: Floats, bread: Information) -> None:
 @numba.njit(cache=True)
 def _add_squares(
     code: int,
-    t: float,
+    tie: float,
     q: Floats,
     i: Ints,
     j: Ints,
@@ -195,7 +194,7 @@ def _add_squares(
 ) -> float:
     corner = 0.0
     for k in range(len(i)):
-        win, loss, draw, win_t, loss_t, draw_t = slopes(code, q[i[k]] - q[j[k]], t)
+        win, loss, draw, win_t, loss_t, draw_t = slopes(code, q[i[k]] - q[j[k]], tie)
         edge[k] = wins[k] * win**2 + losses[k] * loss**2 + ties[k] * draw**2
         own[i[k]] += edge[k]
         own[j[k]] += edge[k]

@@ -100,12 +100,12 @@ def fit_pairs(
 ) -> PairFit:
     """Fit `model` to counts of comparisons by maximum likelihood, or its mode under a prior or rating anchors."""
     _check_settings(counts, prior, pull, tolerance)
-    tie = _first_tie(counts, model)
-    code, t = model_code(model, tie)
-    check_identified(counts, tie_parameter=tie is not None, prior=prior is not None, anchored=_anchored(pull))
+    first = _first_tie(counts, model)
+    code, tie = model_code(model, first)
+    check_identified(counts, tie_parameter=first is not None, prior=prior is not None, anchored=_anchored(pull))
     ridge, goal = penalty(counts.items, prior, pull)
-    q, t, convergence = _newton(counts, code, t, ridge, goal, tolerance, max_iterations)
-    fitted = math.exp(t) if has_tie(code) else tie
+    q, tie, convergence = _newton(counts, code, tie, ridge, goal, tolerance, max_iterations)
+    fitted = tie if has_tie(code) else first
     value = pair_log_likelihood(counts, model, q, fitted)
     return PairFit(model, q, fitted, value, prior, convergence, pull)
 
@@ -120,43 +120,40 @@ def penalty(items: int, prior: float | None, pull: Pull | None) -> tuple[Floats,
     return ridge, goal
 
 
-def information(counts: PairCounts, code: int, t: float, q: Floats, ridge: Floats) -> tuple[Information, Floats]:
-    """Minus the second derivatives at (q, t), and the slopes of the log-likelihood (items + 1,), tie last."""
+def information(counts: PairCounts, code: int, tie: float, q: Floats, ridge: Floats) -> tuple[Information, Floats]:
+    """Minus the second derivatives at (q, log tie), and the slopes of the log-likelihood (items + 1,), tie last."""
     n = counts.items
     edge, own, cross, gradient = np.empty(len(counts.i)), np.zeros(n), np.zeros(n), np.zeros(n + 1)
     rows = row_starts(counts.i, n)
     corner = _derivatives(
-        code, t, q, rows, counts.j, counts.wins, counts.losses, counts.ties, edge, own, cross, gradient
+        code, tie, q, rows, counts.j, counts.wins, counts.losses, counts.ties, edge, own, cross, gradient
     )
-    tie = corner if has_tie(code) else None
-    return Information(n, counts.i, counts.j, edge, own, cross, tie, ridge), gradient
+    return Information(n, counts.i, counts.j, edge, own, cross, corner if has_tie(code) else None, ridge), gradient
 
 
 def fit_information(fit: PairFit, counts: PairCounts) -> Information:
     """The information matrix at a fit, with the ridge of its prior and rating anchors."""
-    code, t = model_code(fit.model, fit.tie)
+    code, tie = model_code(fit.model, fit.tie)
     ridge, _ = penalty(counts.items, fit.prior, fit.pull)
-    return information(counts, code, t, fit.scores, ridge)[0]
+    return information(counts, code, tie, fit.scores, ridge)[0]
 
 
 def _newton(
-    counts: PairCounts, code: int, t: float, ridge: Floats, goal: Floats, tolerance: float, max_iterations: int
+    counts: PairCounts, code: int, tie: float, ridge: Floats, goal: Floats, tolerance: float, max_iterations: int
 ) -> tuple[Floats, float, Convergence]:
     """Climb from q = 0 to the maximum; the module's text says why no line search is needed."""
-    n, tie = counts.items, has_tie(code)
-    games = _games(counts) + ridge
-    scale = np.append(games, max(counts.comparisons, 1e-300)) if tie else games
+    n, width = counts.items, counts.items + has_tie(code)
+    scale = np.append(_games(counts) + ridge, counts.comparisons)[:width]
     q = np.zeros(n)
-    matrix, gradient = information(counts, code, t, q, ridge)
+    matrix, gradient = information(counts, code, tie, q, ridge)
     for iteration in range(max_iterations + 1):
         gradient[:n] += goal - ridge * q
-        slope = gradient if tie else gradient[:n]
+        slope = gradient[:width]
         size = float(np.max(np.abs(slope) / scale))
         if size <= tolerance:
-            solver = f"Newton, {matrix.solver}"
-            return q, t, Convergence(solver, iteration, size, tolerance)
-        step = matrix.solve(slope, tolerance=min(0.01, size))
-        q, t, matrix, gradient = _advance(counts, code, q, t, step, slope, ridge, goal)
+            return q, tie, Convergence(f"Newton, {matrix.solver}", iteration, size, tolerance)
+        step = np.append(matrix.solve(slope, tolerance=min(0.01, size)), 0.0)[: n + 1]
+        q, tie, matrix, gradient = _advance(counts, code, q, tie, step, ridge, goal)
     raise NotConverged(
         f"scores must settle to a gap of {tolerance:g} between observed and fitted win share",
         found=f"{size:.3g} after {max_iterations} iterations",
@@ -165,21 +162,20 @@ def _newton(
 
 
 def _advance(
-    counts: PairCounts, code: int, q: Floats, t: float, step: Floats, slope: Floats, ridge: Floats, goal: Floats
+    counts: PairCounts, code: int, q: Floats, tie: float, step: Floats, ridge: Floats, goal: Floats
 ) -> tuple[Floats, float, Information, Floats]:
-    """The point after the longest share of the step that is sure to climb, with its derivatives."""
-    n = counts.items
-    move, move_t = step[:n], float(step[n]) if len(step) > n else 0.0
-    bound, cap = _largest_bend(code, t, q, counts.i, counts.j, move, move_t)
+    """The point after the longest share of the step (q, log tie) that is sure to climb, with its derivatives."""
+    move, move_t = step[:-1], float(step[-1])
+    bound, cap = _largest_bend(code, tie, q, counts.i, counts.j, move, move_t)
     if cap == 1:
-        q_new, t_new = q + move, t + move_t
-        matrix, gradient = information(counts, code, t_new, q_new, ridge)
-        forward = move @ (gradient[:n] + goal - ridge * q_new) + move_t * gradient[n]
+        q_new, tie_new = q + move, tie * math.exp(move_t)
+        matrix, gradient = information(counts, code, tie_new, q_new, ridge)
+        forward = move @ (gradient[:-1] + goal - ridge * q_new) + move_t * gradient[-1]
         if bound <= 1 or forward >= 0:
-            return q_new, t_new, matrix, gradient
+            return q_new, tie_new, matrix, gradient
     share = min(cap, math.log1p(bound) / bound)
-    q_new, t_new = q + share * move, t + share * move_t
-    return q_new, t_new, *information(counts, code, t_new, q_new, ridge)
+    q_new, tie_new = q + share * move, tie * math.exp(share * move_t)
+    return q_new, tie_new, *information(counts, code, tie_new, q_new, ridge)
 
 
 def _first_tie(counts: PairCounts, model: str) -> float | None:
@@ -218,7 +214,7 @@ def _check_settings(counts: PairCounts, prior: float | None, pull: Pull | None, 
 @numba.njit(cache=True)
 def _derivatives(
     code: int,
-    t: float,
+    tie: float,
     q: Floats,
     start: Ints,
     j: Ints,
@@ -236,8 +232,8 @@ def _derivatives(
         for k in range(start[x], start[x + 1]):
             y, w, l, s = j[k], wins[k], losses[k], ties[k]
             d = q[x] - q[y]
-            win, loss, draw, win_t, loss_t, draw_t = slopes(code, d, t)
-            dd, dt, tt = curvature(code, d, t, w, l, s)
+            win, loss, draw, win_t, loss_t, draw_t = slopes(code, d, tie)
+            dd, dt, tt = curvature(code, d, tie, w, l, s)
             slope = w * win + l * loss + s * draw
             gradient[x] += slope
             gradient[y] -= slope
@@ -254,15 +250,15 @@ def _derivatives(
 
 
 @numba.njit(cache=True)
-def _largest_bend(code: int, t: float, q: Floats, i: Ints, j: Ints, move: Floats, dt: float) -> tuple[float, float]:
+def _largest_bend(code: int, tie: float, q: Floats, i: Ints, j: Ints, move: Floats, dt: float) -> tuple[float, float]:
     """Largest change of log curvature of any pair along the step, and the share of the step it holds for."""
     # A bound over all pairs of items, met or not, is enough for the short steps at the end.
     largest = move.max() - move.min()
-    bound = bend(code, q.max() - q.min(), t, largest, dt)
-    if bound > 1 or step_cap(code, t, largest, dt) < 1:
+    bound = bend(code, q.max() - q.min(), tie, largest, dt)
+    if bound > 1 or step_cap(code, tie, largest, dt) < 1:
         bound, largest = 0.0, 0.0
         for k in range(len(i)):
             dd = abs(move[i[k]] - move[j[k]])
-            bound = max(bound, bend(code, q[i[k]] - q[j[k]], t, dd, dt))
+            bound = max(bound, bend(code, q[i[k]] - q[j[k]], tie, dd, dt))
             largest = max(largest, dd)
-    return bound, step_cap(code, t, largest, dt)
+    return bound, step_cap(code, tie, largest, dt)

@@ -37,15 +37,15 @@ _BRADLEY_TERRY, _DAVIDSON, _RAO_KUPPER, _THURSTONE = range(4)
 
 
 def model_code(model: str, tie: float | None) -> tuple[int, float]:
-    """The number of a model for the compiled code, and t = log tie; a tie model without ties is Bradley-Terry."""
+    """The number of a model for the compiled code, and its tie parameter; without ties a tie model is Bradley-Terry."""
     if model not in MODELS:
         raise BadValue(f"a model of comparisons is one of {', '.join(MODELS)}", found=model)
     lowest = {"davidson": 0.0, "rao-kupper": 1.0}.get(model)
     if lowest is None:
-        return MODELS.index(model), 0.0
+        return MODELS.index(model), 1.0
     if tie is None or not lowest <= tie < np.inf:
         raise BadValue(f"the tie parameter of {model} is a number from {lowest:g} up", found=tie)
-    return (MODELS.index(model), math.log(tie)) if tie > lowest else (_BRADLEY_TERRY, 0.0)
+    return (MODELS.index(model), tie) if tie > lowest else (_BRADLEY_TERRY, 1.0)
 
 
 def has_tie(code: int) -> bool:
@@ -55,16 +55,15 @@ def has_tie(code: int) -> bool:
 
 def pair_probabilities(model: str, d: ArrayLike, tie: float | None) -> tuple[Floats, Floats, Floats]:
     """P(i wins), P(tie), P(j wins) at differences d = q_i - q_j; `tie` is None for models without ties."""
-    code, t = model_code(model, tie)
     differences = np.asarray(d, dtype=np.float64)
-    wins, ties, losses = _probabilities(code, differences.ravel(), t)
+    wins, ties, losses = _probabilities(*model_code(model, tie), differences.ravel())
     return wins.reshape(differences.shape), ties.reshape(differences.shape), losses.reshape(differences.shape)
 
 
 def pair_log_likelihood(counts: PairCounts, model: str, scores: Floats, tie: float | None) -> float:
     """Log-likelihood of counts at given scores; models without a tie parameter count a tie as two half wins."""
-    code, t = model_code(model, tie)
-    return float(_log_likelihood(code, t, scores, counts.i, counts.j, counts.wins, counts.losses, counts.ties))
+    code, at = model_code(model, tie)
+    return float(_log_likelihood(code, at, scores, counts.i, counts.j, counts.wins, counts.losses, counts.ties))
 
 
 @numba.njit(cache=True)
@@ -89,15 +88,15 @@ def _log_normal_cdf(x: float) -> float:
 
 
 @numba.njit(cache=True)
-def _logs(code: int, d: float, t: float) -> tuple[float, float, float]:
+def _logs(code: int, d: float, tie: float) -> tuple[float, float, float]:
     """log P(i), log P(j), log P(tie); half the sum of the first two stands for a tie where the model has none."""
     if code == _DAVIDSON:
-        high = max(abs(d) / 2, t)
-        log_z = high + math.log(math.exp(d / 2 - high) + math.exp(-d / 2 - high) + math.exp(t - high))
-        return d / 2 - log_z, -d / 2 - log_z, t - log_z
+        near = math.exp(-abs(d) / 2)
+        log_z = abs(d) / 2 + math.log(1.0 + near * (near + tie))
+        return d / 2 - log_z, -d / 2 - log_z, math.log(tie) - log_z
     if code == _RAO_KUPPER:
-        i, j = _log_expit(d - t), _log_expit(-d - t)
-        return i, j, i + j + math.log(math.expm1(2 * t))
+        i, j = _log_expit(d - math.log(tie)), _log_expit(-d - math.log(tie))
+        return i, j, i + j + math.log(tie * tie - 1.0)
     if code == _THURSTONE:
         i, j = _log_normal_cdf(d / math.sqrt(2.0)), _log_normal_cdf(-d / math.sqrt(2.0))
     else:
@@ -106,15 +105,14 @@ def _logs(code: int, d: float, t: float) -> tuple[float, float, float]:
 
 
 @numba.njit(cache=True)
-def slopes(code: int, d: float, t: float) -> tuple[float, float, float, float, float, float]:
-    """Slopes in d of log P(i), log P(j), log P(tie), then in t of the same three."""
+def slopes(code: int, d: float, tie: float) -> tuple[float, float, float, float, float, float]:
+    """Slopes in d of log P(i), log P(j), log P(tie), then in t = log tie of the same three."""
     if code == _DAVIDSON:
-        i, j, tie = _davidson(d, t)
-        u = (i - j) / 2
-        return 0.5 - u, -0.5 - u, -u, -tie, -tie, 1.0 - tie
+        lead, draw = _davidson(d, tie)
+        return 0.5 - lead, -0.5 - lead, -lead, -draw, -draw, 1.0 - draw
     if code == _RAO_KUPPER:
-        i, j = _expit(t - d), _expit(d + t)  # 1 - P(i), 1 - P(j)
-        return i, -j, i - j, -i, -j, -i - j - 2.0 / math.expm1(-2.0 * t)
+        i, j = _rao_kupper(d, tie)
+        return 1.0 - i, j - 1.0, j - i, i - 1.0, j - 1.0, i + j - 2.0 + 2.0 / (1.0 - 1.0 / tie**2)
     if code == _THURSTONE:
         x = d / math.sqrt(2.0)
         i, j = mills(x) / math.sqrt(2.0), -mills(-x) / math.sqrt(2.0)
@@ -124,26 +122,25 @@ def slopes(code: int, d: float, t: float) -> tuple[float, float, float, float, f
 
 
 @numba.njit(cache=True)
-def answer_slope(code: int, d: float, t: float, outcome: int) -> tuple[float, float]:
+def answer_slope(code: int, d: float, tie: float, outcome: int) -> tuple[float, float]:
     """Slopes in d and in t of the log-likelihood of one answer: 0 = i is better, 1 = j is better, 2 = tie."""
-    win, loss, draw, win_t, loss_t, draw_t = slopes(code, d, t)
+    win, loss, draw, win_t, loss_t, draw_t = slopes(code, d, tie)
     if outcome == 0:
         return win, win_t
     return (loss, loss_t) if outcome == 1 else (draw, draw_t)
 
 
 @numba.njit(cache=True)
-def curvature(code: int, d: float, t: float, w: float, l: float, s: float) -> tuple[float, float, float]:
+def curvature(code: int, d: float, tie: float, w: float, l: float, s: float) -> tuple[float, float, float]:
     """Minus the second derivatives (dd, dt, tt) of the log-likelihood of w wins, l losses and s ties."""
     if code == _DAVIDSON:
         n = w + l + s
-        i, j, tie = _davidson(d, t)
-        u = (i - j) / 2
-        return n * ((i + j) / 4 - u * u), -n * u * tie, n * tie * (1.0 - tie)
+        lead, draw = _davidson(d, tie)
+        return n * ((1.0 - draw) / 4 - lead * lead), -n * lead * draw, n * draw * (1.0 - draw)
     if code == _RAO_KUPPER:
-        p, r = _expit(d - t), _expit(-d - t)
+        p, r = _rao_kupper(d, tie)
         i, j = (w + s) * p * (1.0 - p), (l + s) * r * (1.0 - r)
-        return i + j, j - i, i + j + s / math.sinh(t) ** 2
+        return i + j, j - i, i + j + 4.0 * s / (tie - 1.0 / tie) ** 2
     if code == _THURSTONE:
         x = d / math.sqrt(2.0)
         i, j = mills(x), mills(-x)
@@ -153,26 +150,26 @@ def curvature(code: int, d: float, t: float, w: float, l: float, s: float) -> tu
 
 
 @numba.njit(cache=True)
-def bend(code: int, d: float, t: float, dd: float, dt: float) -> float:
+def bend(code: int, d: float, tie: float, dd: float, dt: float) -> float:
     """Bound on how fast the log of the curvature changes along a step (dd, dt) that `step_cap` allows.
 
-    |phi'''| <= bend * phi'': the range of the three exponents for the two exponential families, the slope of log
-    curvature for the other two.
+    The third derivative is at most `bend` times the second: by the range of the exponents in the exponential
+    families, by the slope of the log curvature in the other two. Rises with |d|, |dd| and |dt|.
     """
     if code == _DAVIDSON:
         return max(abs(dd), abs(dd) / 2 + abs(dt))
     if code == _RAO_KUPPER:
-        return max(abs(dd) + abs(dt), 2.0 * abs(dt) / math.tanh(t / 2))
+        return max(abs(dd) + abs(dt), 2.0 * abs(dt) * (tie + 1.0) / (tie - 1.0))
     if code == _THURSTONE:
         return (abs(d) / 2 + 1.0) * abs(dd)
     return abs(dd)
 
 
 @numba.njit(cache=True)
-def step_cap(code: int, t: float, largest: float, dt: float) -> float:
-    """The longest share of a step for which `bend` holds: theta stays above 1, d of Thurstone moves by at most 1."""
+def step_cap(code: int, tie: float, largest: float, dt: float) -> float:
+    """The share of a step for which `bend` holds: t of Rao-Kupper at most halves, d of Thurstone moves by at most 1."""
     if code == _RAO_KUPPER and dt < 0:
-        return min(1.0, t / (-2.0 * dt))
+        return min(1.0, math.log(tie) / (-2.0 * dt))
     if code == _THURSTONE and largest > 1:
         return 1.0 / largest
     return 1.0
@@ -184,30 +181,37 @@ def _expit(x: float) -> float:
 
 
 @numba.njit(cache=True)
-def _davidson(d: float, t: float) -> tuple[float, float, float]:
-    high = max(abs(d) / 2, t)
-    i, j, tie = math.exp(d / 2 - high), math.exp(-d / 2 - high), math.exp(t - high)
-    z = i + j + tie
-    return i / z, j / z, tie / z
+def _davidson(d: float, nu: float) -> tuple[float, float]:
+    """(P(i) - P(j)) / 2 and P(tie)."""
+    near = math.exp(-abs(d) / 2)
+    z = 1.0 + near * (near + nu)
+    return math.copysign((1.0 - near * near) / (2.0 * z), d), near * nu / z
 
 
 @numba.njit(cache=True)
-def _probabilities(code: int, d: Floats, t: float) -> tuple[Floats, Floats, Floats]:
+def _rao_kupper(d: float, theta: float) -> tuple[float, float]:
+    """P(i) and P(j)."""
+    odds = math.exp(d)
+    return odds / (odds + theta), 1.0 / (1.0 + theta * odds)
+
+
+@numba.njit(cache=True)
+def _probabilities(code: int, tie: float, d: Floats) -> tuple[Floats, Floats, Floats]:
     wins, ties, losses = np.empty(len(d)), np.zeros(len(d)), np.empty(len(d))
     for k in range(len(d)):
-        i, j, tie = _logs(code, d[k], t)
+        i, j, draw = _logs(code, d[k], tie)
         wins[k], losses[k] = math.exp(i), math.exp(j)
         if code in (_DAVIDSON, _RAO_KUPPER):
-            ties[k] = math.exp(tie)
+            ties[k] = math.exp(draw)
     return wins, ties, losses
 
 
 @numba.njit(cache=True)
 def _log_likelihood(
-    code: int, t: float, q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats
+    code: int, tie: float, q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats
 ) -> float:
     total = 0.0
     for k in range(len(i)):
-        win, loss, tie = _logs(code, q[i[k]] - q[j[k]], t)
-        total += wins[k] * win + losses[k] * loss + ties[k] * tie
+        win, loss, draw = _logs(code, q[i[k]] - q[j[k]], tie)
+        total += wins[k] * win + losses[k] * loss + ties[k] * draw
     return total
