@@ -57,7 +57,7 @@ def say(text: str, **style: Any) -> None:
 
 def printable(text: str) -> str:
     """Text whose control characters do nothing to a terminal; lines stay lines, and joined emoji joined."""
-    return "".join(c if c.isprintable() or c in "\n\u200d" else "�" for c in text)
+    return "".join(c if c.isprintable() or c in "\n\u200d\u202f" else "�" for c in text)
 
 
 def _plain(cell: str) -> str:

@@ -75,6 +75,12 @@ class FuseSettings(Noun):
         "mean", description="The rating anchors' target: the mean of their ratings, or the median."
     )
     gap: float = Field(400.0, gt=0, le=5000, description="Elo points between adjacent rating levels.")
+    tau: float = Field(
+        173.71779276130073,
+        gt=0,
+        le=5000,
+        description="Elo points per logit: a lead of tau wins 73% of comparisons. 400/ln 10 is chess's habit.",
+    )
     pull: float = Field(0.15, ge=0, le=1, description="How far each Elo pass pulls rating anchors to their targets.")
     penalty: float = Field(0.1, ge=0, description="Weight of the rating anchors in anchored Davidson.")
     passes: int = Field(150, ge=1, le=10_000, description="Elo passes over all comparisons.")

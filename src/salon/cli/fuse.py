@@ -1,0 +1,87 @@
+"""The command that turns judgments into scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import pyarrow as pa
+
+from salon.cli.console import json_option, print_json, working
+from salon.cli.fuse_tables import print_fuse
+from salon.cli.given import given_study
+from salon.cli.options import options_from, settings_from
+from salon.fuse.fuse import fuse_study
+from salon.fuse.report import fuse_page
+from salon.fuse.results import FuseReport
+from salon.fuse.settings import FuseSettings
+from salon.report.page import page_target
+from salon.store.plain_table import plain_target, write_plain
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("--criterion", "criteria", multiple=True, help="Fuse only the criterion with this id (repeatable).")
+@click.option("--compare", is_flag=True, help="Also compare anchored and plain Elo and Davidson, and vary the gap.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as one HTML file.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the scores as a table: .parquet, .csv or .jsonl.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace a table of scores that is there already.")
+@click.option(
+    "--top", type=click.IntRange(0), default=10, show_default=True, help="Rows of each group to print; 0: all."
+)
+@options_from(FuseSettings)
+@json_option
+def fuse(
+    study: Path,
+    criteria: Sequence[str],
+    compare: bool,
+    html: Path | None,
+    output: Path | None,
+    overwrite: bool,
+    top: int,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """One score with its interval for each item and criterion of STUDY.
+
+    Comparisons order, ratings anchor: where items were compared and rated, scores lie on the rating scale. Comparisons
+    or rankings alone give scores on their own scale. STUDY is a study folder, or one file of judgments.
+
+    \b
+      salon fuse study                                   the method that suits the judgments
+      salon fuse study --method anchored-elo --json      rows of item, criterion, value, low, high
+      salon fuse study --compare --html fuse.html        do the methods agree?
+      salon fuse votes.csv --method bradley-terry --prior 3
+      salon fuse study --by generator -o leaderboard.csv
+    """
+    settings = settings_from(FuseSettings, flags)
+    if html is not None:
+        page_target(html)  # refuse before computing what could not be written after
+    if output is not None:
+        plain_target(output, overwrite=overwrite)
+    found = given_study(study)
+    known = [found.criterion(id).id for id in criteria]
+    with working("fusing", None) as step:
+        report = fuse_study(found, settings, criteria=known, compare=compare, progress=step)
+    if html is not None:
+        fuse_page(report).write(html)
+    if output is not None:
+        write_plain(scores_table(report), output, overwrite=overwrite)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        print_fuse(report, top=top, html=html, output=output)
+
+
+def scores_table(report: FuseReport) -> pa.Table:
+    """The scores as columns, the signature in every row so that no row loses it."""
+    rows = [{**row.model_dump(), "scale": report.scale, "signature": report.signature_line} for row in report.scores]
+    unused = "generator" if report.by == "item" else "item"
+    return pa.Table.from_pylist(rows).drop_columns([unused])

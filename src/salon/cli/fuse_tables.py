@@ -1,0 +1,137 @@
+"""A fusion as terminal tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+from salon.cli.console import print_table, say
+from salon.fuse.results import CompareFigures, FuseReport, GroupFigures, MethodPair, RaterFigures, ScoreRow
+from salon.report.numbers import estimate, fixed, p_value
+
+MOST_GROUPS = 20
+"""Groups printed; a study of a thousand prompts goes to a file."""
+
+
+def print_fuse(report: FuseReport, *, top: int, html: Path | None, output: Path | None) -> None:
+    """The scores first, then what they rest on."""
+    say(f"{report.study}: {len(report.scores):,} scores by {report.method} on the scale {report.scale}", bold=True)
+    for warning in report.warnings:
+        say(f"warning: {warning}", fg="yellow")
+    click.echo()
+    _print_scores(report, top)
+    _print_groups(report)
+    _print_raters(report.raters)
+    _print_curves(report)
+    if report.compare is not None:
+        _print_compare(report.compare)
+    for policy in report.policies:
+        say(f"policy: {policy}")
+    how = {group.errors for group in report.groups}
+    say(f"intervals: {report.level:.0%}, {'; '.join(sorted(how))}; computed in {report.seconds:.1f} s", dim=True)
+    say(report.signature_line, dim=True)
+    for name, path in (("scores", output), ("report", html)):
+        if path is not None:
+            say(f"{name}: {path}")
+
+
+def _print_scores(report: FuseReport, top: int) -> None:
+    groups = [list(rows) for _, rows in groupby(report.scores, key=lambda row: (row.criterion, row.group))]
+    for rows in groups[:MOST_GROUPS]:
+        shown = rows if top == 0 or len(rows) <= top else rows[:top]
+        title = rows[0].criterion if rows[0].group == report.study else f"{rows[0].criterion} · {rows[0].group}"
+        print_table(title, ("rank", report.by, "score", "tier", "n"), [_score(row) for row in shown], left=(1,))
+        if len(shown) < len(rows):
+            say(f"... and {len(rows) - len(shown):,} more (--top 0, --json or -o prints all)", dim=True)
+        click.echo()
+    if len(groups) > MOST_GROUPS:
+        say(f"{len(groups) - MOST_GROUPS:,} more groups: --json or -o holds all", dim=True)
+        click.echo()
+
+
+def _score(row: ScoreRow) -> tuple[str, ...]:
+    ranks = "" if row.rank_low is None else f" [{row.rank_low}, {row.rank_high}]"
+    value = estimate(row.value, row.low, row.high, _decimals(row))
+    mark = " *" if row.rating_anchor else ""
+    tier = "" if row.tier is None else str(row.tier)
+    return (f"{row.rank}{ranks}", (row.item or row.generator or "") + mark, value, tier, f"{row.n:,}")
+
+
+def _decimals(row: ScoreRow) -> int:
+    """Elo points need no decimals; logits and ratings two."""
+    return 0 if abs(row.value) >= 100 else 2
+
+
+def _print_groups(report: FuseReport) -> None:
+    rows = [_group(group) for group in report.groups[:MOST_GROUPS]]
+    columns = ("criterion", "group", "items", "raters", "answers", "ties", "pairs met", "diameter", "tie par.", "fit p")
+    print_table("What went in", columns, rows, left=(0, 1))
+    click.echo()
+
+
+def _group(group: GroupFigures) -> tuple[str, ...]:
+    graph = group.graph
+    return (
+        group.criterion,
+        group.group,
+        f"{group.items:,}",
+        f"{group.raters:,}",
+        f"{group.comparisons + group.rankings + group.ratings:,}",
+        "" if group.ties is None else f"{group.ties:.1%}",
+        "" if graph is None else f"{graph.fraction:.1%}",
+        "" if graph is None or graph.diameter is None else str(graph.diameter),
+        "" if group.tie is None else fixed(group.tie, 3),
+        "" if group.fit_p is None else p_value(group.fit_p),
+    )
+
+
+def _print_raters(raters: Sequence[RaterFigures]) -> None:
+    """The raters whose answers the fit explains worst."""
+    known = sorted((r for r in raters if r.z is not None), key=lambda r: r.z)[:5]
+    if known:
+        rows = [
+            (r.rater, f"{r.answers:,}", fixed(r.agreement, 3), fixed(r.expected_agreement, 3), fixed(r.z, 1))
+            for r in known
+            if r.agreement is not None
+        ]
+        print_table("Raters least like the fit", ("rater", "answers", "agrees", "expected", "z"), rows)
+        click.echo()
+
+
+def _print_curves(report: FuseReport) -> None:
+    for curve in report.curves[:MOST_GROUPS]:
+        name = "all groups" if curve.group is None else f"{curve.criterion} · {curve.group}"
+        say(
+            f"curve ({name}): {report.scale_low:g} + {report.scale_high - report.scale_low:g} / (1 + exp(-(a q + b))), "
+            f"a = {curve.a:.4g}, b = {curve.b:.3g}; {curve.anchors} rating anchors (*), "
+            f"root mean square distance {curve.residual:.2f}"
+        )
+
+
+def _print_compare(compare: CompareFigures) -> None:
+    click.echo()
+    columns = ("methods", "SRCC", "lowest", "PLCC", "MAE", "decisions", "KS pass")
+    rows = [(f"{pair.first} / {pair.second}", *_pair(pair)) for pair in compare.pairs]
+    print_table("Do the methods agree? (means over groups)", columns, rows)
+    click.echo()
+    rows = [(f"{'one curve' if r.calibration == 'pooled' else 'curve per group'}, gap {r.gap:g}", *_pair(r.agreement))
+            for r in compare.gaps]  # fmt: skip
+    print_table("Gap between rating levels: anchored-elo / anchored-davidson", ("setting", *columns[1:]), rows)
+    click.echo()
+
+
+def _pair(pair: MethodPair) -> tuple[str, ...]:
+    def known(value: float | None) -> str:
+        return "" if value is None else fixed(value, 4)
+
+    return (
+        known(pair.srcc),
+        known(pair.srcc_low),
+        known(pair.plcc),
+        fixed(pair.mae, 3),
+        f"{pair.decisions:.1%}",
+        f"{pair.ks_pass}/{pair.groups}",
+    )

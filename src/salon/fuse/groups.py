@@ -1,0 +1,348 @@
+"""From a study to the groups that are fused: one criterion, and items that share a scale.
+
+Items are scored within what they are compared within (a prompt, a category or the whole study); generators within the
+whole study, or within each category. Inside a group, items (or generators) are numbered 0..n-1; raters and prompts
+keep their numbers in the study. Repeated answers are left out and counted; so are answers of 'both bad', which order
+nothing, unless they are asked to be ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salon.errors import DesignError
+from salon.fuse.settings import FuseSettings
+from salon.study import Scale, Study
+
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+TIE, BOTH_BAD = 2, 3
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Comparisons of one group."""
+
+    a: Codes
+    b: Codes
+    outcome: NDArray[np.int8]
+    """0 a is better, 1 b is better, 2 tie."""
+    rater: Codes
+    left: NDArray[np.int8]
+    prompt: Codes
+    row: Codes
+    """Place among all comparisons of the group, kept when some are left out: Elo's shuffles follow it."""
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Rankings of one group; ranking r holds items[offsets[r]:offsets[r+1]], best first."""
+
+    offsets: Ints
+    items: Codes
+    ranks: Codes
+    rater: Codes
+    prompt: Codes
+
+    def __len__(self) -> int:
+        return len(self.rater)
+
+
+@dataclass(frozen=True)
+class Rated:
+    """Ratings of one group, turned so that higher is better."""
+
+    item: Codes
+    value: Floats
+    rater: Codes
+    prompt: Codes
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+
+@dataclass(frozen=True)
+class Group:
+    """What is fused together."""
+
+    criterion: str
+    label: str
+    members: tuple[str, ...]
+    """Labels of the items (or generators) by their number here."""
+    scale: Scale | None
+    compared: Compared
+    ranked: Ranked
+    rated: Rated
+    both_bad: int
+    repeats: int
+    asked: int
+    """Comparisons of the whole group, before any were left out for an error."""
+    same: int
+    """Comparisons of a generator with itself, and rankings that hold one twice: left out."""
+
+    @property
+    def items(self) -> int:
+        return len(self.members)
+
+    @property
+    def where(self) -> str:
+        """For messages."""
+        return f"criterion {self.criterion!r}, group {self.label!r}"
+
+    @property
+    def raters(self) -> Codes:
+        """Numbers of the raters who answered here."""
+        return np.unique(np.concatenate([self.compared.rater, self.ranked.rater, self.rated.rater]))
+
+    def counts(self) -> Ints:
+        """Judgments that name each item."""
+        named = [self.compared.a, self.compared.b, self.ranked.items, self.rated.item]
+        return sum((np.bincount(codes, minlength=self.items) for codes in named), np.zeros(self.items, np.int64))
+
+    def keeping(self, compared: Bools, ranked: Bools, rated: Bools) -> Group:
+        """The group with only some of its judgments; its items stay. The group itself when all do."""
+        if compared.all() and ranked.all() and rated.all():
+            return self
+        return replace(
+            self,
+            compared=rows_of(self.compared, compared),
+            ranked=_rankings_of(self.ranked, ranked),
+            rated=rows_of(self.rated, rated),
+        )
+
+    def among(self, kept: Bools) -> Group:
+        """The group with only some of its items, and the judgments that are about them alone."""
+        number = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+        c, k, r = self.compared, self.ranked, self.rated
+        whole = np.array([kept[k.items[s:e]].all() for s, e in zip(k.offsets[:-1], k.offsets[1:])], bool)
+        part = self.keeping(kept[c.a] & kept[c.b], whole, kept[r.item])
+        return replace(
+            part,
+            members=tuple(label for label, keep in zip(self.members, kept) if keep),
+            compared=replace(part.compared, a=number[part.compared.a], b=number[part.compared.b]),
+            ranked=replace(part.ranked, items=number[part.ranked.items]),
+            rated=replace(part.rated, item=number[part.rated.item]),
+        )
+
+
+def rows_of(part: Any, keep: Any) -> Any:
+    """A part with some of its rows; the same object when all stay."""
+    if isinstance(keep, np.ndarray) and keep.dtype == bool and keep.all():
+        return part
+    return replace(part, **{name: getattr(part, name)[keep] for name in part.__dataclass_fields__})
+
+
+def _rankings_of(part: Ranked, keep: Bools) -> Ranked:
+    if keep.all():
+        return part
+    length = np.diff(part.offsets)
+    inside = np.repeat(keep, length)
+    return Ranked(
+        offsets=np.concatenate([[0], np.cumsum(length[keep])]),
+        items=part.items[inside],
+        ranks=part.ranks[inside],
+        rater=part.rater[keep],
+        prompt=part.prompt[keep],
+    )
+
+
+@dataclass(frozen=True)
+class _Units:
+    """What is scored, and where each item of the study belongs."""
+
+    labels: tuple[str, ...]
+    of_item: Codes
+    """The item itself, or its generator; -1 where it has none."""
+    group_labels: tuple[str, ...]
+    group_of: Codes
+    """The group of each item of the study; -1 where it has none."""
+    prompt_of: Codes
+
+
+def study_groups(study: Study, settings: FuseSettings, criteria: Sequence[str]) -> Iterator[Group]:
+    """Every group of the study that holds judgments under one of `criteria`."""
+    units = _units(study, settings)
+    wanted = [n for n, criterion in enumerate(study.criteria) if not criteria or criterion.id in criteria]
+    for number in wanted:
+        yield from _criterion_groups(study, settings, units, number)
+
+
+def _units(study: Study, settings: FuseSettings) -> _Units:
+    prompt_of = _column(study, "prompt")[1]
+    if settings.by == "item":
+        labels = tuple(study.ids("items").to_pylist())
+        groups = tuple(str(label) for label in study.ids("groups").to_pylist())
+        return _Units(labels, np.arange(len(labels), dtype=np.int32), groups, study.item_groups, prompt_of)
+    generators, of_item = _column(study, "generator")
+    if not generators:
+        raise DesignError(
+            "items must name their generator to score generators",
+            found="no item with a generator",
+            where=f"study {study.name!r}",
+            remedy="leave out --by generator, or add the column 'generator' to the items",
+        )
+    if settings.split == "none":
+        return _Units(generators, of_item, (study.name,), np.zeros(len(of_item), np.int32), prompt_of)
+    categories, group_of = _column(study, "category")
+    if not categories:
+        raise DesignError(
+            "items must name their category to be split by it", found="no item with a category", remedy="--split none"
+        )
+    return _Units(generators, of_item, categories, group_of, prompt_of)
+
+
+def _column(study: Study, name: str) -> tuple[tuple[str, ...], Codes]:
+    """The labels of an item column and the code of every item; -1 where it has none."""
+    items = study.table("items")
+    if name not in items.column_names:
+        return (), np.full(items.num_rows, -1, np.int32)
+    column = items.column(name).combine_chunks().dictionary_encode()
+    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    return tuple(column.dictionary.to_pylist()), codes
+
+
+def _criterion_groups(study: Study, settings: FuseSettings, units: _Units, number: int) -> Iterator[Group]:
+    criterion = study.criteria[number]
+    compared, both_bad, same, again = _compared(study, settings, units, number)
+    ranked, doubled, again_ranked = _ranked(study, units, number)
+    rated, again_rated = _rated(study, units, number, criterion.scale)
+    repeats, same = again + again_ranked + again_rated, same + doubled
+    parts = [_by_group(part, code, len(units.group_labels)) for part, code in (compared, ranked, rated)]
+    for group, label in enumerate(units.group_labels):
+        mine = [part[group] for part in parts]
+        if any(len(part) for part in mine):
+            yield _renumbered(
+                units, criterion.id, label, criterion.scale, *mine,
+                both_bad=int(both_bad[group]), repeats=int(repeats[group]), same=int(same[group]),
+            )  # fmt: skip
+
+
+def _renumbered(
+    units: _Units,
+    criterion: str,
+    label: str,
+    scale: Scale | None,
+    compared: Compared,
+    ranked: Ranked,
+    rated: Rated,
+    **counted: int,
+) -> Group:
+    """The members of a group are those that some judgment names."""
+    seen = np.zeros(len(units.labels), bool)
+    for codes in (compared.a, compared.b, ranked.items, rated.item):
+        seen[codes] = True
+    members = np.flatnonzero(seen)
+    local = np.cumsum(seen, dtype=np.int32) - np.int32(1)
+    return Group(
+        criterion=criterion,
+        label=label,
+        members=tuple(units.labels[m] for m in members),
+        scale=scale,
+        compared=replace(
+            compared, a=local[compared.a], b=local[compared.b], row=np.arange(len(compared), dtype=np.int32)
+        ),
+        ranked=replace(ranked, items=local[ranked.items]),
+        rated=replace(rated, item=local[rated.item]),
+        asked=len(compared),
+        **counted,
+    )
+
+
+def _by_group(part: Any, code: Codes, groups: int) -> list[Any]:
+    """The rows of each group."""
+    if groups == 1:
+        return [part]
+    order = np.argsort(code, kind="stable")
+    ends = np.searchsorted(code[order], np.arange(groups + 1))
+    if isinstance(part, Ranked):
+        return [_ranked_rows(part, order[ends[g] : ends[g + 1]]) for g in range(groups)]
+    return [rows_of(part, order[ends[g] : ends[g + 1]]) for g in range(groups)]
+
+
+def _ranked_rows(part: Ranked, rows: Ints) -> Ranked:
+    starts, lengths = part.offsets[rows], np.diff(part.offsets)[rows]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    inside = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - starts, lengths)
+    return Ranked(offsets, part.items[inside], part.ranks[inside], part.rater[rows], part.prompt[rows])
+
+
+def _compared(
+    study: Study, settings: FuseSettings, units: _Units, number: int
+) -> tuple[tuple[Compared, Codes], Ints, Ints, Ints]:
+    """The usable comparisons with their groups, and per group: both bad, generator with itself, repeats."""
+    view, groups = study.comparisons, len(units.group_labels)
+    rows = np.flatnonzero(view.criterion == number)
+    a, b = units.of_item[view.a[rows]], units.of_item[view.b[rows]]
+    code = units.group_of[view.a[rows]]
+    there = (code >= 0) & (a >= 0) & (b >= 0)
+    first = view.repeat[rows] == 0
+    bad = view.outcome[rows] == BOTH_BAD
+    use = there & first & (a != b) & (~bad | (settings.both_bad == "tie"))
+    kept = rows[use]
+    part = Compared(
+        a=a[use],
+        b=b[use],
+        outcome=np.where(view.outcome[kept] == BOTH_BAD, np.int8(TIE), view.outcome[kept]),
+        rater=view.rater[kept],
+        left=view.left[kept],
+        prompt=units.prompt_of[view.a[kept]],
+        row=np.zeros(len(kept), np.int32),
+    )
+
+    def count(which: Bools) -> Ints:
+        return np.bincount(code[there & which], minlength=groups)
+
+    return (part, code[use]), count(bad & first), count((a == b) & first), count(~first)
+
+
+def _ranked(study: Study, units: _Units, number: int) -> tuple[tuple[Ranked, Codes], Ints, Ints]:
+    """The usable rankings with their groups, and per group: those that hold a generator twice, and repeats."""
+    view, groups = study.rankings, len(units.group_labels)
+    if not len(view):
+        empty, none = np.zeros(0, np.int32), np.zeros(groups, np.int64)
+        return (Ranked(np.zeros(1, np.int64), empty, empty, empty, empty), empty), none, none
+    first = view.items[view.offsets[:-1]]
+    unit = units.of_item[view.items]
+    code = units.group_of[first]
+    known = np.add.reduceat((unit < 0).astype(np.int64), view.offsets[:-1]) == 0
+    mine = (view.criterion == number) & (code >= 0) & known
+    double = mine & _holds_twice(view.offsets, unit)
+    fresh = view.repeat == 0
+    rows = np.flatnonzero(mine & fresh & ~double)
+    whole = Ranked(view.offsets, unit, view.ranks, view.rater, units.prompt_of[first])
+    counted = [np.bincount(code[which], minlength=groups) for which in (double & fresh, mine & ~fresh)]
+    return (_ranked_rows(whole, rows), code[rows]), counted[0], counted[1]
+
+
+def _holds_twice(offsets: Ints, unit: Codes) -> Bools:
+    """Does a ranking name the same unit twice?"""
+    row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    order = np.lexsort((unit, row))
+    equal = (np.diff(row[order]) == 0) & (np.diff(unit[order]) == 0)
+    twice = np.zeros(len(offsets) - 1, bool)
+    twice[row[order][1:][equal]] = True
+    return twice
+
+
+def _rated(study: Study, units: _Units, number: int, scale: Scale | None) -> tuple[tuple[Rated, Codes], Ints]:
+    view, groups = study.ratings, len(units.group_labels)
+    rows = np.flatnonzero(view.criterion == number)
+    unit, code = units.of_item[view.item[rows]], units.group_of[view.item[rows]]
+    there, first = (code >= 0) & (unit >= 0), view.repeat[rows] == 0
+    kept = rows[there & first]
+    value = view.value[kept]
+    if scale is not None and not scale.higher_is_better:
+        value = scale.low + scale.high - value
+    part = Rated(unit[there & first], value, view.rater[kept], units.prompt_of[view.item[kept]])
+    return (part, code[there & first]), np.bincount(code[there & ~first], minlength=groups)

@@ -1,0 +1,126 @@
+"""Errors for methods without a likelihood of their own: leave out a cluster, fit again.
+
+Clusters are raters, prompts or random blocks of answers. Raters who never answer in the same group form separate
+strata (five painters for landscapes, five others for portraits). With C clusters in a stratum and the value theta_(c)
+of the fit without cluster c,
+
+    variance = sum over strata of (C - 1)/C * sum_c (theta_(c) - mean theta_(.))^2
+
+which for a mean over raters is exactly the squared standard error of the t test, with C - 1 degrees of freedom; over
+several strata the degrees of freedom are Satterthwaite's. More than MOST_FOLDS clusters are left out in as many
+random blocks (the delete-a-group jackknife, Kott 2001), so that a fit is repeated at most MOST_FOLDS times a stratum.
+
+It measures what changes when clusters change; it cannot see a bias that all clusters share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from salon.errors import TooFew
+from salon.fuse.groups import Codes, Floats, Group
+from salon.fuse.settings import Cluster
+
+MOST_FOLDS = 30
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What one refit leaves out: for each affected group (by place), the group without the cluster."""
+
+    stratum: int
+    without: dict[int, Group]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Deviations whose sum of squares is the variance, (folds, values), and each value's degrees of freedom."""
+
+    deviations: Floats
+    df: Floats
+
+    @property
+    def se(self) -> Floats:
+        """Standard errors (values,)."""
+        return np.sqrt((self.deviations**2).sum(axis=0))
+
+
+def folds(groups: Sequence[Group], cluster: Cluster, *, rng: np.random.Generator) -> list[Fold]:
+    """Every refit that the jackknife over `cluster` needs."""
+    made = []
+    for stratum, places in enumerate(_strata(groups, cluster)):
+        blocks = _blocks([groups[place] for place in places], cluster, rng)
+        if len(blocks[0]) < 2:
+            raise TooFew(
+                f"an error over {cluster}s needs at least two of them",
+                found=len(blocks[0]),
+                where=groups[places[0]].where,
+                remedy="--cluster answer takes these raters as given",
+            )
+        for fold in range(len(blocks[0])):
+            kept = {place: groups[place].keeping(*blocks[at][fold]) for at, place in enumerate(places)}
+            made.append(Fold(stratum, {place: group for place, group in kept.items() if group is not groups[place]}))
+    return made
+
+
+def spread(values: Sequence[Floats], strata: Sequence[int]) -> Spread:
+    """The jackknife's deviations from the refitted values, one row per fold, and the stratum of each fold."""
+    table, stratum = np.stack(values), np.asarray(strata)
+    deviations = np.empty_like(table)
+    variance = np.zeros((stratum.max() + 1, table.shape[1]))
+    size = np.bincount(stratum)
+    for s, c in enumerate(size):
+        mine = table[stratum == s]
+        deviations[stratum == s] = np.sqrt((c - 1) / c) * (mine - mine.mean(axis=0))
+        variance[s] = (deviations[stratum == s] ** 2).sum(axis=0)
+    total = variance.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        df = total**2 / (variance**2 / (size[:, None] - 1)).sum(axis=0)
+    return Spread(deviations, np.where(total > 0, df, size.min() - 1))
+
+
+def refitted(
+    groups: Sequence[Group], all_folds: Sequence[Fold], fit: Callable[[dict[int, Group]], Floats]
+) -> tuple[list[Floats], list[int]]:
+    """The values of `fit` without each cluster, and their strata."""
+    return [fit(fold.without) for fold in all_folds], [fold.stratum for fold in all_folds]
+
+
+def _strata(groups: Sequence[Group], cluster: Cluster) -> list[list[int]]:
+    """Groups that share a rater stand in one stratum; prompts and answers know no strata."""
+    if cluster != "rater":
+        return [list(range(len(groups)))]
+    place = np.concatenate([np.full(len(group.raters), at) for at, group in enumerate(groups)])
+    rater = np.concatenate([group.raters for group in groups]).astype(np.int64)
+    size = len(groups) + int(rater.max()) + 1
+    graph = coo_array((np.ones(len(place)), (place, len(groups) + rater)), shape=(size, size))
+    labels = connected_components(graph, directed=False)[1][: len(groups)]
+    return [np.flatnonzero(labels == label).tolist() for label in np.unique(labels)]
+
+
+def _blocks(
+    groups: Sequence[Group], cluster: Cluster, rng: np.random.Generator
+) -> list[list[tuple[Bools, Bools, Bools]]]:
+    """For each group and fold: which comparisons, rankings and ratings stay."""
+    if cluster == "answer":
+        sizes = [(len(g.compared), len(g.ranked), len(g.rated)) for g in groups]
+        labels = [tuple(rng.permutation(size) % MOST_FOLDS for size in one) for one in sizes]
+        return [[tuple(part != fold for part in one) for fold in range(MOST_FOLDS)] for one in labels]  # type: ignore[misc]
+    codes = [tuple(getattr(part, cluster) for part in (g.compared, g.ranked, g.rated)) for g in groups]
+    present = np.unique(np.concatenate([part for one in codes for part in one]))
+    count = min(len(present), MOST_FOLDS)
+    block = np.zeros(int(present.max()) + 2, np.int64)  # code -1 (no prompt) takes the last place
+    block[present] = _random_blocks(len(present), count, rng)
+    return [[tuple(block[part] != fold for part in one) for fold in range(count)] for one in codes]  # type: ignore[misc]
+
+
+def _random_blocks(size: int, count: int, rng: np.random.Generator) -> Codes:
+    """Each cluster alone while there are few, else in equally large random blocks."""
+    return np.arange(size) if size <= count else rng.permutation(size) % count

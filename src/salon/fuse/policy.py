@@ -1,0 +1,136 @@
+"""What a fusion did with every kind of answer, in words that are printed with the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from salon.fuse.groups import Group
+from salon.fuse.scored import GroupScores
+from salon.fuse.settings import ANCHORED, PAIRED, Cluster, FuseSettings, Method
+from salon.study import Study
+
+MANY_ENDS = 0.95
+"""A rater who takes one side at least this often among twenty decided answers or more answers the side."""
+FEW_ANSWERS = 20
+FEW_CLUSTERS = 20
+SHOWN = 10
+
+
+def policies(
+    study: Study, groups: Sequence[Group], method: Method, settings: FuseSettings, cluster: Cluster
+) -> tuple[str, ...]:
+    """One sentence for each rule that decided about answers."""
+    said = [_missing(study), _ties(method), _both_bad(groups, settings), _intervals(cluster)]
+    repeats = sum(group.repeats for group in groups)
+    if repeats:
+        said.append(f"Repeated answers: {repeats:,} left out; they measure a rater, not the items.")
+    same = sum(group.same for group in groups)
+    if same:
+        said.append(f"Generators met themselves in {same:,} answers: left out.")
+    if settings.prior is not None and method not in ("elo", "anchored-elo"):
+        said.append(f"Prior: latent scores are normal with standard deviation {settings.prior:g} logits around zero.")
+    if method in ANCHORED:
+        said.append(
+            "Rating anchors: at each of three middle levels the items whose ratings agree best; a level without any is "
+            "listed, and the curve then rests on the others."
+        )
+    return tuple(words for words in said if words)
+
+
+def _missing(study: Study) -> str:
+    skipped = study.comparisons.skipped + study.rankings.skipped + study.ratings.skipped
+    return f"Missing answers: each fit uses the answers there are; {skipped:,} skipped ones are left out."
+
+
+def _ties(method: Method) -> str:
+    if method in ("davidson", "rao-kupper", "anchored-davidson"):
+        return "Ties: an outcome with a parameter of its own, fitted with the scores."
+    if method in (*PAIRED, "elo", "anchored-elo", "crowd"):
+        return "Ties: half a win for each; errors allow for it."
+    if method == "plackett-luce":
+        return "Ties in a ranking: every tied item is chosen among all that are tied with it or below."
+    return ""
+
+
+def _both_bad(groups: Sequence[Group], settings: FuseSettings) -> str:
+    count = sum(group.both_bad for group in groups)
+    if not count:
+        return ""
+    fate = "left out: it orders nothing" if settings.both_bad == "exclude" else "taken as a tie, as asked"
+    return f"'Both bad': {count:,} answers, {fate}."
+
+
+def _intervals(cluster: Cluster) -> str:
+    return {
+        "answer": "Intervals: what new answers of the same raters on the same questions would change.",
+        "rater": "Intervals: what other raters of the same kind would change.",
+        "prompt": "Intervals: what other prompts of the same kind would change.",
+    }[cluster]
+
+
+def warnings(
+    study: Study,
+    scored: Sequence[GroupScores],
+    left_out: Sequence[str],
+    method: Method,
+    settings: FuseSettings,
+    cluster: Cluster,
+) -> tuple[str, ...]:
+    """What a reader should know before trusting the numbers."""
+    said = ["simulated study: no person gave these answers"] if study.simulated else []
+    said += list(left_out[:SHOWN])
+    if len(left_out) > SHOWN:
+        said.append(f"{len(left_out) - SHOWN} more groups or items are not scored")
+    if study.design.adaptive:
+        said.append(
+            "the design is adaptive: which pairs were asked depends on the answers, so intervals are approximate"
+        )
+    said += _few_clusters(scored, cluster)
+    said += _levels(scored)
+    said += _one_sided(study, scored)
+    if method in ("elo", "anchored-elo") and settings.shuffles == 1:
+        said.append("Elo depends on the order of the answers: one seeded run; --shuffles 20 averages several")
+    return tuple(said)
+
+
+def _few_clusters(scored: Sequence[GroupScores], cluster: Cluster) -> list[str]:
+    fewest = min(one.df for one in scored)
+    if not np.isfinite(fewest) or fewest >= FEW_CLUSTERS - 1:
+        return []
+    return [f"errors rest on as few as {fewest:.0f} degrees of freedom: intervals are wide because {cluster}s are few"]
+
+
+def _levels(scored: Sequence[GroupScores]) -> list[str]:
+    short = [one for one in scored if one.anchors is not None and len(one.anchors.missing_levels)]
+    if not short:
+        return []
+    shown = "; ".join(
+        f"{one.group.where}: {', '.join(f'{level:g}' for level in one.anchors.missing_levels)}" for one in short[:SHOWN]
+    )
+    return [f"rating levels without a rating anchor, so the curve rests on the others there: {shown}"]
+
+
+def _one_sided(study: Study, scored: Sequence[GroupScores]) -> list[str]:
+    """Raters who take one side whatever stands there."""
+    rater = np.concatenate([one.group.compared.rater for one in scored])
+    outcome = np.concatenate([one.group.compared.outcome for one in scored])
+    left = np.concatenate([one.group.compared.left for one in scored])
+    known = (left < 2) & (outcome < 2)
+    if not known.any():
+        return []
+    size = int(rater.max()) + 1
+    count = np.bincount(rater[known], minlength=size)
+    took = np.bincount(rater[known], (outcome == left)[known], minlength=size)
+    with np.errstate(invalid="ignore"):
+        share = took / count
+    said = []
+    for side, part in (("left", share), ("right", 1 - share)):
+        who = np.flatnonzero((count >= FEW_ANSWERS) & (part >= MANY_ENDS))
+        if len(who):
+            names = ", ".join(repr(study.label("raters", r)) for r in who[:SHOWN])
+            said.append(
+                f"always answers {side}: {names}; such answers carry no preference (--method crowd models the side)"
+            )
+    return said

@@ -1,0 +1,205 @@
+"""Scores with their intervals: every method's errors brought to one form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy import stats
+from scipy.special import expit
+
+from salon.fuse.anchored import Fused, anchored
+from salon.fuse.fits import GroupFit, fit_group, step_pairs
+from salon.fuse.groups import Floats, Group
+from salon.fuse.jackknife import Spread, folds, refitted, spread
+from salon.fuse.settings import ANCHORED, RATED, Cluster, FuseSettings, Method
+from salon.stats.calibration import Sigmoid
+from salon.stats.rating_anchors import RatingAnchors
+from salon.stats.tiers import RankIntervals, rank_intervals
+
+WITHOUT_LIKELIHOOD: tuple[Method, ...] = ("elo",)
+OWN_CLUSTER: dict[Method, Cluster] = {**dict.fromkeys(RATED, "rater"), "crowd": "answer"}
+"""Methods whose own errors answer one question only; for another, they are jackknifed."""
+MOST_RANKED = 2_000
+"""Rank intervals compare every pair of items: not made for larger groups."""
+
+
+@dataclass(frozen=True)
+class GroupScores:
+    """One group, scored."""
+
+    group: Group
+    fit: GroupFit
+    value: Floats
+    error: Floats
+    low: Floats
+    high: Floats
+    latent_error: Floats
+    ranks: RankIntervals | None
+    errors: str
+    df: float
+    anchors: RatingAnchors | None = None
+    curve: Sigmoid | None = None
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Values on a line where errors are symmetric (the method's scale, or the argument of the curve)."""
+
+    value: Floats
+    se: Floats
+    df: Floats
+    covariance: Floats | None
+    """Of differences between items, for ranks."""
+    method: str
+
+
+def score_groups(
+    groups: Sequence[Group],
+    method: Method,
+    settings: FuseSettings,
+    cluster: Cluster,
+    progress: Callable[[str], None],
+) -> list[GroupScores]:
+    """Every group scored by `method`, with intervals and ranks."""
+    if method in ANCHORED:
+        progress("anchoring comparisons to ratings")
+        return _anchored_scores(groups, method, settings, cluster)
+    other = cluster != OWN_CLUSTER.get(method, cluster)
+    if settings.interval == "jackknife" or method in WITHOUT_LIKELIHOOD or other:
+        return _jackknifed(groups, method, settings, cluster, progress)
+    made = []
+    for group in groups:
+        progress(group.label)
+        fit = fit_group(group, method, settings, cluster)
+        made.append(_scores(group, fit, _own_line(fit), settings))
+    return made
+
+
+def _own_line(fit: GroupFit) -> _Line:
+    errors = fit.errors
+    if errors is None:
+        nothing = np.full(len(fit.latent), np.nan)
+        return _Line(fit.latent, nothing, nothing, None, "none: too many items and raters for a covariance")
+    df = np.full(len(fit.latent), errors.df) if fit.value_df is None else fit.value_df
+    se = errors.se if fit.value_se is None else fit.value_se
+    return _Line(fit.latent, se, df, errors.covariance, errors.method)
+
+
+def _jackknifed(
+    groups: Sequence[Group],
+    method: Method,
+    settings: FuseSettings,
+    cluster: Cluster,
+    progress: Callable[[str], None],
+) -> list[GroupScores]:
+    progress("fitting")
+    fits = [fit_group(group, method, settings, cluster, errors=False) for group in groups]
+    made = folds(groups, cluster, rng=np.random.default_rng([settings.seed, 1]))
+
+    def refit(without: Mapping[int, Group]) -> Floats:
+        progress(f"fitting again without a {cluster}")
+        latents = [fit.latent for fit in fits]
+        for place, group in without.items():
+            whole = fits[place]
+            latents[place] = (
+                fit_group(group, method, settings, cluster, errors=False).latent
+                if whole.pairs is None
+                else step_pairs(whole, group)
+            )
+        return np.concatenate(latents)
+
+    errors = spread(*refitted(groups, made, refit))
+    parts = _split(errors, groups)
+    how = _how(cluster, len(made))
+    return [
+        _scores(group, fit, _line(fit.latent, part, how), settings) for group, fit, part in zip(groups, fits, parts)
+    ]
+
+
+def _anchored_scores(
+    groups: Sequence[Group], method: Method, settings: FuseSettings, cluster: Cluster
+) -> list[GroupScores]:
+    fused: Fused = anchored(groups, method, settings, cluster)
+    how = _how(cluster, len(fused.link.deviations))
+    made = []
+    for n, (link, latent) in enumerate(zip(_split(fused.link, groups), _split(fused.latent, groups))):
+        fit, curve = fused.fits[n], fused.curves[n]
+        line = _line(fused.links()[n], link, how)
+        made.append(_scores(groups[n], fit, line, settings, curve=curve, anchors=fused.anchors[n], latent_se=latent.se))
+    return made
+
+
+def _line(value: Floats, part: Spread, how: str) -> _Line:
+    return _Line(value, part.se, part.df, part.deviations.T @ part.deviations, how)
+
+
+def _how(cluster: Cluster, made: int) -> str:
+    if cluster == "answer":
+        return f"jackknife over {made} random blocks of answers"
+    return f"jackknife over {cluster}s, {made} refits"
+
+
+def _split(whole: Spread, groups: Sequence[Group]) -> list[Spread]:
+    ends = np.cumsum([0] + [group.items for group in groups])
+    return [Spread(whole.deviations[:, s:e], whole.df[s:e]) for s, e in pairwise(ends)]
+
+
+def _scores(
+    group: Group,
+    fit: GroupFit,
+    line: _Line,
+    settings: FuseSettings,
+    *,
+    curve: Sigmoid | None = None,
+    anchors: RatingAnchors | None = None,
+    latent_se: Floats | None = None,
+) -> GroupScores:
+    half = stats.t.ppf((1 + settings.level) / 2, line.df) * line.se
+    ends = [line.value, line.value - half, line.value + half]
+    error = line.se
+    if curve is not None:
+        slope = (curve.high - curve.low) * expit(line.value) * expit(-line.value)
+        ends, error = [curve.low + (curve.high - curve.low) * expit(end) for end in ends], slope * line.se
+    elif fit.rated and group.scale is not None:
+        ends = [np.clip(end, group.scale.low, group.scale.high) for end in ends]
+    value, low, high = _turned(group, ends) if curve is not None or fit.rated else ends
+    df = float(np.median(line.df))
+    return GroupScores(
+        group=group,
+        fit=fit,
+        value=value,
+        error=error,
+        low=low,
+        high=high,
+        latent_error=line.se if latent_se is None else latent_se,
+        ranks=_ranks(line, df, settings),
+        errors=line.method,
+        df=df,
+        anchors=anchors,
+        curve=curve,
+    )
+
+
+def _turned(group: Group, ends: Sequence[Floats]) -> Sequence[Floats]:
+    """Back on a scale where lower is better, if that is how its raters were asked."""
+    scale = group.scale
+    if scale is None or scale.higher_is_better:
+        return ends
+    value, low, high = (scale.low + scale.high - end for end in ends)
+    return value, high, low
+
+
+def _ranks(line: _Line, df: float, settings: FuseSettings) -> RankIntervals | None:
+    if line.covariance is None or len(line.value) > MOST_RANKED:
+        return None
+    return rank_intervals(
+        line.value,
+        line.covariance,
+        df=df,
+        level=settings.level,
+        rng=np.random.default_rng([settings.seed, 3]),
+        simultaneous=settings.ranks == "simultaneous",
+    )
