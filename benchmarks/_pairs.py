@@ -2,12 +2,14 @@
 
 Sizes are comparisons / items: 1e4/50, 1e6/1,000, 1e7/1,000 and 1e7/100,000; an argument keeps those of at most so
 many comparisons (`python -m benchmarks.bt_1e7 1e6`). All who race get the same arrays, converted to the form they want
-before the clock starts. A time is the fewest seconds of up to three runs, one where a run takes long, after a warm-up
-that compiles ours. A peer that would take more than about a minute is left out and the line says why.
+before the clock starts. A time is the fewest seconds of processor time (one core, so that a busy machine changes it
+little) of up to three runs, one where a run takes long, after a warm-up that compiles ours. A peer that would take more
+than about a minute is left out and the line says why.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import math
 import multiprocessing
@@ -78,14 +80,15 @@ def best_of(function: Callable[[], object], repeats: int = 3, patience: float = 
     """The value and the fewest seconds; no further run once `patience` is used up."""
     seconds: list[float] = []
     while len(seconds) < repeats and sum(seconds) < patience:
-        start = time.perf_counter()
+        start = time.process_time()
         value = function()
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     return value, min(seconds)
 
 
 def extra_mib(function: Callable[[], object]) -> float:
     """The most memory a run adds to what the process already holds, measured in a fork of it."""
+    ctypes.CDLL(None).malloc_trim(0)  # memory that is free but still held would hide what the run needs
     reader, writer = multiprocessing.Pipe(duplex=False)
 
     def measure() -> None:
