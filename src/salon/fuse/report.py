@@ -60,14 +60,19 @@ def _subtitle(report: FuseReport, names: Names) -> Markup:
 def _cards(report: FuseReport, names: Names, boards: Sequence[Board]) -> list[Card]:
     drawn_anew = CLUSTERS.get(report.cluster, report.cluster)
     scale = Markup("on the scale {}; intervals as if other {} were drawn").format(scale_words(report), drawn_anew)
-    size = Markup("{} × {}").format(fixed(len(names.items), 0), fixed(len(names.criteria), 0))
-    scores = Markup("{} in {}").format(counted(len(report.scores), "score"), counted(len(boards), "group"))
-    return [
-        Card("Method", report.method, scale),
-        Card(f"{report.by.capitalize()}s × criteria", size, scores),
-        _winner_card(boards, names),
-        _width_card(report),
-    ]
+    return [Card("Method", report.method, scale), _size_card(report, names, boards), _winner_card(boards, names),
+            _width_card(report)]  # fmt: skip
+
+
+def _size_card(report: FuseReport, names: Names, boards: Sequence[Board]) -> Card:
+    """Items by criteria where each item has every criterion; else the number of scores."""
+    groups, scores = counted(len(boards), "group"), len(report.scores)
+    items, criteria = len(names.items), len(names.criteria)
+    if scores == items * criteria:
+        size = Markup("{} × {}").format(fixed(items, 0), fixed(criteria, 0))
+        return Card(f"{report.by.capitalize()}s × criteria", size, counted(scores, "score") + " in " + groups)
+    told = counted(criteria, "criterion", "criteria") + ", " + groups
+    return Card("Scores", fixed(scores, 0), told)
 
 
 def _winner_card(boards: Sequence[Board], names: Names) -> Card:

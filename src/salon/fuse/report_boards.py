@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from salon.fuse.results import CurveFigures, FuseReport, GroupFigures, ScoreRow
 from salon.report import Block, Details, Table
-from salon.report.words import brief, counted, told_apart
+from salon.report.words import brief, counted, told_apart, without_shared_start
 
 MOST_OPEN = 15
 """Rows of a table that are shown without a click."""
@@ -27,14 +27,19 @@ class Names:
     items: dict[str, str]
     criteria: dict[str, str]
     groups: dict[str, str]
+    start: str
+    """What the names of all criteria begin with: `taste/`. Said once, and cut from each."""
 
     @classmethod
     def of(cls, report: FuseReport) -> Names:
         places = [*report.scores, *report.groups]
+        criteria = told_apart((place.criterion for place in places), 48)
+        short, start = without_shared_start(list(criteria.values()))
         return cls(
             told_apart(item_of(row) for row in report.scores),
-            told_apart((place.criterion for place in places), 48),
+            dict(zip(criteria, short)),
             told_apart((place.group for place in places), 48),
+            start,
         )
 
     def item(self, label: str) -> str:

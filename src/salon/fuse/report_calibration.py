@@ -13,6 +13,7 @@ from salon.report.words import counted, fixed, listed
 
 MOST_CURVES = 12
 MOST_ANCHORS = 100
+MOST_BARS = 30
 MOST_PLACES = 6
 NO_ERROR = "no error can be given"
 
@@ -30,16 +31,21 @@ def _figures(report: FuseReport, names: Names) -> list[Block]:
     drawable = [curve for curve in report.curves if _latent_range(report, curve) is not None]
     if report.scale_low is None or report.scale_high is None or not drawable:
         return []
-    words = (
-        "Diamonds are rating anchors: items whose ratings agree so well that they tie the latent scale to the ratings. "
-        "Each stands at its latent score and the centre of its ratings, with a bar of one standard deviation over "
-        "raters to each side."
-    )
     if len(drawable) == 1:
         left = cut(report.rating_anchors, MOST_ANCHORS, "rating anchor")
-        return [_figure(report, drawable[0], names, WIDE, words + left)]
+        return [_figure(report, drawable[0], names, WIDE, _words(len(report.rating_anchors)) + left)]
     figures = [_figure(report, curve, names, SMALL) for curve in drawable[:MOST_CURVES]]
-    return [Figures(figures, words + cut(drawable, MOST_CURVES))]
+    axes = Markup(" Across: the latent score; up: the score on the scale {}.").format(scale_words(report))
+    return [Figures(figures, _words(0) + axes + cut(drawable, MOST_CURVES))]
+
+
+def _words(anchors: int) -> str:
+    """What the figure shows; many bars would hide it."""
+    words = (
+        "Diamonds are rating anchors: items whose ratings agree so well that they tie the latent scale to the ratings. "
+        "Each stands at its latent score and the centre of its ratings"
+    )
+    return words + (", with a bar of one standard deviation over raters to each side." if anchors <= MOST_BARS else ".")
 
 
 def _figure(report: FuseReport, curve: CurveFigures, names: Names, width: int, words: str = "") -> Figure:
@@ -48,7 +54,7 @@ def _figure(report: FuseReport, curve: CurveFigures, names: Names, width: int, w
     drawing = charts.calibration_curve(
         curve.a,
         curve.b,
-        [_mark(anchor, names, small) for anchor in mine],
+        [_mark(anchor, names, small, bar=len(mine) <= MOST_BARS) for anchor in mine],
         low=report.scale_low,
         high=report.scale_high,
         title=f"Calibration curve: {names.place(curve)}",
@@ -61,9 +67,9 @@ def _figure(report: FuseReport, curve: CurveFigures, names: Names, width: int, w
     return Figure(drawing, words, names.place(curve) if small else "")
 
 
-def _mark(anchor: AnchorFigure, names: Names, small: bool) -> charts.AnchorMark:
+def _mark(anchor: AnchorFigure, names: Names, small: bool, *, bar: bool) -> charts.AnchorMark:
     label = names.item(anchor.item) if small else f"{names.item(anchor.item)} ({names.place(anchor)})"
-    return charts.AnchorMark(label, anchor.latent, anchor.target, anchor.fitted, anchor.spread)
+    return charts.AnchorMark(label, anchor.latent, anchor.target, anchor.fitted, anchor.spread if bar else None)
 
 
 def _belongs(part: AnchorFigure, curve: CurveFigures) -> bool:

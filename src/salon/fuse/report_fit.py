@@ -9,6 +9,7 @@ from markupsafe import Markup
 from salon.fuse.report_boards import MOST_ROWS, Names, cut, folded
 from salon.fuse.results import FuseReport, GraphFigures, GroupFigures, PairResidual, RaterFigures
 from salon.report import Block, Cell, Column, Section, Table
+from salon.report.numbers import MISSING
 from salon.report.words import RATER_NAME, brief, counted, fixed, listed, sentence
 
 MOST_PAIRS = 20
@@ -88,6 +89,8 @@ def _graph_cells(graph: GraphFigures, names: Names) -> dict[str, object]:
 
 
 def _some(items: Sequence[str], names: Names) -> Markup:
+    if not items:
+        return Markup(MISSING)
     more = [counted(len(items) - MOST_NAMES, "other")] if len(items) > MOST_NAMES else []
     return listed([*(names.item(item) for item in items[:MOST_NAMES]), *more])
 

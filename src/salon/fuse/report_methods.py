@@ -37,8 +37,9 @@ def _pairs(compare: CompareFigures) -> Table:
         Column("srcc_low", "Lowest SRCC", "number", 4, "Lowest rank correlation of any group"),
     ]
     rows = [{"first": pair.first, "second": pair.second, **_cells(pair)} for pair in compare.pairs]
-    caption = Markup("Agreement between methods, averaged over groups. Scores closer than {} count as ties.")
-    return Table(columns, rows, caption.format(fixed(compare.tie_margin, 2)))
+    near = Markup("Scores closer than {} count as ties.").format(fixed(compare.tie_margin, 2))
+    ties = near if compare.tie_margin else Markup("Only equal scores count as ties.")
+    return Table(columns, rows, Markup("Agreement between methods, averaged over groups. ") + ties)
 
 
 def _cells(pair: MethodPair) -> dict[str, object]:

@@ -14,7 +14,7 @@ from salon.report import numbers as written
 from salon.report.scale import domain
 from salon.report.words import SIMULATED, brief, counted, fixed, level_words, listed, sentence, without_shared_start
 
-MOST_WARNINGS = 8
+MOST_WARNINGS = 5
 FEW_BOARDS = 4
 """Boards up to which each is drawn in full width without a click."""
 SMALL_BOARD = 8
@@ -24,7 +24,7 @@ MOST_BOARDS = 16
 DRAWN_ROWS, DRAWN_EACH = 360, (10, 60)
 """Rows drawn over all boards, and the least and the most for one."""
 LISTED_ROWS = 1000
-MOST_RUNS, RUN_NAMES = 4, 12
+MOST_RUNS, RUN_NAMES = 4, 8
 NO_ERROR = "no error can be given"
 NO_TIER = "tiers need errors"
 
@@ -45,7 +45,7 @@ def score_section(report: FuseReport, names: Names, boards: Sequence[Board]) -> 
     small = len(boards) > FEW_BOARDS and max(len(board.rows) for board in boards) <= SMALL_BOARD
     drawn = _small_boards(report, names, boards) if small else _wide_boards(report, names, boards)
     return Section(
-        "Scores", [*_warnings(report), _how_to_read(report), *_overview(report, names, boards), *drawn], summary
+        "Scores", [*_warnings(report), _how_to_read(report, names), *_overview(report, names, boards), *drawn], summary
     )
 
 
@@ -58,7 +58,10 @@ def alike_section(names: Names, boards: Sequence[Board]) -> Section | None:
         return None
     several = len(boards) > 1
     columns = [Column("place", "Group"), Column("size", "Items", "count"), Column("names", "No two can be told apart")]
-    rows = [{"place": board.name, "size": len(run), "names": _run_words(run, names)} for board, run in runs[:MOST_ROWS]]
+    rows = [
+        {"place": board.name, "size": len(run), "names": _run_words(run, board, names)}
+        for board, run in runs[:MOST_ROWS]
+    ]
     caption = Markup("Runs in order of score of whom no two can be told apart; runs may overlap.")
     if any(board.figures and len(board.figures.alike) > MOST_RUNS for board in boards):
         caption += Markup(" The best {} of each group; the others are in the JSON.").format(counted(MOST_RUNS, "run"))
@@ -78,13 +81,14 @@ def _warnings(report: FuseReport) -> list[Block]:
     return [*told[:MOST_WARNINGS], more]
 
 
-def _how_to_read(report: FuseReport) -> Prose:
+def _how_to_read(report: FuseReport, names: Names) -> Prose:
     words = (
         "Brackets are {} intervals; those around a rank say which places it may hold. An item of the first tier cannot "
         "be told from the best one; the next tier holds the best of the rest, and so on."
     )
     anchors = " Diamonds are rating anchors." if any(row.rating_anchor for row in report.scores) else ""
-    return Prose(Markup(words).format(level_words(report)) + anchors)
+    start = Markup(" Names of criteria start with {}").format(names.start) if names.start else Markup("")
+    return Prose(Markup(words).format(level_words(report)) + anchors + start)
 
 
 def _overview(report: FuseReport, names: Names, boards: Sequence[Board]) -> list[Block]:
@@ -257,7 +261,8 @@ def _soft(words: str) -> Markup:
     return Markup('<span class="soft">{}</span>').format(words)
 
 
-def _run_words(run: Sequence[str], names: Names) -> Markup:
-    shown = [names.item(item) for item in run[:RUN_NAMES]]
+def _run_words(run: Sequence[str], board: Board, names: Names) -> Markup:
+    if len(run) == len(board.rows):
+        return Markup("all of them")
     more = [counted(len(run) - RUN_NAMES, "other")] if len(run) > RUN_NAMES else []
-    return listed([*shown, *more])
+    return listed([*(names.item(item) for item in run[:RUN_NAMES]), *more])

@@ -17,6 +17,8 @@ from salon.report.scale import Scale, domain
 from salon.report.svg import canvas, drawn, element, group, line, text
 
 STEPS = 80
+LOW = 220
+"""Pixels: in lower drawings the ticks of the y axis stand closer."""
 TOLD = 30
 
 
@@ -52,7 +54,8 @@ def calibration_curve(
         raise BadValue("rating anchors or a range are needed to draw a calibration curve", found="neither")
     top, bottom = 26 if y_label else 10, height - (2 * LINE + 10 if x_label else LINE + 8)
     y = Scale(*domain((low, high), pad=0.03), bottom, top)
-    left = y_ticks_width(y)
+    room = 42 if height > LOW else 26
+    left = y_ticks_width(y, room=room)
     x = Scale(*domain(xs, include=x_range or (), pad=0.06), left, width - 12)
     return canvas(
         width,
@@ -60,7 +63,7 @@ def calibration_curve(
         title,
         _words(a, b, anchors),
         text(0, 12, y_label, "axis-label", room=width) if y_label else None,
-        y_grid(y, left, width - 12),
+        y_grid(y, left, width - 12, room=room),
         _path(np.linspace(x.low, x.high, STEPS + 1), (a, b, low, high), x, y),
         *(_anchor(anchor, x, y) for anchor in anchors),
         x_axis(x, bottom, label=x_label),
