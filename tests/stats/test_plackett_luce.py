@@ -128,10 +128,19 @@ def test_equal_ranks_are_the_average_of_their_orders(ranks):
 
 def test_many_tied_are_nearly_the_average_of_their_orders():
     q = np.array([0.3, -1.0, 0.8, 0.1, -0.4, 1.2])
-    runs = fit_rankings(*flat([range(6)], [[1] * 5 + [2]]), 6, prior=1).runs
+    runs = fit_rankings(*flat([range(6)] * 50, [[1] * 5 + [2]] * 50), 6, prior=1).runs
     exact = np.mean([log_chance(q, np.array([*o, 5])) for o in itertools.permutations(range(5))])
-    assert len(runs.stages) == 10
-    assert runs.slopes(q)[0] == pytest.approx(exact, abs=0.02)  # of about -7.4
+    assert len(runs.stages) == 50 * 10
+    assert runs.slopes(q)[0] / 50 == pytest.approx(exact, abs=0.005)
+
+
+def test_the_listing_of_tied_items_hardly_matters():
+    rng = np.random.default_rng(11)
+    rows = draw(np.linspace(-1.5, 1.5, 12), subsets(12, 8, 800, rng), rng)
+    listed = np.concatenate([np.sort(rows[:, :6]), rows[:, 6:]], axis=1)  # the six tied items in order of truth
+    ranks = [[1] * 6 + [2, 3]] * 800
+    one, other = (fit_rankings(*flat(data, ranks), 12) for data in (rows, listed))
+    assert (np.abs(one.scores - other.scores) / ranking_errors(one).se).max() < 0.25
 
 
 def test_ties_that_hide_an_order_shrink_scores_less_than_breslow_and_efron():

@@ -2,10 +2,11 @@
 
 A *run* is a list of items of which the first `stages` are chosen one after the other, each from itself and all
 items behind it. A ranking without ties is one run. Equal ranks become several runs of equal weight: tied items
-in every order (two or three of them), or in 2d balanced orders (d >= 4: the d rotations of the listed order and
-the d of its reverse), followed by the items ranked lower. In the balanced orders every item takes every place
-equally often and every pair stands both ways equally often, so the first, the last but one and the last stage are
-averaged exactly; the stages between are averaged over d of the possible sets of items left.
+in every order (two or three of them), or in 2d balanced orders (d >= 4), followed by the items ranked lower. The
+balanced orders are the d rotations of one shuffled order and the d of its reverse: every item takes every place
+equally often and every pair stands both ways equally often, so the first two stages and the last are averaged exactly,
+the stages between over d of the possible sets of items left. The shuffle is fixed (the same data give the same fit)
+and differs from ranking to ranking, so that the order in which tied items happen to be listed carries no weight.
 
 Letters: e_i = exp(q_i), D_s = sum of e over the items left at stage s, A1 = sum of 1/D and A2 = sum of 1/D^2 over
 the stages that item i took part in. Then for one run of weight w
@@ -129,6 +130,17 @@ def _runs_needed(offsets: Ints, ranks: NDArray[np.generic]) -> tuple[int, int]:
 
 
 @numba.njit(cache=True)
+def _shuffled(entry: Ints, start: int, end: int, state: int) -> tuple[Ints, int]:
+    """The tied items in a fixed pseudo-random order (Park & Miller's generator), and its next state."""
+    block = entry[start:end].copy()
+    for t in range(len(block) - 1, 0, -1):
+        state = state * 48271 % 2147483647
+        k = state % (t + 1)
+        block[t], block[k] = block[k], block[t]
+    return block, state
+
+
+@numba.njit(cache=True)
 def _fill_runs(
     offsets: Ints,
     entry: Ints,
@@ -140,17 +152,20 @@ def _fill_runs(
     run_weight: Floats,
     owner: Ints,
 ) -> None:
-    s, at = 0, 0
+    s, at, state = 0, 0, 1
     for r in range(len(offsets) - 1):
         start, stop = offsets[r], offsets[r + 1]
         while start < stop - 1:
             end = _block_end(ranks, start, stop)
             size = end - start
-            orders = _orders(size) if _is_tied(ranks, start, end) else 1
+            orders, block = 1, entry[start:end]
+            if _is_tied(ranks, start, end):
+                orders = _orders(size)
+                block, state = _shuffled(entry, start, end, state)
             for k in range(orders):
                 for t in range(size):
                     place = (k + t) % size if k < size else (k - t) % size
-                    run_entry[at + t] = entry[start + place]
+                    run_entry[at + t] = block[place]
                 run_entry[at + size : at + stop - start] = entry[end:stop]
                 at += stop - start
                 run_offsets[s + 1] = at
