@@ -60,6 +60,19 @@ def test_settles_near_bradley_terry():
     np.testing.assert_allclose(elo, fit - fit.mean(), atol=0.1)
 
 
+def test_the_chance_of_the_order_ends_with_the_steps():
+    """After PPaint's 150 passes K is still 15 and seeds differ by points; after 1,500 passes they agree."""
+    chance = rng(5)
+    a, b = np.array([(i, j) for i in range(10) for j in range(i)] * 5).T
+    o = chance.choice([0, 0.5, 1], len(a))
+    few, many = (
+        np.std([elo_scores(a, b, o, 10, rng=rng(seed), passes=passes) for seed in range(6)], axis=0, ddof=1).mean()
+        for passes in (150, 1500)
+    )
+    assert few > 5
+    assert many < 0.1
+
+
 def test_edges():
     with pytest.raises(TooFew):
         elo_scores([], [], [], 3, rng=rng())

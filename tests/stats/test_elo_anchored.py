@@ -78,6 +78,9 @@ def test_relabelled_turned_around_and_shifted():
     higher = EloSettings(start=1800)
     moved = anchored_elo(a, b, o, 8, anchors=held, targets=target + 300, rng=rng(6), settings=higher)
     np.testing.assert_allclose(moved, straight + 300)
+    unpulled = EloSettings(pull=0, k_anchor=32)
+    freed = anchored_elo(a, b, o, 8, anchors=held, targets=target, rng=rng(6), settings=unpulled)
+    np.testing.assert_array_equal(freed, anchored_elo(a, b, o, 8, anchors=[], targets=[], rng=rng(6)))
 
 
 def test_planted_ratings_are_found_on_the_rating_scale():

@@ -65,6 +65,8 @@ class EloSettings:
             value = getattr(self, name)
             if not low < value <= high:  # also refuses NaN
                 raise BadValue(f"{name} lies above {low:g} and is at most {high:g}", found=value)
+        if not 0 <= self.pull <= 1:
+            raise BadValue("pull lies between 0 and 1", found=self.pull)
         if not (math.isfinite(self.start) and math.isfinite(self.gap)):
             raise BadValue("start and gap are finite", found=f"{self.start}, {self.gap}")
 
@@ -79,7 +81,6 @@ _RANGES = (
     ("k_anchor", 0.0, _LARGEST),
     ("decay", 0.0, 1.0),
     ("passes", 0, 10**9),
-    ("pull", 0.0, 1.0),
     ("tau", 0.0, _LARGEST),
 )
 
