@@ -87,7 +87,7 @@ def _how_to_read(report: FuseReport, names: Names) -> Prose:
         "be told from the best one; the next tier holds the best of the rest, and so on."
     )
     anchors = " Diamonds are rating anchors." if any(row.rating_anchor for row in report.scores) else ""
-    start = Markup(" Names of criteria start with {}").format(names.start) if names.start else Markup("")
+    start = Markup(" Names of criteria start with {}.").format(names.start) if names.start else Markup("")
     return Prose(Markup(words).format(level_words(report)) + anchors + start)
 
 
