@@ -70,7 +70,7 @@ def test_properties():
 def test_recovers_and_covers():
     rng = np.random.default_rng(4)
     inside, a = [], []
-    for _ in range(400):
+    for _ in range(250):
         curve = fit_sigmoid(*anchors(rng, n=60), low=1, high=5)
         a.append(curve.a)
         inside.append(np.abs([curve.a - 1.2, curve.b + 0.4]) < 2 * np.sqrt(np.diag(curve.covariance)))

@@ -71,7 +71,7 @@ def test_interval_covers():
     rng = np.random.default_rng(4)
     truth = 6 / np.pi * np.arcsin(0.9 / 2)  # Spearman's rho of a normal pair with correlation .9
     hits = []
-    for _ in range(200):
+    for _ in range(150):
         found = method_agreement(*scores(rng, n=40, rho=0.9), pairs=[[0, 1]])
         hits.append(found.srcc_low < truth < found.srcc_high)
     assert 0.90 < np.mean(hits) < 0.99

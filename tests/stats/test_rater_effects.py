@@ -133,7 +133,7 @@ def test_properties(method):
 def test_recovers_and_covers(method, missing):
     rng = np.random.default_rng(8)
     hits, worse, offsets = [], [], []
-    for _ in range(50):
+    for _ in range(30):
         q, b, _, _, table = panel(rng, raters=8, scales=0.2 if method is rating_offset_scale else 0, missing=missing)
         fit, plain = method(*long(table)), rating_mean(*long(table))
         gap = fit.scores - q

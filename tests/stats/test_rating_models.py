@@ -114,10 +114,10 @@ def test_properties(method):
 @pytest.mark.parametrize("spread", ["item", "pooled"])
 @pytest.mark.parametrize("method", METHODS)
 def test_intervals_cover(method, spread):
-    # 150 panels of 5 raters: the differences are covered at 95% (the median: at least), the level by t with 4 df.
+    # 100 panels of 5 raters: the differences are covered at 95% (the median: at least), the level by t with 4 df.
     rng = np.random.default_rng(6)
     hits = []
-    for _ in range(150):
+    for _ in range(100):
         q, table = panel(rng)
         fit = method(*long(table), spread=spread)
         gap, shift = fit.scores - q, (fit.scores - q).mean()

@@ -26,8 +26,7 @@ The level: sd of b_r / sqrt(R), R - 1 degrees of freedom. SUREAL's own error 1/s
 Assumptions: normal errors, a rater equally consistent over items, missing ratings not chosen by their value. Edges: at
 least three raters; items and raters in one piece (else offsets of two islands cannot be told from their scores):
 NotIdentified; v_r -> 0: NotIdentified naming the rater; no common order (mean loading 0): NotIdentified; the iteration
-not settling: NotConverged. Ratings cut off at the ends of the scale break the model mildly: coverage falls by 1 or 2
-points.
+not settling: NotConverged. Rounded ratings, cut off at the ends of the scale, break the model mildly.
 
 Source: Li, Bampis, Krasula, Janowski, Katsavounidis 2020 (alternating projection); ITU-T P.910 (2023) Annex E;
 Patterson & Thompson 1971 (REML); Meier 1953; Lawley & Maxwell 1971 (factor analysis, weighted scores).
