@@ -32,6 +32,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "plan": ("salon.cli.check:plan", "Power and comparison budget of a study before it is run."),
     },
     "Fuse": {
+        "fuse": ("salon.cli.fuse:fuse", "One score with its interval for each item and criterion."),
         "bridge": ("salon.cli.bridge:bridge", "Score many items from few comparisons, without labels."),
         "labels": ("salon.cli.labels:labels", "Write labels for training: majority and soft, split by prompt."),
     },

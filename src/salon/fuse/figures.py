@@ -187,9 +187,16 @@ def rater_figures(study: Study, scored: Sequence[GroupScores]) -> list[RaterFigu
         for rater, facts in one.fit.raters.items():
             for name, value in facts.items():
                 learned.setdefault(rater, {}).setdefault(name, []).append(value)
-    present = np.unique(np.concatenate([one.group.raters for one in scored]))
-    found = _residuals(scored, len(study.ids("raters")))
-    return [_rater(study, int(rater), found, learned.get(int(rater), {})) for rater in present]
+    size = len(study.ids("raters"))
+    answers = np.zeros(size, np.int64)
+    for one in scored:
+        for part in (one.group.compared, one.group.ranked, one.group.rated):
+            answers += np.bincount(part.rater, minlength=size)
+    found = _residuals(scored, size)
+    return [
+        _rater(study, int(rater), int(answers[rater]), found, learned.get(int(rater), {}))
+        for rater in np.flatnonzero(answers)
+    ]
 
 
 def _residuals(scored: Sequence[GroupScores], raters: int) -> RaterResiduals | None:
@@ -213,18 +220,25 @@ def _residuals(scored: Sequence[GroupScores], raters: int) -> RaterResiduals | N
     return rater_residuals(who, which, outcome, win, tie, loss, raters)
 
 
-def _rater(study: Study, rater: int, found: RaterResiduals | None, learned: dict[str, list[float]]) -> RaterFigures:
+def _rater(
+    study: Study, rater: int, answers: int, found: RaterResiduals | None, learned: dict[str, list[float]]
+) -> RaterFigures:
     def of(values: Floats) -> float | None:
         return _known(values[rater])
 
     facts = {name: float(np.mean(values)) for name, values in learned.items()}
     if found is None:
         return RaterFigures(
-            rater=study.label("raters", rater), answers=0, agreement=None, expected_agreement=None, z=None, **facts
+            rater=study.label("raters", rater),
+            answers=answers,
+            agreement=None,
+            expected_agreement=None,
+            z=None,
+            **facts,
         )
     return RaterFigures(
         rater=study.label("raters", rater),
-        answers=int(found.n[rater]),
+        answers=answers,
         agreement=of(found.agreement),
         expected_agreement=of(found.expected_agreement),
         z=of(found.z),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,7 +15,14 @@ from salon.stats.crowd_posterior import CrowdPrior
 from salon.stats.elo import EloSettings, anchored_elo
 from salon.stats.graph import Dominance, dominance
 from salon.stats.pair_counts import PairCounts, count_pairs
-from salon.stats.pair_errors import Errors, bootstrap_scores, cluster_scores, clustered_errors, independent_errors
+from salon.stats.pair_errors import (
+    Errors,
+    bootstrap_scores,
+    cluster_scores,
+    clustered_errors,
+    hessian_errors,
+    independent_errors,
+)
 from salon.stats.pair_fit import PairFit, Pull, fit_pairs
 from salon.stats.pair_folds import newton_step
 from salon.stats.plackett_luce import fit_rankings, ranking_errors
@@ -50,6 +57,8 @@ class GroupFit:
     """Whether the scores lie on the rating scale."""
     pairs: PairFit | None = None
     """The fit of a model of comparisons, from which a fit with fewer of them is one Newton step away."""
+    plain: PairFit | None = None
+    """The same without rating anchors, where a prior needs to know the group's level."""
     raters: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     """What the method learned of each rater, by the names of RaterFigures."""
 
@@ -154,25 +163,62 @@ def _paired(group: Group, method: Method, settings: FuseSettings, cluster: Clust
 
 
 def _pair_errors(group: Group, counts: PairCounts, fit: PairFit, settings: FuseSettings, cluster: Cluster) -> Errors:
-    if cluster == "answer" and settings.interval != "bootstrap":
-        return independent_errors(fit, counts)
+    """The errors asked for; the model's own where the answers on an item do not vary at all (five raters, one mind)."""
+    number, clusters = _clusters(group, cluster)
+    try:
+        return _sandwich(group, counts, fit, settings, cluster, number, clusters)
+    except TooFew:
+        made = hessian_errors(fit, counts)
+        return replace(made, method=f"{made.method}: the answers on some items do not vary")
+
+
+def _clusters(group: Group, cluster: Cluster) -> tuple[Ints, int]:
+    """The cluster of every comparison, and how many there are."""
     c = group.compared
-    codes = np.arange(len(c)) if cluster == "answer" else getattr(c, cluster)
-    present, number = np.unique(codes, return_inverse=True)
+    if cluster == "answer":
+        return np.arange(len(c)), len(c)
+    present, number = np.unique(getattr(c, cluster), return_inverse=True)
     if len(present) < 2:
         raise TooFew(
             f"an error over {cluster}s needs at least two of them",
             found=len(present),
+            where=group.where,
             remedy="--cluster answer takes these raters as given",
         )
-    sums = cluster_scores(fit, c.a, c.b, c.outcome, number, len(present))
+    return number, len(present)
+
+
+def _sandwich(
+    group: Group,
+    counts: PairCounts,
+    fit: PairFit,
+    settings: FuseSettings,
+    cluster: Cluster,
+    number: Ints,
+    clusters: int,
+) -> Errors:
+    if cluster == "answer" and settings.interval != "bootstrap":
+        return independent_errors(fit, counts)
+    c = group.compared
+    sums = cluster_scores(fit, c.a, c.b, c.outcome, number, clusters)
     if settings.interval != "bootstrap":
-        return clustered_errors(fit, counts, sums)
+        return _floored(clustered_errors(fit, counts, sums), fit, counts)
     rng = np.random.default_rng([settings.seed, 2])
     drawn = bootstrap_scores(fit, counts, sums, draws=settings.draws, rng=rng)
     covariance = np.cov(drawn, rowvar=False)
-    method = f"bootstrap of {len(present):,} {cluster}s, {settings.draws:,} draws, one Newton step each"
-    return Errors(se=np.sqrt(np.diag(covariance)), covariance=covariance, df=len(present) - 1, method=method)
+    method = f"bootstrap of {clusters:,} {cluster}s, {settings.draws:,} draws, one Newton step each"
+    return Errors(se=np.sqrt(np.diag(covariance)), covariance=covariance, df=clusters - 1, method=method)
+
+
+def _floored(errors: Errors, fit: PairFit, counts: PairCounts) -> Errors:
+    """Clustered errors, nowhere below those of independent answers (with a prior: of the posterior).
+
+    Five raters who happen to agree on an item show no spread between them, yet other answers could have come out.
+    """
+    least = (independent_errors if fit.prior is None else hessian_errors)(fit, counts)
+    raised = np.maximum(least.se / errors.se, 1.0)
+    covariance = None if errors.covariance is None else errors.covariance * np.outer(raised, raised)
+    return replace(errors, se=errors.se * raised, covariance=covariance)
 
 
 def _pair_fit(fit: PairFit, errors: Errors | None = None) -> GroupFit:
@@ -191,16 +237,33 @@ def _pair_fit(fit: PairFit, errors: Errors | None = None) -> GroupFit:
 
 
 def fit_anchored_davidson(group: Group, anchors: Ints, targets: Floats, settings: FuseSettings) -> GroupFit:
-    """Davidson with rating anchors held near `targets` (levels from the middle one); none: plain Davidson."""
+    """Davidson with rating anchors held near `targets` (levels from the middle one); none: plain Davidson.
+
+    A prior is centred where the rating anchors put the group, so that it shrinks differences and not the level.
+    """
     counts = pair_counts(group)
     pull = _pull(anchors, targets, settings)
-    if settings.prior is None:
-        _check_identified(group, counts, None if pull is None else anchors)
-    return _pair_fit(fit_pairs(counts, "davidson", prior=settings.prior, pull=pull))
+    if settings.prior is None or pull is None:
+        if settings.prior is None:
+            _check_identified(group, counts, None if pull is None else anchors)
+        return _pair_fit(fit_pairs(counts, "davidson", prior=settings.prior, pull=pull))
+    plain = fit_pairs(counts, "davidson", prior=settings.prior)
+    level = _level(plain.scores, pull)
+    made = _pair_fit(fit_pairs(counts, "davidson", prior=settings.prior, pull=_lowered(pull, level)))
+    return replace(made, latent=made.latent + level, plain=plain)
 
 
 def _pull(anchors: Ints, targets: Floats, settings: FuseSettings) -> Pull | None:
     return Pull(anchors, targets[: len(anchors)], settings.penalty) if len(anchors) and settings.penalty else None
+
+
+def _level(centred: Floats, pull: Pull) -> float:
+    """Where rating anchors put a group whose scores are known up to a shift."""
+    return float(np.mean(pull.targets - centred[pull.items]))
+
+
+def _lowered(pull: Pull, level: float) -> Pull:
+    return Pull(pull.items, pull.targets - level, pull.strength)
 
 
 def step_pairs(fit: GroupFit, group: Group) -> Floats:
@@ -212,11 +275,16 @@ def step_anchored_davidson(
     fit: GroupFit, group: Group, anchors: Ints, targets: Floats, settings: FuseSettings
 ) -> Floats:
     """The same with new targets of the rating anchors."""
-    return newton_step(fit.pairs, pair_counts(group), pull=_pull(anchors, targets, settings))
+    counts, pull = pair_counts(group), _pull(anchors, targets, settings)
+    if fit.plain is None or pull is None:
+        return newton_step(fit.pairs, counts, pull=pull)
+    level = _level(newton_step(fit.plain, counts), pull)
+    return newton_step(fit.pairs, counts, pull=_lowered(pull, level)) + level
 
 
 def _elo_settings(settings: FuseSettings) -> EloSettings:
-    return EloSettings(passes=settings.passes, pull=settings.pull or 1e-12, gap=settings.gap, tau=settings.tau)
+    how = EloSettings(passes=settings.passes, pull=settings.pull or 1e-12, gap=settings.gap)
+    return how if settings.tau is None else replace(how, tau=settings.tau)
 
 
 def fit_anchored_elo(group: Group, anchors: Ints, targets: Floats, settings: FuseSettings) -> GroupFit:

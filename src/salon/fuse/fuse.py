@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from salon.errors import DesignError, TooFew
+from salon.errors import DesignError, NotIdentified, TooFew
 from salon.fuse.anchored import rating_scale
 from salon.fuse.compare import compare_methods
 from salon.fuse.figures import anchor_figures, curve_figures, group_figures, rater_figures, score_rows
@@ -21,6 +21,9 @@ from salon.study import Signature, Study
 
 ENOUGH_CLUSTERS = 5
 """From this many raters (or prompts) in every group on, errors ask what others would have said."""
+
+USUAL_PRIOR = 3.0
+"""Logits; taken with method auto where the comparisons alone identify no finite scores."""
 
 
 def fuse_study(
@@ -46,7 +49,14 @@ def fuse_study(
     method = _method(found, settings)
     groups, left_out = _usable(found, method)
     cluster = _cluster(study, groups, method, settings)
-    scored = score_groups(groups, method, settings, cluster, progress)
+    try:
+        scored = score_groups(groups, method, settings, cluster, progress)
+    except NotIdentified as error:
+        if settings.method != "auto" or settings.prior is not None:
+            raise
+        settings = settings.model_copy(update={"prior": USUAL_PRIOR})
+        left_out.append(f"{error.where}: {error.found}, so scores are held finite by --prior {USUAL_PRIOR:g}")
+        scored = score_groups(groups, method, settings, cluster, progress)
     progress("residuals")
     name, low, high = _scale(groups, method)
     signature = _signature(study, settings, method, cluster, criteria, compare)
@@ -95,26 +105,40 @@ def _method(groups: Sequence[Group], settings: FuseSettings) -> Method:
 def _usable(groups: Sequence[Group], method: Method) -> tuple[list[Group], list[str]]:
     """Groups and items that the method can score, and in words what it cannot."""
     wanted = protocol_of(method)
-    part = {"comparisons": "compared", "rankings": "ranked", "ratings": "rated"}[wanted]
-    kept, told = [], []
+    kept: list[Group] = []
+    silent, single, partly = [], [], []
     for group in groups:
-        if not len(getattr(group, part)):
-            told.append(f"{group.where}: no {wanted}, so {method} cannot score it")
-            continue
         named = _named_in(group, wanted)
-        if named.sum() < 2:
-            told.append(f"{group.where}: fewer than two items, so nothing to compare")
-            continue
-        if not named.all():
-            told.append(f"{group.where}: {int((~named).sum())} items without {wanted} are not scored")
-        kept.append(group if named.all() else group.among(named))
+        if not named.any():
+            silent.append(group)
+        elif named.sum() < 2:
+            single.append(group)
+        else:
+            partly += [] if named.all() else [group]
+            kept.append(group if named.all() else group.among(named))
+    told = [
+        *_told(silent, f"no {wanted}, so {method} cannot score it"),
+        *_told(single, f"fewer than two items with {wanted}, so nothing to compare"),
+        *_told(partly, f"items without {wanted} are not scored"),
+    ]
     if not kept:
-        raise DesignError(
+        raise (TooFew if single else DesignError)(
             f"{method} needs at least one group of two items with {wanted}",
             found="; ".join(told[:3]),
-            remedy="choose a --method for the judgments there are",
+            remedy="choose a --method for the judgments there are" if silent else "compare two items or more",
         )
     return kept, told
+
+
+def _told(groups: Sequence[Group], fate: str) -> list[str]:
+    """One line for each criterion, however many groups share a fate."""
+    criteria: dict[str, list[Group]] = {}
+    for group in groups:
+        criteria.setdefault(group.criterion, []).append(group)
+    return [
+        f"{mine[0].where}{f' and {len(mine) - 1:,} more groups' if len(mine) > 1 else ''}: {fate}"
+        for mine in criteria.values()
+    ]
 
 
 def _named_in(group: Group, wanted: str) -> np.ndarray:
@@ -172,7 +196,7 @@ def _signature(
     unread |= set() if settings.by == "generator" else {"split"}
     anchored, elo = method in ANCHORED or compare, "elo" in method or compare
     unread |= set() if anchored else {"calibration", "anchors_each", "anchor_center", "gap", "pull", "penalty"}
-    unread |= set() if elo else {"passes", "shuffles", "gap", "pull"}
+    unread |= set() if elo else {"passes", "shuffles", "gap", "pull", "tau"}
     plain = {name: value for name, value in settings if name not in unread} | {"method": method, "cluster": cluster}
     if criteria:
         plain["criteria"] = ",".join(criteria)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from salon.fuse.groups import Group
-from salon.fuse.scored import GroupScores
-from salon.fuse.settings import ANCHORED, PAIRED, Cluster, FuseSettings, Method
+from salon.fuse.scored import MANY_CLUSTERS, GroupScores
+from salon.fuse.settings import ANCHORED, PAIRED, RATED, Cluster, FuseSettings, Method
 from salon.study import Study
 
 MANY_ENDS = 0.95
@@ -23,6 +23,11 @@ def policies(
 ) -> tuple[str, ...]:
     """One sentence for each rule that decided about answers."""
     said = [_missing(study), _ties(method), _both_bad(groups, settings), _intervals(cluster)]
+    if cluster != "answer" or method in RATED:
+        said.append(
+            f"Ranks: with fewer than {MANY_CLUSTERS} {cluster}s their disagreement is pooled over the items of a "
+            "group, so the rank interval of an item that divides them more than others is too short."
+        )
     repeats = sum(group.repeats for group in groups)
     if repeats:
         said.append(f"Repeated answers: {repeats:,} left out; they measure a rater, not the items.")
@@ -30,7 +35,9 @@ def policies(
     if same:
         said.append(f"Generators met themselves in {same:,} answers: left out.")
     if settings.prior is not None and method not in ("elo", "anchored-elo"):
-        said.append(f"Prior: latent scores are normal with standard deviation {settings.prior:g} logits around zero.")
+        said.append(
+            f"Prior: latent scores are normal with standard deviation {settings.prior:g} around the group's level."
+        )
     if method in ANCHORED:
         said.append(
             "Rating anchors: at each of three middle levels the items whose ratings agree best; a level without any is "

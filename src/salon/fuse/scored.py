@@ -11,17 +11,20 @@ from scipy import stats
 from scipy.special import expit
 
 from salon.fuse.anchored import Fused, anchored
-from salon.fuse.fits import GroupFit, fit_group, step_pairs
+from salon.fuse.fits import GroupFit, fit_group, pair_counts, step_pairs
 from salon.fuse.groups import Floats, Group
 from salon.fuse.jackknife import Spread, folds, refitted, spread
 from salon.fuse.settings import ANCHORED, RATED, Cluster, FuseSettings, Method
 from salon.stats.calibration import Sigmoid
+from salon.stats.pair_errors import independent_errors
 from salon.stats.rating_anchors import RatingAnchors
 from salon.stats.tiers import RankIntervals, rank_intervals
 
 WITHOUT_LIKELIHOOD: tuple[Method, ...] = ("elo",)
 OWN_CLUSTER: dict[Method, Cluster] = {**dict.fromkeys(RATED, "rater"), "crowd": "answer"}
 """Methods whose own errors answer one question only; for another, they are jackknifed."""
+MANY_CLUSTERS = 30
+"""From this many degrees of freedom on, clusters tell the error of every single difference."""
 MOST_RANKED = 2_000
 """Rank intervals compare every pair of items: not made for larger groups."""
 
@@ -52,7 +55,7 @@ class _Line:
     se: Floats
     df: Floats
     covariance: Floats | None
-    """Of differences between items, for ranks."""
+    """For ranks: only differences between items count."""
     method: str
 
 
@@ -86,6 +89,33 @@ def _own_line(fit: GroupFit) -> _Line:
     df = np.full(len(fit.latent), errors.df) if fit.value_df is None else fit.value_df
     se = errors.se if fit.value_se is None else fit.value_se
     return _Line(fit.latent, se, df, errors.covariance, errors.method)
+
+
+def _pooled(group: Group, fit: GroupFit, line: _Line) -> tuple[Floats, float]:
+    """The covariance behind ranks, and its degrees of freedom.
+
+    A handful of clusters tells too little of each difference: with five raters every pair of fifty items would have to
+    differ by fifteen standard errors. So what few clusters add to the errors is pooled over the items of a group: the
+    covariance of independent answers, scaled to the clusters' total variance of the items around their mean.
+    """
+    df = float(np.median(line.df))
+    if df >= MANY_CLUSTERS:
+        return line.covariance, df
+    shape = _shape(group, fit)
+    scaled = shape * (_around_mean(line.covariance) / _around_mean(shape))
+    return scaled, df * (group.items - 1)
+
+
+def _shape(group: Group, fit: GroupFit) -> Floats:
+    """The covariance if every answer were independent, up to a factor."""
+    if fit.pairs is not None:
+        return independent_errors(fit.pairs, pair_counts(group)).covariance
+    return np.diag(1.0 / np.maximum(group.counts(), 1))
+
+
+def _around_mean(covariance: Floats) -> float:
+    """Total variance of values around their mean."""
+    return float(np.trace(covariance) - covariance.mean() * len(covariance))
 
 
 def _jackknifed(
@@ -175,7 +205,7 @@ def _scores(
         low=low,
         high=high,
         latent_error=line.se if latent_se is None else latent_se,
-        ranks=_ranks(line, df, settings),
+        ranks=_ranks(group, fit, line, settings),
         errors=line.method,
         df=df,
         anchors=anchors,
@@ -192,12 +222,13 @@ def _turned(group: Group, ends: Sequence[Floats]) -> Sequence[Floats]:
     return value, high, low
 
 
-def _ranks(line: _Line, df: float, settings: FuseSettings) -> RankIntervals | None:
+def _ranks(group: Group, fit: GroupFit, line: _Line, settings: FuseSettings) -> RankIntervals | None:
     if line.covariance is None or len(line.value) > MOST_RANKED:
         return None
+    covariance, df = _pooled(group, fit, line)
     return rank_intervals(
         line.value,
-        line.covariance,
+        covariance,
         df=df,
         level=settings.level,
         rng=np.random.default_rng([settings.seed, 3]),

@@ -48,7 +48,8 @@ class FuseSettings(Noun):
         gt=0,
         le=100,
         description="Standard deviation of a normal prior on latent scores, in logits: undefeated items and islands "
-        "then get finite scores. Without it, data that cannot identify the scores are an error.",
+        "then get finite scores. Without it, data that cannot identify the scores are an error; method auto takes 3 "
+        "there, and says so.",
     )
     cluster: Literal["auto", Cluster] = Field(  # type: ignore[valid-type]
         "auto",
@@ -75,11 +76,8 @@ class FuseSettings(Noun):
         "mean", description="The rating anchors' target: the mean of their ratings, or the median."
     )
     gap: float = Field(400.0, gt=0, le=5000, description="Elo points between adjacent rating levels.")
-    tau: float = Field(
-        173.71779276130073,
-        gt=0,
-        le=5000,
-        description="Elo points per logit: a lead of tau wins 73% of comparisons. 400/ln 10 is chess's habit.",
+    tau: float | None = Field(
+        None, gt=0, le=5000, description="Elo points per logit; PPaint does not say  [default: 400 / ln 10]"
     )
     pull: float = Field(0.15, ge=0, le=1, description="How far each Elo pass pulls rating anchors to their targets.")
     penalty: float = Field(0.1, ge=0, description="Weight of the rating anchors in anchored Davidson.")
