@@ -51,7 +51,8 @@ class BridgePlan:
 
     def questions(self, one: Ints, other: Ints) -> Ints:
         """Pairs to ask: which item is shown first is drawn by chance, or both are once."""
-        swap = _mixed(self.keys[one], self.keys[other]) > _mixed(self.keys[other], self.keys[one])
+        a, b = self.keys[one], self.keys[other]
+        swap = _mixed(~a, b) > _mixed(~b, a)  # not the numbers that chose the opponent: those are small
         pairs = np.stack([np.where(swap, other, one), np.where(swap, one, other)], axis=1)
         return np.concatenate([pairs, pairs[:, ::-1]]) if self.both_orders else pairs
 

@@ -35,7 +35,11 @@ class BridgeSettings(Noun):
         "win) or elo (the same with Elo's scores, as in the papers: no errors of the pool).",
     )
     prior: float = Field(
-        3.0, gt=0, le=100, description="Standard deviation of the normal prior on the pool's scores, in logits."
+        10.0,
+        gt=0,
+        le=100,
+        description="Standard deviation of the normal prior on the pool's scores, in logits (not with elo): wide, so "
+        "that it holds undefeated items without squeezing the scale.",
     )
     pool_errors: bool = Field(
         True, description="Fold the errors of the pool's scores into the placements (not with elo, which has none)."

@@ -21,7 +21,7 @@ from scipy.stats import norm, spearmanr
 from salon.fuse.bridge import run_bridge
 from salon.fuse.bridge_answers import BridgeAnswers, Ints
 from salon.fuse.bridge_plan import BridgePlan, plan_group, planned_calls
-from salon.fuse.bridge_scale import Latent, latent_scores, measure_pool, meetings
+from salon.fuse.bridge_scale import Latent, Scale, latent_scores, measure_pool, meetings
 from salon.fuse.bridge_settings import BridgeSettings
 from salon.study import Signature
 from salon.study.noun import Noun
@@ -128,9 +128,11 @@ def rehearse_bridge(
     progress("random opponents")
     random = _random_rounds(plan, judge, chosen)
     progress("adaptive opponents")
-    adaptive = _adaptive_rounds(plan, judge, chosen, random[0].where(_in_pool(plan, random[0])))
+    pool = random[0].where(_in_pool(plan, random[0]))
+    adaptive = _adaptive_rounds(plan, judge, chosen, pool)
     progress("scores")
-    found = [[_latent(plan, answers, chosen) for answers in rounds] for rounds in (random, adaptive)]
+    scale = measure_pool(meetings(plan, pool, 0), len(plan.pool), chosen.bridge(adaptive=False))
+    found = [[_latent(plan, scale, answers) for answers in rounds] for rounds in (random, adaptive)]
     headline = found[chosen.adaptive]
     srcc = [[_srcc(latent.mean, judge.truth) for latent in latents] for latents in found]
     points = tuple(
@@ -163,9 +165,8 @@ def _in_pool(plan: BridgePlan, answers: BridgeAnswers) -> NDArray[np.bool_]:
     return np.asarray((plan.place[answers.pairs] >= 0).all(axis=1))
 
 
-def _latent(plan: BridgePlan, answers: BridgeAnswers, settings: RehearsalSettings) -> Latent:
-    met = meetings(plan, answers, 0)
-    return latent_scores(plan, measure_pool(met, len(plan.pool), settings.bridge(adaptive=False)), met, 0.95)
+def _latent(plan: BridgePlan, scale: Scale, answers: BridgeAnswers) -> Latent:
+    return latent_scores(plan, scale, meetings(plan, answers, 0), 0.95)
 
 
 def _srcc(found: Floats, truth: Floats) -> float:

@@ -11,13 +11,13 @@ the pool's scores unless given. With d = (q - r_p) / scale and S the logistic fu
 `scale` is 1 for scores in logits and 400 / ln 10 for Elo points. Given the pool, items are independent of each other.
 
 Quadrature. An answer's likelihood depends on q only through the pool item and the outcome, so it is tabulated once on a
-grid of q; a posterior is a sum of K rows of the table. The grid reaches 7 s beyond the prior mean and the pool, with at
-least six points to the smallest standard deviation that `most` answers can leave: 1 / sqrt(1/s^2 + most / (4 scale^2)).
+grid of q; a posterior is a sum of K rows of the table. The grid reaches 7 s from the prior mean, 4 s beyond the pool,
+with six points to the smallest standard deviation that `most` answers can leave: 1 / sqrt(1/s^2 + most / (4 scale^2)).
 On smooth densities the rule is then exact to rounding.
 
 Errors of the pool. Pool scores taken as exact ("frozen", the papers' choice) make intervals too short: 94.7% for 95% at
 the papers' size (50 pool items with errors of .37 logits, 10 answers), 90% where errors are as large as the spread.
-With `errors` each answer's likelihood is averaged over r_p ~ N(r_p, error_p^2) by 15-point Gauss-Hermite. That treats
+With `errors` each answer's likelihood is averaged over r_p ~ N(r_p, error_p^2) by 9-point Gauss-Hermite. That treats
 the pool's errors as independent between answers: right for one answer for each opponent, a little short where an item
 meets the same opponent in both orders.
 
@@ -42,7 +42,7 @@ from salon.errors import BadValue, NotIdentified, TooFew
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_TAIL, _FINE, _MAX_POINTS = 7.0, 6.0, 100_000
+_TAIL, _BEYOND, _FINE, _MAX_POINTS = 7.0, 4.0, 6.0, 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def _check_prior(m: float, s: float, scale: float, tie: float | None, *, spread:
 
 
 def _grid(r: Floats, m: float, s: float, scale: float, most: int) -> Floats:
-    low, high = min(m, r.min()) - _TAIL * s, max(m, r.max()) + _TAIL * s
+    low, high = min(m - _TAIL * s, r.min() - _BEYOND * s), max(m + _TAIL * s, r.max() + _BEYOND * s)
     step = 1 / np.sqrt(1 / s**2 + most / (4 * scale**2)) / _FINE
     points = int(np.ceil((high - low) / step)) + 1
     if points > _MAX_POINTS:
@@ -184,7 +184,7 @@ def _grid(r: Floats, m: float, s: float, scale: float, most: int) -> Floats:
 
 def _log_likelihood(grid: Floats, r: Floats, errors: Floats | None, scale: float, tie: float | None) -> Floats:
     """(pool, 3, G), averaged over the error of each pool score."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(15 if errors is not None else 1)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(9 if errors is not None else 1)
     e = np.zeros(len(r)) if errors is None else errors
     total = np.zeros((len(r), 3, len(grid)))
     for node, weight in zip(nodes, weights / weights.sum()):
