@@ -12,6 +12,7 @@ from salon.cli.console import print_table, say
 from salon.fuse.results import CompareFigures, FuseReport, GroupFigures, MethodPair, RaterFigures, ScoreRow
 from salon.report.numbers import estimate, fixed, p_value
 
+MOST_RATERS = 5
 MOST_GROUPS = 20
 """Groups printed; a study of a thousand prompts goes to a file."""
 
@@ -88,17 +89,42 @@ def _group(group: GroupFigures) -> tuple[str, ...]:
     )
 
 
+LEARNED = {
+    "reliability": "reliability",
+    "left_bias": "pull to the left",
+    "offset": "offset",
+    "gain": "gain",
+    "inconsistency": "inconsistency",
+}
+"""What methods learn of raters, and how it is headed."""
+
+
 def _print_raters(raters: Sequence[RaterFigures]) -> None:
-    """The raters whose answers the fit explains worst."""
-    known = sorted((r for r in raters if r.z is not None), key=lambda r: r.z)[:5]
-    if known:
+    """The raters whose answers the fit explains worst; or what the method learned of them."""
+    surprising = sorted((r for r in raters if r.z is not None and r.agreement is not None), key=lambda r: r.z)
+    if surprising:
         rows = [
             (r.rater, f"{r.answers:,}", fixed(r.agreement, 3), fixed(r.expected_agreement, 3), fixed(r.z, 1))
-            for r in known
-            if r.agreement is not None
+            for r in surprising[:MOST_RATERS]
         ]
         print_table("Raters least like the fit", ("rater", "answers", "agrees", "expected", "z"), rows)
         click.echo()
+    learned = [name for name in LEARNED if any(getattr(r, name) is not None for r in raters)]
+    if learned:
+        shown = sorted(raters, key=lambda r: (getattr(r, learned[0]) is None, getattr(r, learned[0])))[:MOST_RATERS]
+        rows = [(r.rater, f"{r.answers:,}", *(_learned(r, name) for name in learned)) for r in shown]
+        title = f"Raters, lowest {LEARNED[learned[0]]} first" + (
+            f" ({MOST_RATERS} of {len(raters):,})" if len(raters) > MOST_RATERS else ""
+        )
+        print_table(title, ("rater", "answers", *(LEARNED[name] for name in learned)), rows)
+        click.echo()
+
+
+def _learned(rater: RaterFigures, name: str) -> str:
+    value, error = getattr(rater, name), getattr(rater, f"{name}_error", None)
+    if value is None:
+        return ""
+    return fixed(value, 2) if error is None else f"{fixed(value, 2)} ± {fixed(error, 2)}"
 
 
 def _print_curves(report: FuseReport) -> None:

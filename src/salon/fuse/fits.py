@@ -385,7 +385,7 @@ def _rated(group: Group, method: Method, settings: FuseSettings, cluster: Cluste
         gradient=None if fit.convergence is None else fit.convergence.gradient,
         errors=Errors(se=fit.se, covariance=np.diag(fit.se**2), df=df, method=fit.errors),
         value_se=fit.absolute_se,
-        value_df=fit.df,
+        value_df=fit.absolute_df,
         rated=True,
         raters=_facts(raters, learned),
     )

@@ -17,6 +17,7 @@ from salon.fuse.policy import policies, warnings
 from salon.fuse.results import FuseReport
 from salon.fuse.scored import OWN_CLUSTER, score_groups
 from salon.fuse.settings import ANCHORED, RATED, Cluster, FuseSettings, Method
+from salon.stats.crowd_posterior import CrowdPrior
 from salon.study import Signature, Study
 
 ENOUGH_CLUSTERS = 5
@@ -198,6 +199,8 @@ def _signature(
     unread |= set() if anchored else {"calibration", "anchors_each", "anchor_center", "gap", "pull", "penalty"}
     unread |= set() if elo else {"passes", "shuffles", "gap", "pull", "tau"}
     plain = {name: value for name, value in settings if name not in unread} | {"method": method, "cluster": cluster}
+    if method == "crowd" and settings.prior is None:
+        plain["prior"] = CrowdPrior().scores
     if criteria:
         plain["criteria"] = ",".join(criteria)
     if compare:

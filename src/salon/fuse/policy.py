@@ -9,6 +9,7 @@ import numpy as np
 from salon.fuse.groups import Group
 from salon.fuse.scored import MANY_CLUSTERS, GroupScores
 from salon.fuse.settings import ANCHORED, PAIRED, RATED, Cluster, FuseSettings, Method
+from salon.stats.crowd_posterior import CrowdPrior
 from salon.study import Study
 
 MANY_ENDS = 0.95
@@ -34,7 +35,9 @@ def policies(
     same = sum(group.same for group in groups)
     if same:
         said.append(f"Generators met themselves in {same:,} answers: left out.")
-    if settings.prior is not None and method not in ("elo", "anchored-elo"):
+    if method == "crowd":
+        said.append(_crowd_priors(settings))
+    elif settings.prior is not None and method not in ("elo", "anchored-elo", *RATED):
         said.append(
             f"Prior: latent scores are normal with standard deviation {settings.prior:g} around the group's level."
         )
@@ -44,6 +47,14 @@ def policies(
             "listed, and the curve then rests on the others."
         )
     return tuple(words for words in said if words)
+
+
+def _crowd_priors(settings: FuseSettings) -> str:
+    prior = CrowdPrior() if settings.prior is None else CrowdPrior(scores=settings.prior)
+    return (
+        f"Priors: latent scores are normal with standard deviation {prior.scores:g}; a rater's reliability is "
+        f"Beta({prior.right:g}, {prior.wrong:g}), the pull to the left normal with standard deviation {prior.bias:g}."
+    )
 
 
 def _missing(study: Study) -> str:
