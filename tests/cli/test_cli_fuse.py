@@ -1,0 +1,143 @@
+"""`salon fuse` at the terminal: tables, JSON, files, and what it refuses; real votes against their published order."""
+
+import csv
+import json
+
+import evalica
+import numpy as np
+import pandas as pd
+import pyarrow.parquet
+import pytest
+from drawn_studies import Drawn, names, shared_ranks
+
+from salon.cli.main import run
+from salon.store.folder import save_study
+
+
+def salon(capsys, *arguments):
+    """Exit code, and what was printed."""
+    with pytest.raises(SystemExit) as left:
+        run([str(argument) for argument in arguments])
+    return left.value.code, capsys.readouterr()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Six items that ten raters compare, some answers the other way round."""
+    ranks = shared_ranks(1, 10, 6, 1.2, np.random.default_rng(3))
+    path = tmp_path_factory.mktemp("fuse") / "study"
+    save_study(Drawn(1, 6).compare(ranks, raters=names(10)).study(), path)
+    return path
+
+
+def test_json_has_a_row_with_interval_for_every_item(folder, capsys):
+    code, said = salon(capsys, "fuse", folder, "--method", "bradley-terry", "--json")
+    report = json.loads(said.out)
+    assert code == 0
+    assert len(report["scores"]) == 6
+    assert {"item", "criterion", "value", "low", "high"} <= set(report["scores"][0])
+    assert report["signature_line"].startswith("fuse|data:")
+    assert [row["rank"] for row in report["scores"]] == sorted(row["rank"] for row in report["scores"])
+
+
+def test_the_table_says_what_the_numbers_rest_on(folder, capsys):
+    code, said = salon(capsys, "fuse", folder, "--top", 2)
+    assert code == 0
+    assert "q0." in said.out
+    assert "... and 4 more" in said.out
+    assert "policy: Missing answers" in said.out
+    assert "intervals: 95%" in said.out
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_scores_are_written_whole_and_never_over_a_file(folder, capsys, tmp_path, ending):
+    target = tmp_path / f"scores.{ending}"
+    assert salon(capsys, "fuse", folder, "-o", target)[0] == 0
+    rows = {
+        "csv": lambda: list(csv.DictReader(target.read_text(encoding="utf-8").splitlines())),
+        "jsonl": lambda: [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()],
+        "parquet": lambda: pyarrow.parquet.read_table(target).to_pylist(),
+    }[ending]()
+    assert len(rows) == 6
+    assert all(row["signature"].startswith("fuse|") for row in rows)
+    code, said = salon(capsys, "fuse", folder, "-o", target)
+    assert code == 2
+    assert "--overwrite" in said.err
+    assert salon(capsys, "fuse", folder, "-o", target, "--overwrite")[0] == 0
+
+
+def test_a_page_is_written(folder, capsys, tmp_path):
+    assert salon(capsys, "fuse", folder, "--html", tmp_path / "fuse.html")[0] == 0
+    assert "<svg" in (tmp_path / "fuse.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--method", "nonsense"], "nonsense"),
+        (["--method", "mean"], "ratings"),
+        (["--criterion", "beauty"], "a criterion of the study is needed"),
+        (["-o", "scores.xlsx"], ".parquet"),
+        (["--prior", "-1"], "--prior"),
+        (["--by", "generator"], "name their generator"),
+        (["--compare"], "scale of the ratings"),
+    ],
+)
+def test_what_cannot_be_done_is_said_with_exit_code_2(folder, capsys, flags, said):
+    code, printed = salon(capsys, "fuse", folder, *flags)
+    assert code == 2
+    assert said in printed.err
+    assert "Traceback" not in printed.err
+
+
+def test_an_undefeated_item_is_named_with_the_way_out(capsys, tmp_path):
+    votes = tmp_path / "votes.csv"
+    votes.write_text("left,right,winner,worker\n" + "a,b,a,w1\nb,c,b,w1\na,c,a,w2\n", encoding="utf-8")
+    code, printed = salon(capsys, "fuse", votes, "--method", "bradley-terry", "--json")
+    error = json.loads(printed.out)
+    assert (code, error["error"]) == (2, "NotIdentified")
+    assert "'a' never lost" in error["found"]
+    assert "--prior 3" in error["remedy"]
+    assert salon(capsys, "fuse", votes, "--method", "bradley-terry", "--prior", 3)[0] == 0
+
+
+# -- real votes ------------------------------------------------------------------------------------------------------
+
+
+def leaderboard(capsys, path, *flags):
+    code, said = salon(capsys, "fuse", path, "--by", "generator", "--json", *flags)
+    assert code == 0, said.err
+    return json.loads(said.out)
+
+
+@pytest.mark.data
+def test_llmfao_in_evalica_s_order(salon_data, capsys):
+    path = salon_data / "llmfao" / "llmfao.csv"
+    votes = pd.read_csv(path)
+    winner = votes["winner"].map({"left": evalica.Winner.X, "right": evalica.Winner.Y, "tie": evalica.Winner.Draw})
+    theirs = evalica.bradley_terry(votes["left"], votes["right"], winner, tie_weight=0.5, tolerance=1e-12).scores
+    ours = leaderboard(capsys, path, "--method", "bradley-terry")
+    assert [row["generator"] for row in ours["scores"]] == theirs.sort_values(ascending=False).index.tolist()
+    log = np.log(theirs) - np.log(theirs).mean()
+    assert max(abs(row["value"] - log[row["generator"]]) for row in ours["scores"]) < 1e-6
+    assert ours["groups"][0]["comparisons"] == 8931
+
+
+@pytest.mark.data
+def test_llmfao_by_davidson_with_its_ties(salon_data, capsys):
+    report = leaderboard(capsys, salon_data / "llmfao" / "llmfao.csv", "--method", "davidson")
+    (group,) = report["groups"]
+    assert group["gradient"] < 1e-9
+    assert group["ties"] == pytest.approx(0.389, abs=0.001)
+    assert group["tie"] == pytest.approx(1.48, abs=0.01)
+    assert 0 < group["tie_error"] < 0.5
+    assert "method:davidson" in report["signature_line"]
+
+
+@pytest.mark.data
+def test_pwcmp_fits(salon_data, capsys):
+    code, said = salon(capsys, "fuse", salon_data / "pwcmp" / "ex3_tmo_cmp_data.csv", "--method", "thurstone",
+                       "--prior", 3, "--json")  # fmt: skip
+    report = json.loads(said.out)
+    assert code == 0
+    assert all(row["low"] < row["value"] < row["high"] for row in report["scores"])
