@@ -91,7 +91,7 @@ def pair_gains(scores: ArrayLike, covariance: ArrayLike) -> Floats:
         raise BadValue("finite scores (n,) and their covariance (n, n) are needed", found=f"{q.shape} and {c.shape}")
     gains = np.zeros_like(c)
     widest = 2 * np.sqrt(c.diagonal().max(initial=0.0))
-    nodes = np.linspace(-_REACH, _REACH, max(25, int(_REACH * widest) + 2))
+    nodes = np.linspace(-_REACH, _REACH, max(13, int(_REACH * widest) + 2))
     _gains(q, c, nodes, np.exp(-0.5 * nodes**2) / np.exp(-0.5 * nodes**2).sum(), gains)
     return gains
 
