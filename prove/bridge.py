@@ -134,8 +134,8 @@ def _stopping() -> str:
         calls, srcc, most = zip(*(_stopped(target, seed) for seed in range(3)))
         rows.append([f"{target:g}", f"{np.mean(calls):,.0f}", _spread(srcc), f"{np.mean(most):.0%}"])
     words = (
-        f"Spread {MODEL:g}, three studies each: adaptive opponents, at most 20, until the posterior's standard deviation\n"
-        "is below the target."
+        f"Spread {MODEL:g}, three studies each: adaptive opponents, at most 20, until the posterior sd is\n"
+        "below the target."
     )
     head = ["target sd", "calls, one order", "SRCC", "items stopped early"]
     return f"## Stopping at a target\n\n{words}\n\n{_table(head, rows)}"
