@@ -38,7 +38,7 @@ from salon.stats.pair_clusters import answering_clusters, cluster_scores
 from salon.stats.pair_counts import PairCounts
 from salon.stats.pair_fit import PairFit, fit_information
 from salon.stats.pair_information import DENSE_ITEMS, Information
-from salon.stats.pair_models import has_tie, model_code, slopes
+from salon.stats.pair_models import chances, has_tie, model_code, slopes
 from salon.stats.pair_nearby import nearby_clusters, nearby_hessian, nearby_sandwich
 
 __all__ = [
@@ -76,7 +76,7 @@ def hessian_errors(fit: PairFit, counts: PairCounts) -> Errors:
     """The plain inverse information: right when the model is, too wide for ties counted as half wins."""
     bread = fit_information(fit, counts)
     if bread.items > DENSE_ITEMS:
-        return _nearby(bread, *nearby_hessian(bread), np.inf, "inverse Hessian")
+        return _nearby(bread, *nearby_hessian(bread, located=fit.pull is not None), np.inf, "inverse Hessian")
     return _errors(fit, bread, _inverse(bread), np.inf, "inverse Hessian")
 
 
@@ -85,7 +85,7 @@ def independent_errors(fit: PairFit, counts: PairCounts) -> Errors:
     bread, meat = fit_information(fit, counts), _squared_slopes(fit, counts)
     method = "sandwich, independent answers"
     if bread.items > DENSE_ITEMS:
-        return _nearby(bread, *nearby_sandwich(bread, meat), np.inf, method)
+        return _nearby(bread, *nearby_sandwich(bread, meat, located=fit.pull is not None), np.inf, method)
     inverse = _inverse(bread)
     return _errors(fit, bread, inverse @ meat.dense() @ inverse, np.inf, method)
 
@@ -97,7 +97,7 @@ def clustered_errors(fit: PairFit, counts: PairCounts, sums: Floats | csr_array)
     count = own.shape[0]
     method = f"sandwich, {count} clusters"
     if bread.items > DENSE_ITEMS:
-        return _nearby(bread, *nearby_clusters(bread, own), count - 1.0, method)
+        return _nearby(bread, *nearby_clusters(bread, own, located=fit.pull is not None), count - 1.0, method)
     mean = np.asarray(own.mean(axis=0)).ravel()
     square = own.T @ own
     meat = (square.toarray() if isinstance(square, csr_array) else square) - count * np.outer(mean, mean)
@@ -194,7 +194,7 @@ def _add_squares(
 ) -> float:
     corner = 0.0
     for k in range(len(i)):
-        win, loss, draw, win_t, loss_t, draw_t = slopes(code, q[i[k]] - q[j[k]], tie)
+        win, loss, draw, win_t, loss_t, draw_t = slopes(code, tie, *chances(code, q[i[k]] - q[j[k]], tie))
         edge[k] = wins[k] * win**2 + losses[k] * loss**2 + ties[k] * draw**2
         own[i[k]] += edge[k]
         own[j[k]] += edge[k]

@@ -6,10 +6,10 @@ Maximises  sum over pairs of the log-likelihood of its counts (see pair_models)
 over the scores q and, in Davidson and Rao-Kupper, the log t of the tie parameter. Without rating anchors only
 differences of scores count, and they are centred: mean(q) = 0.
 
-The objective is concave and its curvature changes at a bounded rate, so the step needs no line search: with
-b = the largest change of log curvature along the Newton step, the whole step climbs whenever b <= 1 or the slope
-at its end still points forward; otherwise ln(1 + b)/b of it does (Sun & Tran-Dinh 2019, generalised
-self-concordance). Each accepted step raises the likelihood.
+The objective is concave and its curvature changes at a bounded rate, so a step can be judged by slopes alone: with
+b = the largest change of log curvature along the Newton step, all of it climbs if b <= 1, and ln(1 + b)/b of it
+always does (Sun & Tran-Dinh 2019, generalised self-concordance). Longer shares, halved from 1, are taken when the slope
+at their end still points forward. Each step so raises the likelihood.
 
 Identification is checked before anything is fitted (pair_identified). Convergence is measured in shares: the
 largest |slope| of a score divided by the number of comparisons of its item, i.e. the largest gap between observed
@@ -35,6 +35,7 @@ from salon.stats.pair_information import Information, row_starts
 from salon.stats.pair_models import (
     TIE_MODELS,
     bend,
+    chances,
     curvature,
     has_tie,
     model_code,
@@ -123,12 +124,12 @@ def penalty(items: int, prior: float | None, pull: Pull | None) -> tuple[Floats,
 def information(counts: PairCounts, code: int, tie: float, q: Floats, ridge: Floats) -> tuple[Information, Floats]:
     """Minus the second derivatives at (q, log tie), and the slopes of the log-likelihood (items + 1,), tie last."""
     n = counts.items
-    edge, own, cross, gradient = np.empty(len(counts.i)), np.zeros(n), np.zeros(n), np.zeros(n + 1)
+    edge, totals = np.empty(len(counts.i)), np.zeros((n, 3))
     rows = row_starts(counts.i, n)
-    corner = _derivatives(
-        code, tie, q, rows, counts.j, counts.wins, counts.losses, counts.ties, edge, own, cross, gradient
-    )
-    return Information(n, counts.i, counts.j, edge, own, cross, corner if has_tie(code) else None, ridge), gradient
+    slope_t, corner = _derivatives(code, tie, q, rows, counts.j, counts.wins, counts.losses, counts.ties, edge, totals)
+    slope, own, cross = totals.T.copy()
+    bottom = corner if has_tie(code) else None
+    return Information(n, counts.i, counts.j, edge, own, cross, bottom, ridge), np.append(slope, slope_t)
 
 
 def fit_information(fit: PairFit, counts: PairCounts) -> Information:
@@ -141,7 +142,7 @@ def fit_information(fit: PairFit, counts: PairCounts) -> Information:
 def _newton(
     counts: PairCounts, code: int, tie: float, ridge: Floats, goal: Floats, tolerance: float, max_iterations: int
 ) -> tuple[Floats, float, Convergence]:
-    """Climb from q = 0 to the maximum; the module's text says why no line search is needed."""
+    """Climb from q = 0 to the maximum; the module's text says why no step goes down."""
     n, width = counts.items, counts.items + has_tie(code)
     scale = np.append(_games(counts) + ridge, counts.comparisons)[:width]
     q = np.zeros(n)
@@ -166,16 +167,15 @@ def _advance(
 ) -> tuple[Floats, float, Information, Floats]:
     """The point after the longest share of the step (q, log tie) that is sure to climb, with its derivatives."""
     move, move_t = step[:-1], float(step[-1])
-    bound, cap = _largest_bend(code, tie, q, counts.i, counts.j, move, move_t)
-    if cap == 1:
-        q_new, tie_new = q + move, tie * math.exp(move_t)
+    bound, share = _largest_bend(code, tie, q, counts.i, counts.j, move, move_t)
+    sure = math.log1p(bound) / bound if bound > 1 else 1.0
+    while True:
+        q_new, tie_new = q + share * move, tie * math.exp(share * move_t)
         matrix, gradient = information(counts, code, tie_new, q_new, ridge)
         forward = move @ (gradient[:-1] + goal - ridge * q_new) + move_t * gradient[-1]
-        if bound <= 1 or forward >= 0:
+        if share <= sure or forward >= 0:
             return q_new, tie_new, matrix, gradient
-    share = min(cap, math.log1p(bound) / bound)
-    q_new, tie_new = q + share * move, tie * math.exp(share * move_t)
-    return q_new, tie_new, *information(counts, code, tie_new, q_new, ridge)
+        share = max(share / 2, sure)
 
 
 def _first_tie(counts: PairCounts, model: str) -> float | None:
@@ -222,31 +222,28 @@ def _derivatives(
     losses: Floats,
     ties: Floats,
     edge: Floats,
-    own: Floats,
-    cross: Floats,
-    gradient: Floats,
-) -> float:
-    """Fill the curvature by pair and by item, the border of the tie parameter and the slopes; returns the corner."""
-    corner, slope_t = 0.0, 0.0
+    totals: Floats,
+) -> tuple[float, float]:
+    """Fill the curvature of each pair and (slope, curvature, border) of each item; returns those of log tie."""
+    slope_t, corner = 0.0, 0.0
     for x in range(len(q)):
         for k in range(start[x], start[x + 1]):
             y, w, l, s = j[k], wins[k], losses[k], ties[k]
             d = q[x] - q[y]
-            win, loss, draw, win_t, loss_t, draw_t = slopes(code, d, tie)
-            dd, dt, tt = curvature(code, d, tie, w, l, s)
+            u, v = chances(code, d, tie)
+            win, loss, draw, win_t, loss_t, draw_t = slopes(code, tie, u, v)
+            dd, dt, tt = curvature(code, d, tie, u, v, w, l, s)
             slope = w * win + l * loss + s * draw
-            gradient[x] += slope
-            gradient[y] -= slope
             edge[k] = dd
-            own[x] += dd
-            own[y] += dd
-            if code != 0:
-                slope_t += w * win_t + l * loss_t + s * draw_t
-                cross[x] += dt
-                cross[y] -= dt
-                corner += tt
-    gradient[-1] = slope_t
-    return corner
+            totals[x, 0] += slope
+            totals[y, 0] -= slope
+            totals[x, 1] += dd
+            totals[y, 1] += dd
+            totals[x, 2] += dt
+            totals[y, 2] -= dt
+            slope_t += w * win_t + l * loss_t + s * draw_t
+            corner += tt
+    return slope_t, corner
 
 
 @numba.njit(cache=True)

@@ -100,53 +100,66 @@ def _logs(code: int, d: float, tie: float) -> tuple[float, float, float]:
     if code == _THURSTONE:
         i, j = _log_normal_cdf(d / math.sqrt(2.0)), _log_normal_cdf(-d / math.sqrt(2.0))
     else:
-        i, j = _log_expit(d), _log_expit(-d)
+        i = _log_expit(d)
+        j = i - d
     return i, j, (i + j) / 2
 
 
 @numba.njit(cache=True)
-def slopes(code: int, d: float, tie: float) -> tuple[float, float, float, float, float, float]:
-    """Slopes in d of log P(i), log P(j), log P(tie), then in t = log tie of the same three."""
+def chances(code: int, d: float, tie: float) -> tuple[float, float]:
+    """The two numbers all derivatives are made of, so that a pair costs one exponential.
+
+    P(i) and P(j); in Davidson (P(i) - P(j))/2 and P(tie); in Thurstone phi/Phi at d/sqrt 2 and at -d/sqrt 2.
+    """
     if code == _DAVIDSON:
-        lead, draw = _davidson(d, tie)
-        return 0.5 - lead, -0.5 - lead, -lead, -draw, -draw, 1.0 - draw
+        near = math.exp(-abs(d) / 2)
+        z = 1.0 + near * (near + tie)
+        return math.copysign((1.0 - near * near) / (2.0 * z), d), near * tie / z
     if code == _RAO_KUPPER:
-        i, j = _rao_kupper(d, tie)
-        return 1.0 - i, j - 1.0, j - i, i - 1.0, j - 1.0, i + j - 2.0 + 2.0 / (1.0 - 1.0 / tie**2)
+        odds = math.exp(d)
+        return odds / (odds + tie), 1.0 / (1.0 + tie * odds)
+    if code == _THURSTONE:
+        return mills(d / math.sqrt(2.0)), mills(-d / math.sqrt(2.0))
+    p = 1.0 / (1.0 + math.exp(-d))
+    return p, 1.0 - p
+
+
+@numba.njit(cache=True)
+def slopes(code: int, tie: float, u: float, v: float) -> tuple[float, float, float, float, float, float]:
+    """Slopes in d of log P(i), log P(j), log P(tie), then in t = log tie of the same three; u, v from `chances`."""
+    if code == _DAVIDSON:
+        return 0.5 - u, -0.5 - u, -u, -v, -v, 1.0 - v
+    if code == _RAO_KUPPER:
+        return 1.0 - u, v - 1.0, v - u, u - 1.0, v - 1.0, u + v - 2.0 + 2.0 / (1.0 - 1.0 / tie**2)
+    if code == _THURSTONE:
+        return u / math.sqrt(2.0), -v / math.sqrt(2.0), (u - v) / math.sqrt(8.0), 0.0, 0.0, 0.0
+    return v, -u, 0.5 - u, 0.0, 0.0, 0.0
+
+
+@numba.njit(cache=True)
+def curvature(
+    code: int, d: float, tie: float, u: float, v: float, w: float, l: float, s: float
+) -> tuple[float, float, float]:
+    """Minus the second derivatives (dd, dt, tt) of the log-likelihood of w wins, l losses and s ties."""
+    if code == _DAVIDSON:
+        n = w + l + s
+        return n * ((1.0 - v) / 4 - u * u), -n * u * v, n * v * (1.0 - v)
+    if code == _RAO_KUPPER:
+        i, j = (w + s) * u * (1.0 - u), (l + s) * v * (1.0 - v)
+        return i + j, j - i, i + j + 4.0 * s / (tie - 1.0 / tie) ** 2
     if code == _THURSTONE:
         x = d / math.sqrt(2.0)
-        i, j = mills(x) / math.sqrt(2.0), -mills(-x) / math.sqrt(2.0)
-        return i, j, (i + j) / 2, 0.0, 0.0, 0.0
-    p = _expit(d)
-    return 1.0 - p, -p, 0.5 - p, 0.0, 0.0, 0.0
+        return ((w + s / 2) * u * (u + x) + (l + s / 2) * v * (v - x)) / 2, 0.0, 0.0
+    return (w + l + s) * u * v, 0.0, 0.0
 
 
 @numba.njit(cache=True)
 def answer_slope(code: int, d: float, tie: float, outcome: int) -> tuple[float, float]:
     """Slopes in d and in t of the log-likelihood of one answer: 0 = i is better, 1 = j is better, 2 = tie."""
-    win, loss, draw, win_t, loss_t, draw_t = slopes(code, d, tie)
+    win, loss, draw, win_t, loss_t, draw_t = slopes(code, tie, *chances(code, d, tie))
     if outcome == 0:
         return win, win_t
     return (loss, loss_t) if outcome == 1 else (draw, draw_t)
-
-
-@numba.njit(cache=True)
-def curvature(code: int, d: float, tie: float, w: float, l: float, s: float) -> tuple[float, float, float]:
-    """Minus the second derivatives (dd, dt, tt) of the log-likelihood of w wins, l losses and s ties."""
-    if code == _DAVIDSON:
-        n = w + l + s
-        lead, draw = _davidson(d, tie)
-        return n * ((1.0 - draw) / 4 - lead * lead), -n * lead * draw, n * draw * (1.0 - draw)
-    if code == _RAO_KUPPER:
-        p, r = _rao_kupper(d, tie)
-        i, j = (w + s) * p * (1.0 - p), (l + s) * r * (1.0 - r)
-        return i + j, j - i, i + j + 4.0 * s / (tie - 1.0 / tie) ** 2
-    if code == _THURSTONE:
-        x = d / math.sqrt(2.0)
-        i, j = mills(x), mills(-x)
-        return ((w + s / 2) * i * (i + x) + (l + s / 2) * j * (j - x)) / 2, 0.0, 0.0
-    p = _expit(d)
-    return (w + l + s) * p * (1.0 - p), 0.0, 0.0
 
 
 @numba.njit(cache=True)
@@ -173,26 +186,6 @@ def step_cap(code: int, tie: float, largest: float, dt: float) -> float:
     if code == _THURSTONE and largest > 1:
         return 1.0 / largest
     return 1.0
-
-
-@numba.njit(cache=True)
-def _expit(x: float) -> float:
-    return 1.0 / (1.0 + math.exp(-x))
-
-
-@numba.njit(cache=True)
-def _davidson(d: float, nu: float) -> tuple[float, float]:
-    """(P(i) - P(j)) / 2 and P(tie)."""
-    near = math.exp(-abs(d) / 2)
-    z = 1.0 + near * (near + nu)
-    return math.copysign((1.0 - near * near) / (2.0 * z), d), near * nu / z
-
-
-@numba.njit(cache=True)
-def _rao_kupper(d: float, theta: float) -> tuple[float, float]:
-    """P(i) and P(j)."""
-    odds = math.exp(d)
-    return odds / (odds + theta), 1.0 / (1.0 + theta * odds)
 
 
 @numba.njit(cache=True)

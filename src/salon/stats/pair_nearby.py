@@ -5,11 +5,11 @@ matrix, D its diagonal and s_i = D_i - sum_k A_ik^2 / D_k, the error that slopes
 
     (u_i + sum_k A_ik u_k / D_k) / s_i .
 
-It is exact for stars, within 1% where items have 20 opponents drawn at random, and too small for long chains of
-items, where errors add up over many steps. So it is checked: at eight items, spread over the range of variances,
-the linear system is solved exactly, and all variances are multiplied by the largest ratio found if that exceeds 1.
-The uncertainty of the tie parameter, and of the mean score, is left out: both fall with the number of comparisons
-and items.
+It is exact for stars, within 1% where items have 20 opponents drawn at random (5% at 10), and too small for long
+chains of items, where errors add up. So it is checked: at eight items, spread over the range of variances,
+the variance of q_i - mean(q) is computed exactly, and all are multiplied by the largest ratio found if that exceeds
+1. Where rating anchors fix the location, the variance of mean(q), exact again, is added, which is too wide for the
+anchors themselves. The uncertainty of the tie parameter is left out: it falls with the number of all comparisons.
 """
 
 from __future__ import annotations
@@ -28,24 +28,28 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _CHECKED = 8
+_EXACT = 1e-4
 _BLOCK = 256  # clusters at a time
 
 
-def nearby_hessian(bread: Information) -> tuple[Floats, float]:
-    """Variances under the inverse information, and the factor the check put on them: 1 / s."""
-    return _checked(bread, 1.0 / _freedom(bread), bread.quadratic)
+def nearby_hessian(bread: Information, *, located: bool) -> tuple[Floats, float]:
+    """Variances under the inverse information, 1/s, and the factor the check put on them.
+
+    `located`: rating anchors fix the location of the scores.
+    """
+    return _checked(bread, 1.0 / _freedom(bread), bread.quadratic, located)
 
 
-def nearby_sandwich(bread: Information, meat: Information) -> tuple[Floats, float]:
+def nearby_sandwich(bread: Information, meat: Information, *, located: bool) -> tuple[Floats, float]:
     """Variances under independent answers whose squared slopes are `meat`."""
-    spread = _spread_nearby(bread.i, bread.j, bread.edge, meat.edge, bread.own + bread.ridge, meat.own)
-    return _checked(bread, spread / _freedom(bread) ** 2, meat.quadratic)
+    spread = _spread_nearby(bread.i, bread.j, bread.edge, meat.edge, _weight(bread), meat.own)
+    return _checked(bread, spread / _freedom(bread) ** 2, meat.quadratic, located)
 
 
-def nearby_clusters(bread: Information, sums: Any) -> tuple[Floats, float]:
+def nearby_clusters(bread: Information, sums: Any, *, located: bool) -> tuple[Floats, float]:
     """Variances under clusters whose slopes add up to the rows of `sums` (clusters, parameters)."""
     n, count = bread.items, sums.shape[0]
-    own, freedom = bread.own + bread.ridge, _freedom(bread)
+    own, freedom = _weight(bread), _freedom(bread)
     weights = csr_array((bread.edge, (bread.i, bread.j)), shape=(n, n))
     total, square = np.zeros(n), np.zeros(n)
     for start in range(0, count, _BLOCK):
@@ -56,27 +60,36 @@ def nearby_clusters(bread: Information, sums: Any) -> tuple[Floats, float]:
         total += moved.sum(axis=1)
         square += (moved**2).sum(axis=1)
     small = count / (count - 1)
-    return _checked(bread, (square - total**2 / count) * small, lambda x: float((sums @ x).var() * count * small))
+    variance = (square - total**2 / count) * small
+    return _checked(bread, variance, lambda x: float((sums @ x).var() * count * small), located)
+
+
+def _weight(bread: Information) -> Floats:
+    """D of the module's text: a prior counts, rating anchors do not, as they say little about q_i - mean(q)."""
+    return bread.own + float(bread.ridge.min())
 
 
 def _freedom(bread: Information) -> Floats:
     """s of the module's text."""
-    own, square = bread.own + bread.ridge, bread.edge**2
+    own, square = _weight(bread), bread.edge**2
     lost = np.bincount(bread.i, square / own[bread.j], bread.items)
     lost += np.bincount(bread.j, square / own[bread.i], bread.items)
     return np.asarray(own - lost)
 
 
-def _checked(bread: Information, variance: Floats, exact: Callable[[Floats], float]) -> tuple[Floats, float]:
+def _checked(
+    bread: Information, variance: Floats, exact: Callable[[Floats], float], located: bool
+) -> tuple[Floats, float]:
     """The variances times the largest ratio of exact to near variance at a few items, if above 1."""
+    mean = np.zeros(bread.parameters)
+    mean[: bread.items] = 1 / bread.items
     ratio = 1.0
     for item in np.argsort(variance)[np.linspace(0, bread.items - 1, _CHECKED).astype(np.int64)]:
-        unit = np.zeros(bread.parameters)
-        unit[item] = 1.0
-        if bread.floating:
-            unit[: bread.items] -= 1 / bread.items
-        ratio = max(ratio, exact(bread.solve(unit, tolerance=1e-4)) / float(variance[item]))
-    return variance * ratio, ratio
+        away = -mean
+        away[item] += 1.0
+        ratio = max(ratio, exact(bread.solve(away, tolerance=_EXACT)) / float(variance[item]))
+    shift = exact(bread.solve(mean, tolerance=_EXACT)) if located else 0.0
+    return variance * ratio + shift, ratio
 
 
 @numba.njit(cache=True)
