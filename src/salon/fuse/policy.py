@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from salon.fuse.groups import Group
-from salon.fuse.scored import MANY_CLUSTERS, GroupScores
+from salon.fuse.scored import FEWEST_MODERATED, MANY_CLUSTERS, GroupScores
 from salon.fuse.settings import ANCHORED, PAIRED, RATED, Cluster, FuseSettings, Method
 from salon.stats.crowd_posterior import CrowdPrior
 from salon.study import Study
@@ -24,10 +24,10 @@ def policies(
 ) -> tuple[str, ...]:
     """One sentence for each rule that decided about answers."""
     said = [_missing(study), _ties(method), _both_bad(groups, settings), _intervals(cluster)]
-    if cluster != "answer" or method in RATED:
+    if cluster != "answer" and method not in RATED:
         said.append(
-            f"Ranks: with fewer than {MANY_CLUSTERS} {cluster}s their disagreement is pooled over the items of a "
-            "group, so the rank interval of an item that divides them more than others is too short."
+            f"Errors: with fewer than {MANY_CLUSTERS} {cluster}s and at least {FEWEST_MODERATED} items in a group, "
+            "each item's variance borrows from the others (moderated variances)."
         )
     repeats = sum(group.repeats for group in groups)
     if repeats:

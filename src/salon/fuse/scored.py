@@ -16,6 +16,7 @@ from salon.fuse.groups import Floats, Group
 from salon.fuse.jackknife import Spread, folds, refitted, spread
 from salon.fuse.settings import ANCHORED, RATED, Cluster, FuseSettings, Method
 from salon.stats.calibration import Sigmoid
+from salon.stats.moderation import moderated_variances
 from salon.stats.pair_errors import independent_errors
 from salon.stats.rating_anchors import RatingAnchors
 from salon.stats.tiers import RankIntervals, rank_intervals
@@ -25,6 +26,8 @@ OWN_CLUSTER: dict[Method, Cluster] = {**dict.fromkeys(RATED, "rater"), "crowd": 
 """Methods whose own errors answer one question only; for another, they are jackknifed."""
 MANY_CLUSTERS = 30
 """From this many degrees of freedom on, clusters tell the error of every single difference."""
+FEWEST_MODERATED = 10
+"""Items of a group from which its errors can borrow from each other."""
 MOST_RANKED = 2_000
 """Rank intervals compare every pair of items: not made for larger groups."""
 
@@ -57,6 +60,8 @@ class _Line:
     covariance: Floats | None
     """For ranks: only differences between items count."""
     method: str
+    rank_df: float | None = None
+    """Degrees of freedom of differences, where they are other than the values'."""
 
 
 def score_groups(
@@ -77,7 +82,9 @@ def score_groups(
     for group in groups:
         progress(group.label)
         fit = fit_group(group, method, settings, cluster)
-        made.append(_scores(group, fit, _own_line(fit), settings))
+        line = _own_line(fit)
+        clustered = cluster != "answer" and method not in OWN_CLUSTER
+        made.append(_scores(group, fit, _moderated(group, fit, line) if clustered else line, settings))
     return made
 
 
@@ -91,19 +98,41 @@ def _own_line(fit: GroupFit) -> _Line:
     return _Line(fit.latent, se, df, errors.covariance, errors.method)
 
 
-def _pooled(group: Group, fit: GroupFit, line: _Line) -> tuple[Floats, float]:
-    """The covariance behind ranks, and its degrees of freedom.
+def _moderated(group: Group, fit: GroupFit, line: _Line) -> _Line:
+    """Errors from a handful of clusters, each item's steadied by those of the others in its group.
 
-    A handful of clusters tells too little of each difference: with five raters every pair of fifty items would have to
-    differ by fifteen standard errors. So what few clusters add to the errors is pooled over the items of a group: the
-    covariance of independent answers, scaled to the clusters' total variance of the items around their mean.
+    Five raters tell little of each item's error: four degrees of freedom, intervals that are long or short by luck, and
+    no two items that differ by enough. The variance of an item around the group's mean, in units of what independent
+    answers would give, borrows from the other items (moderated_variances); the variance of the mean itself, where there
+    is one, keeps the clusters' own degrees of freedom.
     """
     df = float(np.median(line.df))
-    if df >= MANY_CLUSTERS:
-        return line.covariance, df
-    shape = _shape(group, fit)
-    scaled = shape * (_around_mean(line.covariance) / _around_mean(shape))
-    return scaled, df * (group.items - 1)
+    if line.covariance is None or df >= MANY_CLUSTERS or group.items < FEWEST_MODERATED:
+        return line
+    shape = _centred(_shape(group, fit))
+    around, level = _centred(line.covariance), float(line.covariance.mean())
+    ratio = np.diag(around) / np.diag(shape)
+    if not (ratio > 0).all():
+        return line
+    made = moderated_variances(ratio, df)
+    own = made.variance * np.diag(shape)
+    scale = np.sqrt(made.variance)
+    with np.errstate(divide="ignore"):  # one variance for all items and no level of its own: normal
+        both = (own + level) ** 2 / (own**2 / made.df + level**2 / df)
+    return _Line(
+        value=line.value,
+        se=np.sqrt(own + level),
+        df=both,
+        covariance=shape * np.outer(scale, scale),
+        method=f"{line.method}; each item's borrows from the others",
+        rank_df=made.df,
+    )
+
+
+def _centred(covariance: Floats) -> Floats:
+    """The covariance of values minus their mean."""
+    rows = covariance.mean(axis=0)
+    return covariance - rows[:, None] - rows[None, :] + rows.mean()
 
 
 def _shape(group: Group, fit: GroupFit) -> Floats:
@@ -111,11 +140,6 @@ def _shape(group: Group, fit: GroupFit) -> Floats:
     if fit.pairs is not None:
         return independent_errors(fit.pairs, pair_counts(group)).covariance
     return np.diag(1.0 / np.maximum(group.counts(), 1))
-
-
-def _around_mean(covariance: Floats) -> float:
-    """Total variance of values around their mean."""
-    return float(np.trace(covariance) - covariance.mean() * len(covariance))
 
 
 def _jackknifed(
@@ -145,7 +169,8 @@ def _jackknifed(
     parts = _split(errors, groups)
     how = _how(cluster, len(made))
     return [
-        _scores(group, fit, _line(fit.latent, part, how), settings) for group, fit, part in zip(groups, fits, parts)
+        _scores(group, fit, _moderated(group, fit, _line(fit.latent, part, how)), settings)
+        for group, fit, part in zip(groups, fits, parts)
     ]
 
 
@@ -157,7 +182,7 @@ def _anchored_scores(
     made = []
     for n, (link, latent) in enumerate(zip(_split(fused.link, groups), _split(fused.latent, groups))):
         fit, curve = fused.fits[n], fused.curves[n]
-        line = _line(fused.links()[n], link, how)
+        line = _moderated(groups[n], fit, _line(fused.links()[n], link, how))
         made.append(_scores(groups[n], fit, line, settings, curve=curve, anchors=fused.anchors[n], latent_se=latent.se))
     return made
 
@@ -205,7 +230,7 @@ def _scores(
         low=low,
         high=high,
         latent_error=line.se if latent_se is None else latent_se,
-        ranks=_ranks(group, fit, line, settings),
+        ranks=_ranks(line, settings),
         errors=line.method,
         df=df,
         anchors=anchors,
@@ -222,14 +247,13 @@ def _turned(group: Group, ends: Sequence[Floats]) -> Sequence[Floats]:
     return value, high, low
 
 
-def _ranks(group: Group, fit: GroupFit, line: _Line, settings: FuseSettings) -> RankIntervals | None:
+def _ranks(line: _Line, settings: FuseSettings) -> RankIntervals | None:
     if line.covariance is None or len(line.value) > MOST_RANKED:
         return None
-    covariance, df = _pooled(group, fit, line)
     return rank_intervals(
         line.value,
-        covariance,
-        df=df,
+        line.covariance,
+        df=float(np.median(line.df)) if line.rank_df is None else line.rank_df,
         level=settings.level,
         rng=np.random.default_rng([settings.seed, 3]),
         simultaneous=settings.ranks == "simultaneous",
