@@ -26,6 +26,7 @@ def next_round(plan: BridgePlan, answers: BridgeAnswers, settings: BridgeSetting
 
 
 def random_placements(plan: BridgePlan, settings: BridgeSettings) -> Ints:
+    """(m, 2) every item outside the pool with its opponents, drawn by chance."""
     opponents = plan.opponents(settings.opponents)
     return plan.questions(np.repeat(plan.rest, opponents.shape[1]), plan.pool[opponents.ravel()])
 
