@@ -11,12 +11,13 @@ from salon.flows.ppaint_law import (
     PpaintSettings,
     Profiles,
     draw_comparisons,
+    draw_latent,
     draw_pairs,
     draw_ratings,
     expected_ratings,
     plan,
     profiles,
-    tiers_of,
+    tiers,
 )
 from salon.flows.ppaint_like import ppaint_like_planted, ppaint_like_study, ppaint_like_truth
 from salon.stats.graph import connectivity
@@ -111,8 +112,8 @@ def test_raters_do_what_they_were_fitted_to_do() -> None:
     """Rates of a study of many items against each rater's targets in the settings file."""
     settings = PpaintSettings(items=1500, pairs=3000)
     rng = np.random.default_rng(0)
-    law = settings.spread * rng.standard_normal((3, 1, 1500, 5))
-    seen = law + settings.taste * rng.standard_normal((3, 5, 1500, 5))
+    q, u = draw_latent(settings, rng)
+    seen = q[:, None] + u
     pairs, profile = draw_pairs(settings, rng), profiles(settings)
     outcome = draw_comparisons(seen, pairs, profile, rng)
     ratings = draw_ratings(settings, seen, profile, rng)
@@ -129,18 +130,24 @@ def test_raters_do_what_they_were_fitted_to_do() -> None:
 
 def test_what_was_fitted_matches_and_misses_are_written_down() -> None:
     figures = plan()["figures"]
-    fitted = (("fleiss_kappa", 0), ("rater_spearman", 0), ("rater_spearman", 1))
+    fitted = (("fleiss_kappa", 0), ("rater_spearman", 0), ("rater_spearman", 1), ("triplets", 0))
     for name, protocol in fitted:
-        assert figures[name]["large_n"][protocol] == pytest.approx(figures[name]["paper"][protocol], abs=0.02)
+        assert figures[name]["large_n"][protocol] == pytest.approx(figures[name]["paper"][protocol], abs=0.01)
     for name in ("tie_rate", "left_wins", "mean_rating", "extreme_share"):
         ends = plan()["ranges"][name]
         assert ends["large_n"] == pytest.approx(ends["paper"], abs=0.06)
 
 
-def test_tiers_are_thirds_by_overall_quality() -> None:
-    q = np.zeros((1, 6, 5))
-    q[0, :, 4] = [3, 5, 1, 4, 0, 2]
-    assert tiers_of(q).tolist() == [[1, 0, 2, 0, 2, 1]]
+def test_criteria_share_the_tier() -> None:
+    settings = PpaintSettings(categories=20, items=300)
+    q, u = draw_latent(settings, np.random.default_rng(0))
+    correlation = np.corrcoef(q.reshape(-1, 5).T)
+    assert correlation[np.triu_indices(4, 1)] == pytest.approx(settings.shared, abs=0.02)
+    assert q.reshape(-1, 5).std(axis=0) == pytest.approx(settings.spread, abs=0.05)
+    assert u.std() == pytest.approx(settings.taste, abs=0.01)
+    means = [q[:, tiers(settings) == tier].mean() for tier in (0, 1, 2)]
+    step = settings.spread * np.sqrt(1.5 * settings.shared)  # of the first four; the mean of them a little more
+    assert np.subtract(means[:2], means[1:]) == pytest.approx([step, step], abs=0.1)
 
 
 def test_a_grid_can_change_size_and_law() -> None:

@@ -1,9 +1,11 @@
 """What the simulated experts of the PPaint-like study see, and how they answer.
 
-Item i has a latent value q_id under criterion d, normal with standard deviation `spread`, in units of the noise of one
-comparison. Rater r sees q_rid = q_id + u_rid: u is a taste of their own (standard deviation `taste`), the same whatever
-they are asked. Four criteria correlate by `shared`, in q and in u; the fifth, overall quality, is their mean at the
-same spread.
+Item i has a latent value q_id under criterion d, in units of the noise of one comparison. Items were screened into
+three tiers of equal size, z_i = 1, 0, -1 (high, medium, low), and q_id = spread (sqrt(shared) sqrt(3/2) z_i +
+sqrt(1 - shared) e_id), e normal: two criteria correlate by `shared`, and what they share is the tier. Rater r sees
+q_rid = q_id + u_rid: u is a taste of their own, normal with standard deviation `taste`, the same whatever they are
+asked; two criteria's tastes correlate by `shared` too. The fifth criterion, overall quality, is the mean of the other
+four at their spread.
 
 * compare: y = q_rid - q_rjd + side_r + e, e logistic; left is better when y > threshold_r, right when
   y < -threshold_r, else a tie. Without the side this is the law of Rao and Kupper with theta = exp(threshold).
@@ -59,7 +61,7 @@ class PpaintSettings(Noun):
     raters: int = Field(5, ge=1, le=1000, description="Raters of each category.")
     spread: float = _fitted("spread", "Standard deviation of q.", ge=0)
     taste: float = _fitted("taste", "Standard deviation of u.", ge=0)
-    shared: float = _fitted("shared", "Correlation of any two of the four criteria.", ge=0, le=1)
+    shared: float = _fitted("shared", "Correlation of any two of the first four criteria.", ge=0, le=1)
     steepness: float = _fitted("steepness", "Of the score 1 + 4 logistic(steepness q).", gt=0)
     rating_noise: float = _fitted("rating_noise", "Standard deviation of e'.", ge=0)
     ties: float = Field(1.0, ge=0, description="Times each rater's tie threshold.")
@@ -107,25 +109,25 @@ def profiles(settings: PpaintSettings) -> Profiles:
 # -- latent values -----------------------------------------------------------------------------------------------
 
 
+def tiers(settings: PpaintSettings) -> Ints:
+    """(items,) 0 high, 1 medium, 2 low: thirds of every category, mixed through the list of items."""
+    return np.arange(settings.items) % 3
+
+
 def draw_latent(settings: PpaintSettings, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """q (categories, items, criteria) and u (categories, raters, items, criteria)."""
     s = settings
-    q = s.spread * _criteria(rng, (s.categories, s.items), s.shared)
-    u = s.taste * _criteria(rng, (s.categories, s.raters, s.items), s.shared)
+    screened = np.broadcast_to(np.sqrt(1.5) * (1.0 - tiers(s)), (s.categories, s.items))
+    q = s.spread * _criteria(screened, s.shared, rng)
+    u = s.taste * _criteria(rng.standard_normal((s.categories, s.raters, s.items)), s.shared, rng)
     return q, u
 
 
-def _criteria(rng: np.random.Generator, shape: tuple[int, ...], shared: float) -> Floats:
-    """Standard normal values (*shape, 5): four that correlate by `shared`, and their mean at the same spread."""
-    four = np.sqrt(shared) * rng.standard_normal((*shape, 1)) + np.sqrt(1 - shared) * rng.standard_normal((*shape, 4))
+def _criteria(common: Floats, shared: float, rng: np.random.Generator) -> Floats:
+    """Values (*shape, 5) of variance 1: four that share `common`, and their mean at the same variance."""
+    four = np.sqrt(shared) * common[..., None] + np.sqrt(1 - shared) * rng.standard_normal((*common.shape, 4))
     overall = four.mean(axis=-1, keepdims=True) / np.sqrt((1 + 3 * shared) / 4)
     return np.concatenate([four, overall], axis=-1)
-
-
-def tiers_of(q: Floats) -> Ints:
-    """(categories, items) 0 high, 1 medium, 2 low: thirds by overall quality."""
-    place = np.argsort(np.argsort(-q[..., -1], axis=1), axis=1)
-    return place * 3 // q.shape[1]
 
 
 def score(settings: PpaintSettings, latent: Floats) -> Floats:

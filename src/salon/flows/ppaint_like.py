@@ -28,7 +28,7 @@ from salon.flows.ppaint_law import (
     plan,
     profiles,
     score,
-    tiers_of,
+    tiers,
 )
 from salon.study import Cohort, Design, Study, builtin_criterion
 from salon.study.views import LEFTS, OUTCOMES
@@ -93,7 +93,7 @@ def ppaint_like_study(seed: int | None = None, **changes: Any) -> Study:
                 {
                     "id": items,
                     "category": references(np.repeat(np.arange(s.categories), s.items), pa.array(categories)),
-                    "tier": references(tiers_of(drawn.q).ravel(), pa.array(TIERS)),
+                    "tier": references(np.tile(tiers(s), s.categories), pa.array(TIERS)),
                 }
             ),
             "raters": pa.table({"id": raters, "cohort": np.repeat(categories, s.raters)}),
@@ -134,7 +134,7 @@ def ppaint_like_planted(seed: int | None = None, **changes: Any) -> tuple[Plante
     """The truth in a line for each criterion; tau is that of two raters' tastes, (2/pi) asin of their correlation."""
     s = _settings(seed, changes)
     tau = 2 / np.pi * np.arcsin(s.spread**2 / (s.spread**2 + s.taste**2))
-    truth = f"values of spread {s.spread:.3g} and each rater's own taste of spread {s.taste:.3g}, in logits"
+    truth = f"values of spread {s.spread:.3g}, each rater's own taste of spread {s.taste:.3g} (logits)"
     mean = "; the mean of the other four"
     return tuple(
         Planted(f"ppaint/{name}", "thurstone", s.taste, float(tau), truth + mean * (name == "overall"))
@@ -176,7 +176,7 @@ def _comparisons(drawn: _Drawn, labels: dict[str, pa.Array]) -> pa.Table:
         columns = {
             "a": references(_chosen(whole[:, None, :, 0, None], asked), labels["item"]),
             "b": references(_chosen(whole[:, None, :, 1, None], asked), labels["item"]),
-            "outcome": references(outcome[asked], pa.array(OUTCOMES[:3])),
+            "outcome": references(_chosen(outcome, asked), pa.array(OUTCOMES[:3])),
             "left": references(np.zeros(int(asked.sum()), np.int32), pa.array(LEFTS[:1])),
         }
         return _by(s, asked, labels, columns, repeat)
@@ -193,7 +193,7 @@ def _ratings(drawn: _Drawn, labels: dict[str, pa.Array]) -> pa.Table:
 
     def table(rng: np.random.Generator, asked: NDArray[np.bool_], repeat: int) -> pa.Table:
         value = draw_ratings(s, drawn.seen, drawn.profile, rng)
-        columns = {"item": references(_chosen(item, asked), labels["item"]), "value": pa.array(value[asked])}
+        columns = {"item": references(_chosen(item, asked), labels["item"]), "value": pa.array(_chosen(value, asked))}
         return _by(s, asked, labels, columns, repeat)
 
     shape = drawn.seen.shape
@@ -217,8 +217,10 @@ def _by(
     )
 
 
-def _chosen(values: NDArray[np.int64], asked: NDArray[np.bool_]) -> NDArray[np.int64]:
-    return np.broadcast_to(values, asked.shape)[asked]
+def _chosen(values: NDArray[Any], asked: NDArray[np.bool_]) -> NDArray[Any]:
+    """Values where asked, category by category and within it criterion by criterion."""
+    whole = np.broadcast_to(values, asked.shape)
+    return np.moveaxis(whole, 3, 1)[np.moveaxis(asked, 3, 1)]
 
 
 def _some(shape: tuple[int, ...], count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
