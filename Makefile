@@ -26,7 +26,7 @@ $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[dev,bench]'
 	@touch $@ $(VENV)/.dev $(VENV)/.core
 
-demo: $(VENV)/.core ## simulate a labelled designer study, check it, leave demo/check.html
+demo: $(VENV)/.core ## simulate two labelled studies, check and fuse them, leave demo/check.html and demo/fuse.html
 	$(BIN)/python -m salon.flows.demo demo
 
 test: $(VENV)/.dev ## every test and check, as CI runs them

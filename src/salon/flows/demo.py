@@ -1,4 +1,7 @@
-"""The demo: a clearly labelled simulated designer study, checked, from one command and without a network."""
+"""The demo: two clearly labelled simulated studies, checked and fused, from one command and without a network.
+
+Designers rank posters: do they share a taste? Experts compare and rate the same paintings: which score has each?
+"""
 
 from __future__ import annotations
 
@@ -6,31 +9,89 @@ import sys
 from pathlib import Path
 
 import click
+import pyarrow as pa
 
 from salon.check.check import check_study
 from salon.check.report import check_page
 from salon.check.results import CheckReport
-from salon.flows.simulate import taste_like_study
+from salon.flows.simulate import ppaint_like_study, taste_like_study
+from salon.fuse.fuse import fuse_study
+from salon.fuse.report import fuse_page
+from salon.fuse.results import FuseReport
+from salon.report.numbers import estimate, fixed
 from salon.store.folder import save_study
+from salon.store.plain_table import write_plain
+from salon.study import Study
+
+SHOWN = "ppaint/overall"
+"""The criterion whose best items are printed."""
+FILES = {
+    "check.html": "is there signal in the designers' answers?",
+    "paintings-check.html": "comparing against rating, by the same experts",
+    "fuse.html": "a score with its interval for every painting",
+    "scores.csv": "the scores as a table",
+}
 
 
-def demo(folder: Path) -> CheckReport:
-    """Write `folder`/study and `folder`/check.html (and check.json beside it); gives the report."""
-    folder.mkdir(parents=True, exist_ok=True)
+def check_posters(folder: Path) -> CheckReport:
+    """The designers' study with its page and JSON: `folder`/study and `folder`/check.*"""
     study = taste_like_study(controls=True)
     save_study(study, folder / "study", overwrite=True)
+    return _checked(study, folder / "check.html")
+
+
+def fuse_paintings(folder: Path, study: Study | None = None) -> tuple[CheckReport, FuseReport]:
+    """The experts' study (or `study` in its place), checked and fused, with pages, JSON and a table of scores."""
+    study = study or ppaint_like_study()
+    save_study(study, folder / "paintings", overwrite=True)
+    checked = _checked(study, folder / "paintings-check.html")
+    fused = fuse_study(study, compare=True)
+    (folder / "fuse.json").write_text(fused.model_dump_json(indent=2), encoding="utf-8")
+    fuse_page(fused).write(folder / "fuse.html")
+    beside = {"scale": fused.scale, "signature": fused.signature_line}
+    rows = [row.model_dump(exclude={"generator"}) | beside for row in fused.scores]
+    write_plain(pa.Table.from_pylist(rows), folder / "scores.csv", overwrite=True)
+    return checked, fused
+
+
+def _checked(study: Study, page: Path) -> CheckReport:
     report = check_study(study)
-    (folder / "check.json").write_text(report.model_dump_json(indent=2), encoding="utf-8")
-    check_page(report).write(folder / "check.html")
+    page.with_suffix(".json").write_text(report.model_dump_json(indent=2), encoding="utf-8")
+    check_page(report).write(page)
     return report
 
 
 def _run(folder: Path) -> None:
-    click.echo("Simulating a designer study (no person gave these answers) and checking it for signal ...")
-    report = demo(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    click.echo("Two simulated studies: no person gave these answers.\n\nDo designers share a taste in posters? ...")
+    _tell_posters(check_posters(folder))
+    click.echo("\nExperts compare and rate the same paintings. Which score has each? ...")
+    _tell_paintings(*fuse_paintings(folder))
+    click.echo("\nOpen:")
+    width = max(len(str(folder / name)) for name in FILES)
+    for name, about in FILES.items():
+        click.echo(f"  {folder / name!s:<{width}}  {about}")
+
+
+def _tell_posters(report: CheckReport) -> None:
     for criterion in report.criteria:
         click.echo(f"  {criterion.name:<34} {criterion.verdict}")
-    click.echo(f"study:  {folder / 'study'}\nreport: {folder / 'check.html'}\n{report.signature_line}")
+
+
+def _tell_paintings(checked: CheckReport, fused: FuseReport) -> None:
+    """How far two experts agree, the best paintings, and whether the method matters."""
+    agreement = next(row for row in checked.protocols_together.rows if row.name == "two raters' Spearman")
+    click.echo(
+        f"  two experts agree (Spearman): comparing {fixed(agreement.comparisons.value, 2)}, "
+        f"rating {fixed(agreement.ratings.value, 2)}"
+    )
+    click.echo(f"  {len(fused.scores)} scores by {fused.method} on the scale {fused.scale}; the best overall:")
+    for row in fused.scores:
+        if row.criterion == SHOWN and row.rank == 1:
+            score = estimate(row.value, row.low, row.high, 2)
+            click.echo(f"    {row.item:<20} {score}, its rank between {row.rank_low} and {row.rank_high}")
+    methods = fused.compare.pairs[0]
+    click.echo(f"  {methods.first} and {methods.second} order {methods.decisions:.1%} of the pairs alike")
 
 
 if __name__ == "__main__":

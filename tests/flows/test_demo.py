@@ -1,0 +1,51 @@
+"""The demo leaves pages, JSON and scores that say the same, and fits on one screen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.csv
+import pytest
+
+from salon.flows import demo
+from salon.flows.simulate import ppaint_like_study
+from salon.report import disagreements
+from salon.store.folder import open_study
+
+SCREEN = 35
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("demo")
+    demo.fuse_paintings(made, ppaint_like_study(categories=2, items=20, pairs=95))
+    return made
+
+
+def test_the_scores_are_those_of_the_page_and_the_json(folder: Path) -> None:
+    fused = json.loads((folder / "fuse.json").read_text(encoding="utf-8"))
+    assert disagreements((folder / "fuse.html").read_text(encoding="utf-8"), fused) == []
+    table = pyarrow.csv.read_csv(folder / "scores.csv").to_pylist()
+    assert [(row["item"], row["criterion"]) for row in table] == [(r["item"], r["criterion"]) for r in fused["scores"]]
+    assert table[0]["value"] == pytest.approx(fused["scores"][0]["value"])
+    assert {row["signature"] for row in table} == {fused["signature_line"]}
+    assert fused["compare"]["pairs"]
+
+
+def test_everything_says_that_it_is_simulated(folder: Path) -> None:
+    assert open_study(folder / "paintings").simulated
+    for page in ("paintings-check.html", "fuse.html"):
+        assert "no person gave these answers" in (folder / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_whole_demo_fits_on_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    demo._run(tmp_path)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= SCREEN
+    assert max(map(len, lines)) <= 100 + len(str(tmp_path))
+    assert "no person gave these answers" in lines[0]
+    assert "  Control: random                    random" in lines
+    assert [line.split()[0] for line in lines[-len(demo.FILES) :]] == [str(tmp_path / name) for name in demo.FILES]
+    assert all((tmp_path / name).exists() for name in (*demo.FILES, "check.json", "fuse.json", "study/study.toml"))
