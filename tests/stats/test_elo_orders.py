@@ -56,6 +56,14 @@ def test_plain_loop_gives_the_same(dtype):
     np.testing.assert_allclose(fast, plain(a, b, o, 9, 24, 300, 1200), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("scale", [1, 3, 40])
+def test_items_any_distance_apart(scale):
+    """Beyond ten logits the logistic function is computed another way; at scale 1 most comparisons are there."""
+    _, a, b, o = played(13, 20, 3000)
+    fast = sequential_elo(a, b, o, 20, k=0.7, scale=scale, start=0)
+    np.testing.assert_allclose(fast, plain(a, b, o, 20, 0.7, scale, 0), rtol=0, atol=1e-9)
+
+
 def test_evalica_gives_the_same():
     _, a, b, o = played(2, 12, 3000)
     theirs = evalica.elo(a, b, [WINNER[code] for code in o], index=pd.Index(range(12)))

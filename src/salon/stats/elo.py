@@ -40,6 +40,8 @@ POINTS = np.array([1.0, 0.0, 0.5])
 """Points of the first item by outcome code: 0 it is better, 1 the second is better, 2 tie."""
 
 _LN10 = math.log(10.0)
+_REACH, _STEPS = 10, 64  # the table of s(x) spans -10 to 10 in steps of 1/64: 10 kB, at home in the nearest cache
+_TABLE = 1 / (1 + np.exp(-np.arange(-_REACH * _STEPS, _REACH * _STEPS + 1) / _STEPS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,16 +215,32 @@ def elo_scores(
 
 
 # -- compiled passes -------------------------------------------------------------------------------------------------
+# The small ones are inlined by name: left to itself the compiler calls them, and a pass takes half as long again.
 
 
-@numba.njit(cache=True)
+@numba.njit(inline="always")
+def _logistic(x: float) -> float:
+    """s(x) to 1e-13 without an exponential or a division: Taylor's series to h^4 about the nearest entry of a table.
+
+    All derivatives are polynomials of s: with u = s (1 - s), s' = u, s'' = u (1 - 2s), s''' = u (1 - 6u), and so on.
+    """
+    if not abs(x) < _REACH:
+        return 1.0 / (1.0 + math.exp(-x))
+    nearest = np.int64(x * _STEPS + (_REACH * _STEPS + 0.5))
+    h = x - (nearest - _REACH * _STEPS) * (1.0 / _STEPS)
+    s = float(_TABLE[np.uint64(nearest)])
+    u, away = s * (1.0 - s), 0.5 - s
+    return s + h * u * (1.0 + h * (away + h * (1 / 6 - u + h * away * (1 / 12 - u))))
+
+
+@numba.njit(inline="always")
 def _update(i: np.int64, j: np.int64, code: np.int64, k: float, per_point: float, scores: FloatArray) -> None:
-    change = k * (POINTS[code] - 1.0 / (1.0 + math.exp((scores[j] - scores[i]) * per_point)))
+    change = k * (POINTS[code] - _logistic((scores[i] - scores[j]) * per_point))
     scores[i] += change
     scores[j] -= change
 
 
-@numba.njit(cache=True)
+@numba.njit(inline="always")
 def _valid(i: np.int64, j: np.int64, code: np.int64, items: int) -> bool | np.bool_:
     return 0 <= i < items and 0 <= j < items and i != j and 0 <= code <= 2
 
@@ -231,7 +249,7 @@ def _valid(i: np.int64, j: np.int64, code: np.int64, items: int) -> bool | np.bo
 def _checked_pass(a: IntArray, b: IntArray, codes: IntArray, k: float, per_point: float, scores: FloatArray) -> int:
     """One pass over three columns, checked on the way; the row of the first bad comparison, or -1.
 
-    The exponential is the cost (about 10 ns a comparison), so the checks are free and the columns are read once.
+    A comparison costs about 7 ns; the columns are read once.
     """
     for row in range(len(a)):
         i, j, code = np.int64(a[row]), np.int64(b[row]), np.int64(codes[row])
