@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from salon.errors import BadValue, TooFew
+from salon.stats import graph
 from salon.stats.budget import balanced_pairs
 from salon.stats.graph import connectivity, dominance
 
@@ -123,3 +124,16 @@ def test_wrong_pairs_are_named(items, pairs, error):
         connectivity(items, pairs)
     with pytest.raises(error):
         dominance(items, pairs)
+
+
+def test_a_dense_graph_is_measured_at_a_glance_and_alike(monkeypatch):
+    """Half of all pairs of 60 items: the product of matrices and the search give the same paths."""
+    rng = np.random.default_rng(8)
+    pairs = np.argwhere(np.triu(rng.random((60, 60)) < 0.5, 1))
+    walked = connectivity(60, pairs)
+    monkeypatch.setattr(graph, "_MUCH_WALKING", 0)
+    assert (walked.diameter, walked.mean_path) == (2, pytest.approx(2 - len(pairs) / 1770))
+    seen = connectivity(60, pairs)
+    assert (seen.diameter, seen.mean_path) == (walked.diameter, pytest.approx(walked.mean_path))
+    chain = np.stack([np.arange(59), np.arange(1, 60)], axis=1)
+    assert connectivity(60, chain).diameter == 59

@@ -31,6 +31,8 @@ WORST = 10
 """Pairs listed for each group."""
 MOST_WALKED = 2_000
 """Path lengths are found for groups up to this many items."""
+MOST_TESTED = 20_000
+"""Pairs of a group up to which the fit is tested; simulating the law of more takes too long."""
 MOST_ALIKE = 50
 """Runs of items that cannot be told apart, listed for each group."""
 
@@ -170,6 +172,8 @@ def _fit_p(
 ) -> float | None:
     """Only for models that maximise a likelihood: a chi-square of Elo's or an anchored fit's residuals has no law."""
     if scored.fit.log_likelihood is None or scored.anchors is not None or settings.prior is not None:
+        return None
+    if len(counts.i) > MOST_TESTED:
         return None
     parameters = scored.group.items - 1 + (scored.fit.tie is not None)
     rng = np.random.default_rng([settings.seed, 4])

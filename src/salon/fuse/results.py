@@ -98,7 +98,7 @@ class GroupFigures(Noun):
     log_likelihood: float | None
     tie: float | None = Field(description="Tie parameter: nu (Davidson) or theta (Rao-Kupper).")
     tie_error: float | None
-    fit_p: float | None = Field(description="Does the model fit? Pearson chi-square over pairs.")
+    fit_p: float | None = Field(description="Does the model fit? Pearson chi-square over pairs; None above 20,000.")
     worst_pairs: tuple[PairResidual, ...]
     rating_anchors: int
     missing_levels: tuple[float, ...] = Field(description="Rating levels without a rating anchor.")

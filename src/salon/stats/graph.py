@@ -19,6 +19,7 @@ from salon.errors import BadValue, TooFew
 
 Ints = NDArray[np.int64]
 
+_MUCH_WALKING, _SQUARABLE = 10_000_000, 4_000  # steps of a search worth a product, items whose product fits
 _BLOCK = 256  # sources per shortest-path call: N x 256 distances in memory, never N x N
 
 
@@ -129,8 +130,11 @@ def _matrix(items: int, rows: Ints) -> csr_array:
 
 
 def _paths(matrix: csr_array) -> tuple[int, float]:
-    """Diameter and mean shortest path of a connected graph, a block of sources at a time."""
+    """Diameter and mean shortest path of a connected graph: at a glance where every two items are neighbours or share
+    one (dense designs are like that), else breadth first, a block of sources at a time."""
     items = matrix.shape[0]
+    if matrix.nnz * items > _MUCH_WALKING and items <= _SQUARABLE and _within_two(matrix):
+        return (1 if matrix.nnz == items * (items - 1) else 2), 2 - matrix.nnz / (items * (items - 1))
     longest, total = 0, 0
     for start in range(0, items, _BLOCK):
         sources = np.arange(start, min(start + _BLOCK, items))
@@ -138,3 +142,9 @@ def _paths(matrix: csr_array) -> tuple[int, float]:
         longest = max(longest, int(distance.max()))
         total += int(distance.sum())
     return longest, total / (items * (items - 1))
+
+
+def _within_two(matrix: csr_array) -> bool:
+    """Is every item a neighbour, or a neighbour's neighbour, of every other? One product of dense matrices."""
+    near = (matrix.toarray() > 0).astype(np.float32) + np.eye(matrix.shape[0], dtype=np.float32)
+    return bool((near @ near > 0).all())
