@@ -18,9 +18,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from salon.errors import DesignError, NotIdentified
-from salon.fuse.fits import GroupFit, fit_anchored_davidson, fit_anchored_elo, step_anchored_davidson
+from salon.fuse.fits import fit_anchored_elo
+from salon.fuse.group_fit import GroupFit
 from salon.fuse.groups import Floats, Group
 from salon.fuse.jackknife import Spread, folds, refitted, spread
+from salon.fuse.pair_fits import fit_anchored_davidson, step_anchored_davidson
 from salon.fuse.settings import Cluster, FuseSettings, Method
 from salon.stats.calibration import Sigmoid, fit_sigmoid
 from salon.stats.rating_anchors import RatingAnchors, choose_rating_anchors

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from salon.errors import StatsError
-from salon.fuse.fits import beats, pair_counts
 from salon.fuse.groups import Floats, Group
+from salon.fuse.pair_fits import beats, pair_counts
 from salon.fuse.results import (
     AnchorFigure,
     CurveFigures,

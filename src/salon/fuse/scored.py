@@ -11,9 +11,11 @@ from scipy import stats
 from scipy.special import expit
 
 from salon.fuse.anchored import Fused, anchored
-from salon.fuse.fits import GroupFit, fit_group, pair_counts, step_pairs
+from salon.fuse.fits import fit_group
+from salon.fuse.group_fit import GroupFit
 from salon.fuse.groups import Floats, Group
 from salon.fuse.jackknife import Spread, folds, refitted, spread
+from salon.fuse.pair_fits import pair_counts, step_pairs
 from salon.fuse.settings import ANCHORED, RATED, Cluster, FuseSettings, Method
 from salon.stats.calibration import Sigmoid
 from salon.stats.moderation import moderated_variances
