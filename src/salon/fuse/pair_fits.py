@@ -78,6 +78,7 @@ def named(group: Group, items: Ints | Codes) -> str:
 
 
 def fit_paired(group: Group, method: Method, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:
+    """Bradley-Terry, Davidson, Rao-Kupper or Thurstone; without errors where `cluster` is None."""
     counts = pair_counts(group)
     if settings.prior is None:
         _check_identified(group, counts)

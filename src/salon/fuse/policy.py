@@ -53,7 +53,7 @@ def _crowd_priors(settings: FuseSettings) -> str:
     prior = CrowdPrior() if settings.prior is None else CrowdPrior(scores=settings.prior)
     return (
         f"Priors: latent scores are normal with standard deviation {prior.scores:g}; a rater's reliability is "
-        f"Beta({prior.right:g}, {prior.wrong:g}), the pull to the left normal with standard deviation {prior.bias:g}."
+        f"Beta({prior.right:g}, {prior.wrong:g}), the pull to the left Cauchy of scale {prior.bias:g}."
     )
 
 

@@ -15,6 +15,7 @@ and, writing s' = s(1 - s), s'' = s'(1 - 2s), e' = eta (1 - eta),
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numba
@@ -60,7 +61,7 @@ class Answers:
 
 @numba.njit(cache=True)
 def _s(z: float) -> float:
-    return 1.0 / (1.0 + np.exp(-z))
+    return 1.0 / (1.0 + math.exp(-z))
 
 
 @numba.njit(cache=True)

@@ -83,7 +83,7 @@ class Posterior:
         q, u, bias = self.split(point)
         prior, eta = self.prior, expit(u)
         value, in_q, in_u, in_b = self.answers.slopes(q, u, bias)
-        value -= (q @ q) / (2 * prior.scores**2) + float(np.sum(np.log1p((bias / prior.bias) ** 2)))
+        value -= float(q @ q) / (2 * prior.scores**2) + float(np.sum(np.log1p((bias / prior.bias) ** 2)))
         value += float(np.sum(prior.right * log_expit(u) + prior.wrong * log_expit(-u)))
         in_q -= q / prior.scores**2
         in_u += prior.right * (1 - eta) - prior.wrong * eta
@@ -146,7 +146,7 @@ class Posterior:
             eta = expit(u[raters])
             own[:, 0, 0] += (self.prior.right + self.prior.wrong) * eta * (1 - eta)
             own[:, 1, 1] += _cauchy_curvature(bias[raters], self.prior.bias)
-            yield raters, np.linalg.inv(_lifted(own) if lift else own), cross
+            yield raters, np.asarray(np.linalg.inv(_lifted(own) if lift else own), dtype=np.float64), cross
 
 
 def _cauchy_curvature(b: Floats, scale: float) -> Floats:

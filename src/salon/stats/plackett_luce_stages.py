@@ -50,12 +50,12 @@ class Runs:
 
     def gradient(self, slope: Floats) -> Floats:
         """The slopes of entries summed over items."""
-        return np.bincount(self.entry, weights=slope, minlength=self.items)
+        return np.bincount(self.entry, weights=slope, minlength=self.items).astype(np.float64)
 
     def seen(self) -> Floats:
         """The weight of the runs that hold each item."""
         weight = np.repeat(self.weight, np.diff(self.offsets))
-        return np.bincount(self.entry, weights=weight, minlength=self.items)
+        return np.bincount(self.entry, weights=weight, minlength=self.items).astype(np.float64)
 
     def information(self, q: Floats) -> Floats:
         """Minus the second derivatives of the log-likelihood, (items, items)."""
