@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from check_figures import ceilings, criterion, estimate, flag, protocol, rater_row, report
+from check_figures import ceilings, criterion, estimate, flag, protocol, protocol_rater, rater_row, report
 
 from salon.check.results import (
     AnchorFigures,
@@ -93,6 +93,8 @@ def full() -> CheckReport:
         anchors=ANCHORS,
         flags=(flag("Hallucination", names, rng),),
         protocols=(protocol(),),
+        protocols_together=protocol(None),
+        protocol_raters=(protocol_rater("aesthetics-A"),),
         warnings=(
             "ties=stable breaks ties alike for every rater and manufactures agreement: shuffled answers give 0.140",
         ),
@@ -198,6 +200,7 @@ def hostile() -> CheckReport:
         anchors=(anchor,),
         flags=(flag(HOSTILE[2], HOSTILE, rng),),
         protocols=(protocol(HOSTILE[3]),),
+        protocol_raters=(protocol_rater(HOSTILE[3]),),
         line="|".join(HOSTILE),
     )
 

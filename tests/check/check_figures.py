@@ -19,6 +19,7 @@ from salon.check.results import (
     Interval,
     NullFigures,
     ProtocolFigures,
+    ProtocolRater,
     ProtocolRow,
     RaterFigures,
     RaterRow,
@@ -238,18 +239,40 @@ def flag(name: str, raters, rng: np.random.Generator) -> FlagFigures:
     )
 
 
-def protocol(name: str = "Overall") -> ProtocolFigures:
+def protocol(name: str | None = "Overall") -> ProtocolFigures:
     rows = (
         ("Kendall's W of induced orders", 0.795, 0.697),
         ("Split-half Spearman", 0.836, 0.757),
         ("Triplets in order of quality tier", 0.92, 0.86),
         ("Fleiss κ on the same pairs", 0.373, 0.306),
     )
-    made = [ProtocolRow(name=n, comparisons=estimate(a, 0.03), ratings=estimate(b, 0.04)) for n, a, b in rows]
+    made = [
+        ProtocolRow(
+            name=n,
+            comparisons=estimate(a, 0.03),
+            ratings=estimate(b, 0.04),
+            difference=estimate(a - b, 0.02),
+            ahead=14,
+            groups=15,
+        )
+        for n, a, b in rows
+    ]
     made.append(
         ProtocolRow(name="Ties", comparisons=None, ratings=estimate(0.21, 0.02), note="comparisons allow no tie")
     )
     return ProtocolFigures(criterion=name, group="landscapes", items=50, raters=15, rows=tuple(made))
+
+
+def protocol_rater(name: str) -> ProtocolRater:
+    return ProtocolRater(
+        rater=name,
+        mean_rating=2.31,
+        extreme_share=0.81,
+        left_rate=0.528,
+        tie_rate=0.257,
+        displacement=(5.38, 6.64),
+        to_consensus=(0.923, 0.714),
+    )
 
 
 def _simulated(items: int, raters: int, n: int, noise: float | None, rng: np.random.Generator):

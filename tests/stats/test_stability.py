@@ -12,17 +12,17 @@ from salon.stats.outcomes import induced_outcomes, outcome_agreement, outcome_co
 from salon.stats.stability import (
     consensus,
     consensus_accuracy,
-    difference,
     equal_judgments,
     half_splits,
+    jackknife_mean,
     k_of_raters,
+    kendall_ws,
     leave_one_rater_out,
     rank_displacement,
     rater_correlation,
     rater_elo,
     split_half,
     triplet_separation,
-    with_error,
 )
 
 
@@ -41,6 +41,11 @@ def every_pair(scores):
     return np.tile(a, raters), np.tile(b, raters), np.concatenate(o), np.repeat(np.arange(raters), len(a))
 
 
+def folds(scores):
+    """Kendall's W without each of the items."""
+    return np.array([kendall_w(np.delete(scores, i, axis=1)).w for i in range(scores.shape[1])])
+
+
 class TestMeasures:
     def test_consensus_by_hand(self):
         # Mid-ranks (1,2,3) and (1.5,1.5,3): means 1.25, 1.75, 3.
@@ -57,6 +62,27 @@ class TestMeasures:
         # Ranks 1 2 3 against 2 1 3: rho = 1 - 6 x 2 / 24 = 1/2, tau = (2 - 1)/3. Against all ties: 0.
         assert rater_correlation([[1, 2, 3], [2, 1, 3]]) == pytest.approx((1 / 2, 1 / 3))
         assert rater_correlation([[1, 2, 3], [5, 5, 5]]) == (0.0, 0.0)
+
+    def test_a_stack_is_its_tables_one_by_one(self):
+        tables = np.stack([panel(seed, steps=5) for seed in range(3)]).reshape(3, 1, 5, 50)
+        splits, rng = half_splits(5, rng=np.random.default_rng(0)), np.random.default_rng(0)
+        measures = [
+            kendall_ws,
+            rater_correlation,
+            rank_displacement,
+            consensus_accuracy,
+            lambda x: leave_one_rater_out(x)[:2],
+            lambda x: split_half(x, splits),
+            lambda x: k_of_raters(x, 3, rng=rng)[:2],
+        ]
+        for measure in measures:
+            alone = [np.atleast_1d(measure(x[0])) for x in tables]
+            stacked = np.asarray(measure(tables))[..., 0]
+            np.testing.assert_allclose(np.atleast_2d(stacked).T, alone)
+
+    def test_kendall_ws_is_kendall_w(self):
+        assert kendall_ws(panel(3, steps=5)) == pytest.approx(kendall_w(panel(3, steps=5)).w)
+        assert np.isnan(kendall_ws(np.ones((2, 4))))
 
     def test_half_splits(self):
         rng = np.random.default_rng(0)
@@ -127,17 +153,25 @@ class TestProtocols:
         x = panel(6, items=30, noise=0.6)
         coarse = np.clip(np.round(x * [[0.3], [0.6], [1], [0.4], [0.8]] + 3), 1, 5)
         fine = rater_elo(*every_pair(x), 30, rng=np.random.default_rng(0))
-        gap = difference(lambda s: kendall_w(s).w, fine, coarse)
-        assert gap.value == pytest.approx(kendall_w(fine).w - kendall_w(coarse).w)
-        assert gap.low > 0
+        gap = kendall_w(fine).w - kendall_w(coarse).w
+        assert jackknife_mean([gap], [folds(fine) - folds(coarse)]).low > 0
+
+    def test_jackknife_by_hand(self):
+        # Folds 1 2 3 4: 3/4 x (2.25 + .25 + .25 + 2.25) = 3.75; folds 0 0 0 4: 3/4 x (1 + 1 + 1 + 9) = 9.
+        # Mean of the groups' 2 and 6 is 4, its error sqrt(3.75 + 9) / 2.
+        found = jackknife_mean([2.0, 6.0], [np.array([1.0, 2, 3, 4]), np.array([0.0, 0, 0, 4])])
+        assert (found.value, found.n) == (4.0, 8)
+        assert found.high - found.value == pytest.approx(1.959964 * np.sqrt(12.75) / 2)
+        assert jackknife_mean([2.0], [np.array([1.0, 2, 3, np.nan])]).low is None
 
     def test_equal_judgment_count_lowers_the_richer_protocol(self):
         x = panel(7, items=20, noise=0.6)
         comparisons, rng = every_pair(x), np.random.default_rng(0)
         full = kendall_w(rater_elo(*comparisons, 20, rng=rng)).w
         same = equal_judgments(lambda s: kendall_w(s).w, comparisons, 20, 20, repeats=30, rng=rng)
-        assert same.high < full
-        assert same.low < same.value < same.high
+        assert same.shape == (30,)
+        assert same.max() < full
+        assert same.std() > 0
         with pytest.raises(TooFew, match="191 comparisons"):
             equal_judgments(lambda s: 0.0, comparisons, 20, 191, repeats=1, rng=rng)
 
@@ -147,7 +181,8 @@ class TestProtocols:
         truth = (1 + 6 / np.pi * np.arcsin(0.25)) / 2
         hits = 0
         for seed in range(200):
-            e = with_error(lambda s: kendall_w(s).w, panel(seed, raters=2, items=60))
+            x = panel(seed, raters=2, items=60)
+            e = jackknife_mean([kendall_w(x).w], [folds(x)])
             hits += e.low <= truth <= e.high
         assert 0.905 <= hits / 200 <= 0.985
 
@@ -183,13 +218,11 @@ class TestEdges:
             consensus([1, 2, 3])
         with pytest.raises(TooFew, match="all three tiers"):
             triplet_separation(panel(8, items=4), [0, 1, 1, 0])
-        with pytest.raises(BadValue, match="same raters and items"):
-            difference(lambda s: 0.0, panel(8), panel(8, items=49))
         with pytest.raises(BadValue, match="between 1"):
             k_of_raters(panel(8), 6, rng=np.random.default_rng(0))
         with pytest.raises(TooFew, match="tied"):
             consensus_accuracy([[1, 1, 1], [2, 2, 2]])
 
     def test_three_items_have_no_interval(self):
-        e = with_error(lambda s: kendall_w(s).w, panel(9, items=3))
+        e = jackknife_mean([0.5], [folds(panel(9, items=3))])
         assert (e.low, e.n) == (None, 3)

@@ -67,6 +67,7 @@ def check_study(
         )
     judged = _verdicts(study, adjust(made), settings, null)
     ordered = sorted(judged, key=_strength, reverse=True)
+    matched = protocol_figures(study, settings)
     return CheckReport(
         study=study.name,
         simulated=study.simulated,
@@ -77,7 +78,9 @@ def check_study(
         criteria=tuple(ordered),
         raters=rater_rows(study, ordered, settings),
         flags=flag_figures(study, settings),
-        protocols=protocol_figures(study, settings),
+        protocols=matched.criteria,
+        protocols_together=matched.together,
+        protocol_raters=matched.raters,
         anchors=_anchors(ordered, anchors),
         warnings=_warnings(study, ordered, settings),
         seconds=time.perf_counter() - began,

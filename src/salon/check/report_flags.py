@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from salon.check.results import CheckReport, FlagFigures, ProtocolFigures
+from salon.check.results import CheckReport, FlagFigures, ProtocolFigures, ProtocolRow
 from salon.report import Block, Cell, Column, Figure, Note, Prose, Section, Table, charts, estimate_value
 from salon.report.words import RATER_NAME, brief, counted, fixed, level_words
 
@@ -81,16 +81,21 @@ def protocol_section(report: CheckReport) -> Section | None:
     """The same raters, items and criteria under comparisons and under ratings."""
     if not report.protocols:
         return None
-    blocks: list[Block] = [_protocol(figures, report) for figures in report.protocols]
-    blocks.append(
-        Note("Higher means steadier in every row unless its note says otherwise. A dash has its reason on it.", "plain")
-    )
+    together = [] if report.protocols_together is None else [report.protocols_together]
+    blocks: list[Block] = [_protocol(figures, report) for figures in (*together, *report.protocols)]
+    if report.protocol_raters:
+        blocks.append(_protocol_raters(report))
+    blocks.append(Note(PROTOCOL_NOTE, "plain"))
     return Section("Protocols", [Prose(PROTOCOLS), *blocks], "Comparisons against ratings.")
 
 
 PROTOCOLS = (
     "The study asked the same raters about the same items in two ways. Each row is one diagnostic computed under both, "
     "so that the protocol and not the panel makes the difference."
+)
+PROTOCOL_NOTE = (
+    "Higher means steadier in every row unless its name says otherwise. Ahead: groups in which comparisons come out "
+    "better. Intervals hold these raters fixed. A dash has its reason on it."
 )
 
 
@@ -99,16 +104,51 @@ def _protocol(figures: ProtocolFigures, report: CheckReport) -> Table:
         Column("name", "Diagnostic"),
         Column("comparisons", "Comparisons", "estimate"),
         Column("ratings", "Ratings", "estimate"),
+        Column("difference", "Difference", "estimate"),
+        Column("ahead", "Ahead", "number", 0),
+        Column("groups", "Groups", "number", 0),
         Column("note", "Note"),
     ]
-    rows = [
-        {"name": brief(row.name), "note": brief(row.note, 200) if row.note else "",
-         **{side: Cell(getattr(row, side), "" if getattr(row, side) else row.note or "not defined for this protocol")
-            for side in ("comparisons", "ratings")}}
-        for row in figures.rows
-    ]  # fmt: skip
     caption = Markup("{}, {}: {} and {}, with {} intervals.").format(
-        brief(figures.criterion), brief(figures.group), counted(figures.items, "item"),
-        counted(figures.raters, "rater"), level_words(report),
+        "All criteria together" if figures.criterion is None else brief(figures.criterion), brief(figures.group),
+        counted(figures.items, "item"), counted(figures.raters, "rater") + Markup(" a group"), level_words(report),
     )  # fmt: skip
-    return Table(columns, rows, caption, sortable=False)
+    return Table(columns, [_protocol_row(row) for row in figures.rows], caption, sortable=False)
+
+
+def _protocol_row(row: ProtocolRow) -> dict[str, object]:
+    why = row.note or "not defined for this protocol"
+    sides = {side: getattr(row, side) for side in ("comparisons", "ratings", "difference")}
+    return {
+        "name": brief(row.name),
+        **{side: Cell(figure, "" if figure else why) for side, figure in sides.items()},
+        "ahead": Cell(row.ahead, "" if row.ahead is not None else why),
+        "groups": row.groups,
+        "note": brief(row.note, 200) if row.note else "",
+    }
+
+
+def _protocol_raters(report: CheckReport) -> Table:
+    rows = [
+        {
+            "rater": brief(one.rater, RATER_NAME), "mean": one.mean_rating, "extreme": one.extreme_share,
+            "left": one.left_rate, "tie": one.tie_rate,
+            "compared": one.to_consensus[0], "rated": one.to_consensus[1],
+            "compared_away": one.displacement[0], "rated_away": one.displacement[1],
+        }
+        for one in report.protocol_raters[:MOST_RATERS]
+    ]  # fmt: skip
+    columns = [
+        Column("rater", "Rater"),
+        Column("mean", "Mean rating", "number", 2),
+        Column("extreme", "Extreme ratings", "percent"),
+        Column("left", "Left wins", "percent"),
+        Column("tie", "Ties", "percent"),
+        Column("compared", "Spearman to consensus, comparisons", "number", 3),
+        Column("rated", "Spearman to consensus, ratings", "number", 3),
+        Column("compared_away", "Rank displacement, comparisons", "number", 2),
+        Column("rated_away", "Rank displacement, ratings", "number", 2),
+    ]
+    left = len(report.protocol_raters) - len(rows)
+    more = Markup(" {} are in the JSON.").format(counted(left, "more rater")) if left else ""
+    return Table(columns, rows, Markup("How each rater used the two protocols, over the matched criteria.") + more)

@@ -224,17 +224,34 @@ class ProtocolRow(Noun):
     name: str
     comparisons: Figure | None
     ratings: Figure | None
+    difference: Figure | None = Field(default=None, description="Comparisons minus ratings, on the same items.")
+    ahead: int | None = Field(default=None, description="Groups in which comparisons come out better.")
+    groups: int = Field(default=0, description="Groups it is averaged over: item groups times criteria.")
     note: str | None = None
 
 
 class ProtocolFigures(Noun):
     """The same raters, items and criterion under comparisons and under ratings."""
 
-    criterion: str
+    criterion: str | None = Field(description="None: all criteria together.")
     group: str
     items: int
     raters: int
     rows: tuple[ProtocolRow, ...]
+
+
+class ProtocolRater(Noun):
+    """How one rater used both protocols, over the matched criteria."""
+
+    rater: str
+    mean_rating: float | None = Field(description="None where criteria have different scales.")
+    extreme_share: float | None = Field(description="Share of ratings at the ends of the scale; None without scale.")
+    left_rate: float | None = Field(description="Share of decided comparisons won by the left item, where known.")
+    tie_rate: float
+    displacement: tuple[float, float] = Field(
+        description="Mean rank distance to the consensus: comparisons, ratings; mean over groups."
+    )
+    to_consensus: tuple[float, float] = Field(description="Spearman to the consensus: comparisons, ratings.")
 
 
 class AnchorFigures(Noun):
@@ -264,6 +281,8 @@ class CheckReport(Noun):
     raters: tuple[RaterRow, ...]
     flags: tuple[FlagFigures, ...] = ()
     protocols: tuple[ProtocolFigures, ...] = ()
+    protocols_together: ProtocolFigures | None = None
+    protocol_raters: tuple[ProtocolRater, ...] = ()
     anchors: tuple[AnchorFigures, ...] = ()
     warnings: tuple[str, ...] = ()
     seconds: float = Field(description="Time the computation took, reading and hashing the study apart.")

@@ -43,6 +43,7 @@ def print_check(report: CheckReport, html: Path | None) -> None:
     _print_statistics(report)
     _print_tests(report)
     _print_ceilings(report)
+    _print_protocols(report)
     _print_raters(report)
     for policy, names in _policies(report).items():
         say(f"policy: {policy}{_of(names, report)}")
@@ -141,6 +142,28 @@ def _print_ceilings(report: CheckReport) -> None:
         print_table("Ceilings: accuracy against the panel's majority; chance is 0.5", columns, rows)
         say("Quote next rater and oracle; the panel (TASTE's LOO) and the cap are no bounds.", dim=True)
         click.echo()
+
+
+def _print_protocols(report: CheckReport) -> None:
+    """The table of all criteria together, or of the only one."""
+    figures = report.protocols_together or next(iter(report.protocols), None)
+    if figures is None:
+        return
+    rows = [
+        (
+            row.name,
+            _figure(row.comparisons),
+            _figure(row.ratings),
+            _figure(row.difference),
+            "" if row.ahead is None else f"{row.ahead} of {row.groups}",
+        )
+        for row in figures.rows
+    ]
+    where = "all criteria" if figures.criterion is None else figures.criterion
+    title = f"Comparisons against ratings by the same raters ({where}, {figures.group})"
+    print_table(title, ("diagnostic", "comparisons", "ratings", "difference", "ahead"), rows)
+    say("ahead: groups in which comparisons come out better; --html shows each criterion and each rater", dim=True)
+    click.echo()
 
 
 def _print_raters(report: CheckReport) -> None:

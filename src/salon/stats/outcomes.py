@@ -58,7 +58,11 @@ def outcome_counts(outcomes: ArrayLike) -> IntArray:
 
 def outcome_agreement(outcomes: ArrayLike) -> OutcomeAgreement:
     """Fleiss kappa, nominal alpha, shares of agreement, convergence and majority-with-tie labels."""
-    counts = outcome_counts(outcomes)
+    return counted_agreement(outcome_counts(outcomes))
+
+
+def counted_agreement(counts: IntArray) -> OutcomeAgreement:
+    """The same from counts (pairs, 3) of second, tie and first."""
     kappa = fleiss_kappa(counts)
     most = counts.max(axis=1)
     alone = (counts == most[:, None]).sum(axis=1) == 1
