@@ -2,9 +2,9 @@
 
 The judge. Items have true scores q ~ N(0, spread^2) in logits of the judge; an answer follows Davidson's law with the
 tie parameter at which two equal items tie with chance `ties`, and a share `lapses` of answers is drawn at random.
-`spread` says how sharp the judge is: 0.5 is near guessing, 1.7 a person, 3.9 a model that reproduces PPaint's only
-figure for one (612 of 1,225 pairs of 50 items order them as all pairs do, SRCC .986). Truth here is what this judge
-would say if asked without end; whether that is good taste is a question for `salon check`.
+`spread` says how sharp the judge is: 0.5 is near guessing, 3.9 a model that reproduces PPaint's only figure for one
+(612 of 1,225 pairs of 50 items order them as all pairs do, SRCC .986). Truth here is what this judge would say if asked
+without end; whether that is good taste is a question for `salon check`.
 """
 
 from __future__ import annotations
