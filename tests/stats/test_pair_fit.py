@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import logit, ndtri
 
 from salon.errors import BadValue, NotConverged, NotIdentified
-from salon.stats import pair_information
+from salon.stats import pair_fit
 from salon.stats.pair_counts import PairCounts, count_pairs
 from salon.stats.pair_fit import PairFit, Pull, fit_pairs, information
 from salon.stats.pair_models import (
@@ -211,12 +211,15 @@ def test_one_more_win_never_hurts(model):
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("prior", [None, 2.0])
-def test_conjugate_gradients_equal_cholesky(model, prior, monkeypatch):
-    counts = count_pairs(*simulated("davidson", 40, 3000, 11, 0.8)[1:], 40)
+def test_conjugate_gradients_equal_elimination(model, prior, monkeypatch):
+    counts = count_pairs(*simulated("davidson", 30, 3000, 11, 0.8)[1:], 30)
     dense = fit_pairs(counts, model, prior=prior)
-    monkeypatch.setattr(pair_information, "_CHOLESKY_ITEMS", 0)
+    monkeypatch.setattr(pair_fit, "FEW_ITEMS", 0)
     sparse = fit_pairs(counts, model, prior=prior)
-    assert [dense.convergence.solver, sparse.convergence.solver] == ["Newton, Cholesky", "Newton, conjugate gradients"]
+    assert [dense.convergence.solver, sparse.convergence.solver] == [
+        "Newton, elimination",
+        "Newton, conjugate gradients",
+    ]
     assert sparse.scores == pytest.approx(dense.scores, abs=1e-8)
     assert sparse.convergence.gradient < 1e-9
 
@@ -227,6 +230,7 @@ def test_a_chain_of_six_thousand_items_is_exact():
     i = np.arange(5999)
     wins, losses = rng.integers(1, 9, (2, 5999)).astype(float)
     fit = fit_pairs(PairCounts(6000, i, i + 1, wins, losses, np.zeros(5999)))
+    assert fit.convergence.solver == "Newton, factors"
     assert fit.scores[:-1] - fit.scores[1:] == pytest.approx(np.log(wins / losses), abs=1e-7)
 
 
@@ -329,6 +333,11 @@ def test_only_ties_make_equals_under_bradley_terry():
 def test_wrong_settings_are_named(settings):
     with pytest.raises(BadValue):
         fit_pairs(table((0, 1, 3, 1, 0)), **settings)
+
+
+def test_counts_out_of_order_are_refused():
+    with pytest.raises(BadValue, match="sorted"):
+        fit_pairs(PairCounts(3, np.array([1, 0]), np.array([2, 1]), np.ones(2), np.ones(2), np.zeros(2)))
 
 
 def test_stopping_early_is_an_error():

@@ -22,8 +22,10 @@ from scipy.special import expit
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
-from salon.errors import BadValue, DesignError, NotConverged, TooFew
+from salon.errors import BadValue, DesignError, TooFew
 from salon.stats.graph import connectivity
+from salon.stats.pair_counts import PairCounts
+from salon.stats.pair_fit import fit_pairs
 from salon.stats.result import Estimate
 
 Floats = NDArray[np.float64]
@@ -188,21 +190,10 @@ def _mask(items: int, pairs: Ints) -> NDArray[np.bool_]:
 
 
 def _bradley_terry(wins: Floats) -> Floats:
-    """Posterior mode under q ~ N(0, 3²) by Newton's method, steps cut at 2 so that none overshoots."""
-    items = len(wins)
-    played = wins + wins.T
-    won = wins.sum(axis=1)
-    q = np.zeros(items)
-    for _ in range(100):
-        p = expit(q[:, None] - q[None, :])
-        weight = played * p * (1 - p)
-        gradient = won - (played * p).sum(axis=1) - q / _PRIOR_SD**2
-        hessian = np.diag(weight.sum(axis=1) + 1 / _PRIOR_SD**2) - weight
-        step = np.linalg.solve(hessian, gradient)
-        q = q + step * min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
-        if np.abs(step).max() < 1e-8:
-            return q
-    raise NotConverged("Newton's method for Bradley-Terry did not settle in 100 steps", found=np.abs(step).max())
+    """Posterior mode under q ~ N(0, 3²) of a table of wins (N, N), rounded so that equal records are equal scores."""
+    i, j = np.nonzero(np.triu(wins + wins.T))
+    counts = PairCounts(len(wins), i, j, wins[i, j], wins[j, i], np.zeros(len(i)))
+    return fit_pairs(counts, prior=_PRIOR_SD, tolerance=1e-12).scores.round(10)
 
 
 def _srcc(x: Floats, y: Floats) -> float:

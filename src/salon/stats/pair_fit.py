@@ -6,10 +6,7 @@ Maximises  sum over pairs of the log-likelihood of its counts (see pair_models)
 over the scores q and, in Davidson and Rao-Kupper, the log t of the tie parameter. Without rating anchors only
 differences of scores count, and they are centred: mean(q) = 0.
 
-The objective is concave and its curvature changes at a bounded rate, so a step can be judged by slopes alone: with
-b = the largest change of log curvature along the Newton step, all of it climbs if b <= 1, and ln(1 + b)/b of it
-always does (Sun & Tran-Dinh 2019, generalised self-concordance). Longer shares, halved from 1, are taken when the slope
-at their end still points forward. Each step so raises the likelihood.
+The objective is concave; the iteration is Newton's, and no step goes down (pair_newton).
 
 Identification is checked before anything is fitted (pair_identified). Convergence is measured in shares: the
 largest |slope| of a score divided by the number of comparisons of its item, i.e. the largest gap between observed
@@ -21,28 +18,17 @@ both are Bradley-Terry: the fit is that, `boundary` says so. Only ties: NotIdent
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from salon.errors import BadValue, NotConverged
 from salon.stats.pair_counts import PairCounts
 from salon.stats.pair_identified import check_identified
-from salon.stats.pair_information import Information, row_starts
-from salon.stats.pair_models import (
-    TIE_MODELS,
-    bend,
-    chances,
-    curvature,
-    has_tie,
-    model_code,
-    pair_log_likelihood,
-    slopes,
-    step_cap,
-)
+from salon.stats.pair_information import DENSE_ITEMS, FEW_ITEMS, Information, row_starts
+from salon.stats.pair_models import TIE_MODELS, has_tie, model_code, pair_log_likelihood
+from salon.stats.pair_newton import Pairs, advance, climb, derivatives
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -121,17 +107,6 @@ def penalty(items: int, prior: float | None, pull: Pull | None) -> tuple[Floats,
     return ridge, goal
 
 
-def information(counts: PairCounts, code: int, tie: float, q: Floats, ridge: Floats) -> tuple[Information, Floats]:
-    """Minus the second derivatives at (q, log tie), and the slopes of the log-likelihood (items + 1,), tie last."""
-    n = counts.items
-    edge, totals = np.empty(len(counts.i)), np.zeros((n, 3))
-    rows = row_starts(counts.i, n)
-    slope_t, corner = _derivatives(code, tie, q, rows, counts.j, counts.wins, counts.losses, counts.ties, edge, totals)
-    slope, own, cross = totals.T.copy()
-    bottom = corner if has_tie(code) else None
-    return Information(n, counts.i, counts.j, edge, own, cross, bottom, ridge), np.append(slope, slope_t)
-
-
 def fit_information(fit: PairFit, counts: PairCounts) -> Information:
     """The information matrix at a fit, with the ridge of its prior and rating anchors."""
     code, tie = model_code(fit.model, fit.tie)
@@ -139,43 +114,54 @@ def fit_information(fit: PairFit, counts: PairCounts) -> Information:
     return information(counts, code, tie, fit.scores, ridge)[0]
 
 
+def information(counts: PairCounts, code: int, tie: float, q: Floats, ridge: Floats) -> tuple[Information, Floats]:
+    """Minus the second derivatives at (q, log tie), and the slopes of the log-likelihood (items + 1,), tie last."""
+    n = counts.items
+    edge, totals = np.empty(len(counts.i)), np.empty((n + 1, 3))
+    derivatives(code, _pairs(counts), q, tie, edge, totals)
+    slope, own, cross = totals.T.copy()
+    corner = float(own[n]) if has_tie(code) else None
+    return Information(n, counts.i, counts.j, edge, own[:n], cross[:n], corner, ridge), slope
+
+
 def _newton(
     counts: PairCounts, code: int, tie: float, ridge: Floats, goal: Floats, tolerance: float, max_iterations: int
 ) -> tuple[Floats, float, Convergence]:
-    """Climb from q = 0 to the maximum; the module's text says why no step goes down."""
-    n, width = counts.items, counts.items + has_tie(code)
-    scale = np.append(_games(counts) + ridge, counts.comparisons)[:width]
-    q = np.zeros(n)
-    matrix, gradient = information(counts, code, tie, q, ridge)
-    for iteration in range(max_iterations + 1):
-        gradient[:n] += goal - ridge * q
-        slope = gradient[:width]
-        size = float(np.max(np.abs(slope) / scale))
-        if size <= tolerance:
-            return q, tie, Convergence(f"Newton, {matrix.solver}", iteration, size, tolerance)
-        step = np.append(matrix.solve(slope, tolerance=min(0.01, size)), 0.0)[: n + 1]
-        q, tie, matrix, gradient = _advance(counts, code, q, tie, step, ridge, goal)
-    raise NotConverged(
-        f"scores must settle to a gap of {tolerance:g} between observed and fitted win share",
-        found=f"{size:.3g} after {max_iterations} iterations",
-        remedy="raise tolerance or max_iterations, or give a prior (--prior 3)",
-    )
+    """Climb from q = 0 to the maximum."""
+    pairs, scale = _pairs(counts), np.append(_games(counts) + ridge, counts.comparisons)
+    few, tree = counts.items <= FEW_ITEMS, counts.items <= DENSE_ITEMS or len(counts.i) <= 4 * counts.items
+    q, size, done, stalled = np.zeros(counts.items), np.inf, 0, False
+    while done < max_iterations and not size <= tolerance:
+        if stalled:
+            q, tie = _factored_step(counts, code, q, tie, ridge, goal)
+            done += 1
+        left = 0 if stalled else max_iterations
+        q, tie, steps, size, now = climb(code, pairs, ridge, goal, scale, q, tie, tolerance, left, few, tree)
+        done, stalled = done + steps, stalled or now
+    if not size <= tolerance:
+        raise NotConverged(
+            f"scores must settle to a gap of {tolerance:g} between observed and fitted win share",
+            found=f"{size:.3g} after {done} iterations",
+            remedy="raise tolerance or max_iterations, or give a prior (--prior 3)",
+        )
+    solver = "elimination" if few else "factors" if stalled else "conjugate gradients"
+    return q, tie, Convergence(f"Newton, {solver}", done, size, tolerance)
 
 
-def _advance(
-    counts: PairCounts, code: int, q: Floats, tie: float, step: Floats, ridge: Floats, goal: Floats
-) -> tuple[Floats, float, Information, Floats]:
-    """The point after the longest share of the step (q, log tie) that is sure to climb, with its derivatives."""
-    move, move_t = step[:-1], float(step[-1])
-    bound, share = _largest_bend(code, tie, q, counts.i, counts.j, move, move_t)
-    sure = math.log1p(bound) / bound if bound > 1 else 1.0
-    while True:
-        q_new, tie_new = q + share * move, tie * math.exp(share * move_t)
-        matrix, gradient = information(counts, code, tie_new, q_new, ridge)
-        forward = move @ (gradient[:-1] + goal - ridge * q_new) + move_t * gradient[-1]
-        if share <= sure or forward >= 0:
-            return q_new, tie_new, matrix, gradient
-        share = max(share / 2, sure)
+def _factored_step(
+    counts: PairCounts, code: int, q: Floats, tie: float, ridge: Floats, goal: Floats
+) -> tuple[Floats, float]:
+    """One step by a factor of the matrix, for graphs on which conjugate gradients stall."""
+    matrix, slope = information(counts, code, tie, q, ridge)
+    slope[:-1] += goal - ridge * q
+    step = np.append(matrix.factor().solve(slope[: matrix.parameters]), 0.0)[: counts.items + 1]
+    room = np.empty(len(counts.i)), np.empty((counts.items + 1, 3))
+    moved: tuple[Floats, float] = advance(code, _pairs(counts), ridge, goal, q, tie, step, *room)
+    return moved
+
+
+def _pairs(counts: PairCounts) -> Pairs:
+    return row_starts(counts.i, counts.items), counts.j, counts.wins, counts.losses, counts.ties
 
 
 def _first_tie(counts: PairCounts, model: str) -> float | None:
@@ -199,6 +185,10 @@ def _anchored(pull: Pull | None) -> Ints:
 def _check_settings(counts: PairCounts, prior: float | None, pull: Pull | None, tolerance: float) -> None:
     if prior is not None and not 0 < prior < np.inf:
         raise BadValue("the standard deviation of a prior is a positive number", found=prior, remedy="--prior 3")
+    if np.any(counts.i[1:] < counts.i[:-1]):
+        raise BadValue(
+            "counts must be sorted by (i, j)", found="pairs out of order", remedy="make them with count_pairs"
+        )
     if not 0 < tolerance < np.inf:
         raise BadValue("a tolerance is a positive number", found=tolerance)
     if pull is None:
@@ -209,53 +199,3 @@ def _check_settings(counts: PairCounts, prior: float | None, pull: Pull | None, 
         raise BadValue("rating anchors need one finite target each", found=f"{pull.items} with {pull.targets}")
     if min(pull.items) < 0 or max(pull.items) >= counts.items:
         raise BadValue(f"rating anchors are items 0 to {counts.items - 1}", found=pull.items)
-
-
-@numba.njit(cache=True)
-def _derivatives(
-    code: int,
-    tie: float,
-    q: Floats,
-    start: Ints,
-    j: Ints,
-    wins: Floats,
-    losses: Floats,
-    ties: Floats,
-    edge: Floats,
-    totals: Floats,
-) -> tuple[float, float]:
-    """Fill the curvature of each pair and (slope, curvature, border) of each item; returns those of log tie."""
-    slope_t, corner = 0.0, 0.0
-    for x in range(len(q)):
-        for k in range(start[x], start[x + 1]):
-            y, w, l, s = j[k], wins[k], losses[k], ties[k]
-            d = q[x] - q[y]
-            u, v = chances(code, d, tie)
-            win, loss, draw, win_t, loss_t, draw_t = slopes(code, tie, u, v)
-            dd, dt, tt = curvature(code, d, tie, u, v, w, l, s)
-            slope = w * win + l * loss + s * draw
-            edge[k] = dd
-            totals[x, 0] += slope
-            totals[y, 0] -= slope
-            totals[x, 1] += dd
-            totals[y, 1] += dd
-            totals[x, 2] += dt
-            totals[y, 2] -= dt
-            slope_t += w * win_t + l * loss_t + s * draw_t
-            corner += tt
-    return slope_t, corner
-
-
-@numba.njit(cache=True)
-def _largest_bend(code: int, tie: float, q: Floats, i: Ints, j: Ints, move: Floats, dt: float) -> tuple[float, float]:
-    """Largest change of log curvature of any pair along the step, and the share of the step it holds for."""
-    # A bound over all pairs of items, met or not, is enough for the short steps at the end.
-    largest = move.max() - move.min()
-    bound = bend(code, q.max() - q.min(), tie, largest, dt)
-    if bound > 1 or step_cap(code, tie, largest, dt) < 1:
-        bound, largest = 0.0, 0.0
-        for k in range(len(i)):
-            dd = abs(move[i[k]] - move[j[k]])
-            bound = max(bound, bend(code, q[i[k]] - q[j[k]], tie, dd, dt))
-            largest = max(largest, dd)
-    return bound, step_cap(code, tie, largest, dt)

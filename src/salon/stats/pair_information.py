@@ -21,16 +21,19 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.sparse import coo_array, csc_array
 from scipy.sparse.linalg import splu
+
+from salon.errors import NotConverged
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 DENSE_ITEMS = 5_000
 """Above this many items no n x n matrix is made."""
-_CHOLESKY_ITEMS = 200
+FEW_ITEMS = 32
+"""Up to this many items a system is solved by elimination, above by conjugate gradients."""
 _CG_STEPS = 400
 _TREE_LIKE = 4  # pairs per item up to which a sparse factor stays sparse
 
@@ -83,30 +86,29 @@ class Information:
 
     def solve(self, rhs: Floats, tolerance: float = 1e-12) -> Floats:
         """x with matrix @ x = rhs, (parameters,); with free location the scores of x sum to zero."""
-        if self.items > _CHOLESKY_ITEMS:
+        if self.items > FEW_ITEMS:
             x, settled = self._conjugate_gradients(rhs, tolerance)
-            if settled or not (self.items <= DENSE_ITEMS or len(self.i) <= _TREE_LIKE * self.items):
+            if settled or not self.factorable:
                 return x
         return self.factor().solve(rhs)
 
     @property
-    def solver(self) -> str:
-        """Which of the two `solve` begins with."""
-        return "conjugate gradients" if self.items > _CHOLESKY_ITEMS else "Cholesky"
+    def factorable(self) -> bool:
+        """Whether a factor fits in memory: few items, or so few pairs for each that it stays sparse."""
+        return self.items <= DENSE_ITEMS or len(self.i) <= _TREE_LIKE * self.items
 
     def factor(self) -> Factor:
         """A factorisation for many right-hand sides."""
         return Factor(self)
 
     def _conjugate_gradients(self, rhs: Floats, tolerance: float) -> tuple[Floats, bool]:
-        n, tie = self.items, 1.0 if self.tie is None else self.tie
-        wide = rhs if self.tie is not None else np.append(rhs, 0.0)  # a tie parameter that stays at zero
-        diagonal = np.append(self.own + self.ridge, tie)
-        x, settled = _conjugate_gradients(
-            row_starts(self.i, n), self.j, self.edge, self.cross, tie, self.ridge, diagonal, wide, tolerance, _CG_STEPS
-        )
-        x = x[: self.parameters]
-        return (centered(x, n) if self.floating else x), settled
+        n = self.items
+        totals = np.ones((n + 1, 3))  # slopes are not used; without a tie parameter its row is a dummy
+        totals[:n, 1], totals[:n, 2], totals[n, 1] = self.own, self.cross, self.tie or 1.0
+        wide = rhs if self.tie is not None else np.append(rhs, 0.0)
+        starts = row_starts(self.i, n)
+        x, settled = conjugate_gradients(starts, self.j, self.edge, totals, self.ridge, wide, tolerance, _CG_STEPS)
+        return x[: self.parameters], settled
 
 
 class Factor:
@@ -114,23 +116,23 @@ class Factor:
 
     def __init__(self, information: Information) -> None:
         self._items, self._floating = information.items, information.floating
-        shift = information.own.mean() / self._items
+        shift = information.own.mean() / self._items if self._floating else 0.0
         if self._items <= DENSE_ITEMS:
             matrix = information.dense()
-            if self._floating:
-                matrix[: self._items, : self._items] += shift  # fixes the sum, leaves every contrast as it is
-            self._cholesky = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-            self._sparse = None
+            matrix[: self._items, : self._items] += shift  # fixes the sum, leaves every contrast as it is
+            # LAPACK itself: its wrappers cost more than a small matrix.
+            self._factor, failed = dpotrf(matrix.T, lower=True, clean=False, overwrite_a=True)
+            if failed:
+                raise NotConverged("an information matrix must be positive definite", found=f"minor {failed} is not")
         else:
-            self._cholesky = None
-            self._sparse = splu(_sparse(information, shift if self._floating else 0.0))
+            self._factor = splu(_sparse(information, shift))
 
     def solve(self, rhs: Floats) -> Floats:
         """Solutions for the columns of rhs, (parameters,) or (parameters, k)."""
-        if self._sparse is None:
-            x: Floats = cho_solve(self._cholesky, rhs, check_finite=False)
+        if self._items <= DENSE_ITEMS:
+            x: Floats = dpotrs(self._factor, rhs, lower=True)[0]
         else:
-            x = self._sparse.solve(rhs)
+            x = self._factor.solve(rhs)
         return centered(x, self._items) if self._floating else x
 
 
@@ -170,12 +172,11 @@ def _fill(i: Ints, j: Ints, edge: Floats, matrix: Floats) -> None:
 
 
 @numba.njit(cache=True)
-def _multiply(
-    start: Ints, j: Ints, edge: Floats, cross: Floats, tie: float, ridge: Floats, x: Floats, out: Floats
-) -> None:
+def _multiply(start: Ints, j: Ints, edge: Floats, totals: Floats, ridge: Floats, x: Floats, out: Floats) -> None:
     n = len(ridge)
+    cross = totals[:n, 2].copy()
     out[:n] = ridge * x[:n] + cross * x[n]
-    out[n] = tie * x[n] + np.dot(cross, x[:n])
+    out[n] = totals[n, 1] * x[n] + np.dot(cross, x[:n])
     for i in range(n):
         own, at = 0.0, x[i]
         for k in range(start[i], start[i + 1]):
@@ -186,27 +187,25 @@ def _multiply(
 
 
 @numba.njit(cache=True)
-def _conjugate_gradients(
-    start: Ints,
-    j: Ints,
-    edge: Floats,
-    cross: Floats,
-    tie: float,
-    ridge: Floats,
-    diagonal: Floats,
-    rhs: Floats,
-    tolerance: float,
-    steps: int,
+def conjugate_gradients(
+    start: Ints, j: Ints, edge: Floats, totals: Floats, ridge: Floats, rhs: Floats, tolerance: float, steps: int
 ) -> tuple[Floats, bool]:
-    """Preconditioned conjugate gradients until the preconditioned residual has shrunk by `tolerance`."""
-    inverse, residual = 1.0 / diagonal, rhs.copy()
-    x, along, image = np.zeros(len(rhs)), inverse * residual, np.empty(len(rhs))
+    """Solve the system until the preconditioned residual has shrunk by `tolerance`; did it, within `steps`?
+
+    Rows of pairs by item at start[i]:start[i+1]; columns 1 and 2 of totals (items + 1,) are diagonal and border, the
+    last row that of the tie parameter.
+    """
+    n = len(ridge)
+    inverse, residual = totals[:, 1].copy(), rhs.copy()
+    inverse[:n] += ridge
+    inverse = 1.0 / inverse
+    x, along, image = np.zeros(n + 1), inverse * residual, np.empty(n + 1)
     size = np.dot(residual, along)
     goal = size * tolerance**2
     for _ in range(steps):
         if size <= goal:
             break
-        _multiply(start, j, edge, cross, tie, ridge, along, image)
+        _multiply(start, j, edge, totals, ridge, along, image)
         curve = np.dot(along, image)
         if not curve > 0:
             break
@@ -216,4 +215,6 @@ def _conjugate_gradients(
         fresh = np.dot(residual, inverse * residual)
         along = inverse * residual + (fresh / size) * along
         size = fresh
+    if not ridge.any():
+        x[:n] -= x[:n].mean()
     return x, size <= goal
