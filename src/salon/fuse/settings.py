@@ -71,7 +71,9 @@ class FuseSettings(Noun):
     calibration: Literal["pooled", "group"] = Field(
         "pooled", description="One curve from latent scores to the rating scale for all groups, or one for each."
     )
-    anchors_each: int = Field(2, ge=1, le=50, description="Rating anchors at each level.")
+    anchors_each: int = Field(
+        2, ge=1, description="Rating anchors at each level; a large number takes every item of the middle levels."
+    )
     anchor_center: Literal["mean", "median"] = Field(
         "mean", description="The rating anchors' target: the mean of their ratings, or the median."
     )
