@@ -43,7 +43,9 @@ def made() -> dict[str, str]:
     return reference.pages()
 
 
-@pytest.mark.parametrize("file", ["commands.md", "check-json.md", *(f"{r}.schema.json" for r in reference.REPORTS)])
+@pytest.mark.parametrize(
+    "file", ["commands.md", "check-json.md", "fuse-json.md", *map(reference.schema_file, reference.REPORTS)]
+)
 def test_generated_pages_are_fresh(made: dict[str, str], file: str) -> None:
     on_disk = (ROOT / "docs" / "reference" / file).read_text(encoding="utf-8")
     assert on_disk == made[file], f"docs/reference/{file} is not what the code says: run make docs"
@@ -97,6 +99,12 @@ def printed(line: str, capsys: pytest.CaptureFixture[str]) -> dict:
         ("check {} --draws 100", "--prompts 2 --items 2 --raters 2"),
         ("anchor {} --draws 100", "--prompts 10"),
         ("plan --items 3 --raters 3 --prompts 20 --sims 100 --budget-items 6 --studies 10", ""),
+        ("fuse {}", "--prompts 3 --protocol comparisons --tie-share 0.1"),
+        ("fuse {} --method crowd", "--prompts 3 --protocol comparisons"),
+        ("fuse {} --by generator", "--prompts 10"),
+        ("fuse {}", "--prompts 3 --protocol ratings"),
+        ("bridge score {} --pool 2 --opponents 1", "--prompts 2 --protocol comparisons"),
+        ("bridge simulate --items 20 --pool 5 --opponents 2", ""),
     ],
 )
 def test_the_terminal_prints_what_the_schema_says(
@@ -105,12 +113,23 @@ def test_the_terminal_prints_what_the_schema_says(
     if study:
         printed(f"simulate -o {tmp_path / 'study'} {study} --json", capsys)
     record = printed(command.format(tmp_path / "study") + " --json", capsys)
-    file = ROOT / "docs" / "reference" / f"{command.split()[0]}.schema.json"
+    name = next(name for name in reference.REPORTS if command.startswith(name))
+    follows_schema(record, name)
+
+
+def follows_schema(record: dict, name: str) -> None:
+    file = ROOT / "docs" / "reference" / reference.schema_file(name)
     schema = json.loads(file.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(record, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(record | {"format": "another"}, schema)
+
+
+def test_rating_anchors_curves_and_the_comparison_of_methods_are_in_the_schema() -> None:
+    record = reference.example("fuse")
+    assert all(record[part] for part in ("rating_anchors", "curves", "compare"))
+    follows_schema(record, "fuse")
 
 
 # -- links -------------------------------------------------------------------------------------------------------
@@ -151,17 +170,25 @@ def typed(page: Path) -> Iterator[str]:
                 yield re.split(r"\s+#|\s{3,}|\s[>|]|\s&&|\s\|\||;", found[1])[0]
 
 
+def found_in(words: list[str]) -> tuple[click.Command | None, list[str]]:
+    """The command that `words` name, in a group or not, and what is left of them."""
+    context, name, rest = click.Context(salon), words[0], words[1:]
+    command = salon.get_command(context, name)
+    if isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
+        return command.get_command(context, rest[0]), rest[1:]
+    return command, rest
+
+
 def commands() -> list[tuple[str, str]]:
     return sorted({(name(page), line) for page in PAGES for line in typed(page)})
 
 
 @pytest.mark.parametrize(("page", "line"), commands())
 def test_commands_in_code_blocks_parse(page: str, line: str) -> None:
-    _, command, *arguments = shlex.split(line)
-    found = salon.get_command(click.Context(salon), command)
-    assert found is not None, f"{page}: there is no salon {command}"
+    found, arguments = found_in(shlex.split(line)[1:])
+    assert found is not None, f"{page}: there is no {line}"
     try:
-        found.make_context(command, list(arguments))
+        found.make_context(line, arguments)
     except click.exceptions.Exit:
         pass  # --help
     except click.ClickException as error:
@@ -176,7 +203,8 @@ def test_options_named_in_prose_exist(page: Path) -> None:
         if words[1] not in known:
             assert words[1].startswith("-") or words[1] in {"..."}, f"{name(page)}: there is no {text}"
             continue
-        command = salon.get_command(click.Context(salon), words[1])
+        command, _ = found_in(words[1:])
+        assert command is not None, f"{name(page)}: there is no {text}"
         options = {o for p in command.params for o in (*p.opts, *p.secondary_opts)} | {"--help", "-h"}
         used = set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", text))
         assert used <= options, f"{name(page)}: {text}: no {used - options}"

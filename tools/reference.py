@@ -1,14 +1,14 @@
 """Write the generated pages of docs/reference: `make docs`, or `python -m tools.reference`.
 
 Commands come from the `--help` of the commands themselves, the JSON pages and schemas from the report classes. The
-example is a real check of a small simulated study. The same code always writes the same bytes.
+examples are real reports on small simulated studies. The same code always writes the same bytes.
 """
 
 from __future__ import annotations
 
 import json
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -21,21 +21,44 @@ from salon.check.plan import BudgetSettings, PlanReport, PlanSettings, plan
 from salon.check.results import CheckReport
 from salon.check.settings import CheckSettings
 from salon.cli.main import COMMANDS, salon
-from salon.flows.simulate import SimulateSettings, simulate_study
+from salon.flows.simulate import SimulateSettings, ppaint_like_study, simulate_study
+from salon.fuse.bridge import score_bridge
+from salon.fuse.bridge_results import BridgeReport
+from salon.fuse.bridge_settings import BridgeSettings
+from salon.fuse.bridge_simulate import Rehearsal, RehearsalSettings, rehearse_bridge
+from salon.fuse.fuse import fuse_study
+from salon.fuse.results import FuseReport
 from salon.store.nulls import null_for
 from tools.field_notes import NOTES
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 WIDTH = 100
-REPORTS: dict[str, type[BaseModel]] = {"check": CheckReport, "anchor": AnchorReport, "plan": PlanReport}
+REPORTS: dict[str, type[BaseModel]] = {
+    "check": CheckReport,
+    "anchor": AnchorReport,
+    "plan": PlanReport,
+    "fuse": FuseReport,
+    "bridge score": BridgeReport,
+    "bridge simulate": Rehearsal,
+}
+"""What each command prints with --json."""
 LONGEST = 3
 """Entries of a list that an example shows."""
+SMALLEST = 1e-9
+"""What is left of a slope at a maximum differs from machine to machine: smaller numbers are shown as 0."""
 
 
 def pages() -> dict[str, str]:
     """Every generated file of docs/reference by name."""
-    schemas = {f"{name}.schema.json": as_text(schema(report)) + "\n" for name, report in REPORTS.items()}
-    return {"commands.md": commands_page(), "check-json.md": json_page(), **schemas}
+    schemas = {schema_file(name): as_text(schema(report)) + "\n" for name, report in REPORTS.items()}
+    checked = json_page(_CHECK_INTRO, ("check", "anchor", "plan"), _NULL_AND_ERRORS)
+    fused = json_page(_FUSE_INTRO, ("fuse", "bridge score", "bridge simulate"))
+    return {"commands.md": commands_page(), "check-json.md": checked, "fuse-json.md": fused, **schemas}
+
+
+def schema_file(command: str) -> str:
+    """Name of the schema of what `salon COMMAND --json` prints."""
+    return f"{command.replace(' ', '-')}.schema.json"
 
 
 # -- commands ----------------------------------------------------------------------------------------------------
@@ -46,8 +69,17 @@ def commands_page() -> str:
     parts = [_COMMANDS, f"```text\n{help_of(())}\n```\n"]
     for stage, commands in COMMANDS.items():
         parts.append(f"## {stage}\n")
-        parts += [f"### salon {name}\n\n```text\n{help_of((name,))}\n```\n" for name in commands]
+        paths = [path for name in commands for path in _paths(name)]
+        parts += [f"### salon {' '.join(path)}\n\n```text\n{help_of(path)}\n```\n" for path in paths]
     return "\n".join(parts)
+
+
+def _paths(name: str) -> list[tuple[str, ...]]:
+    """A command, and the commands under it."""
+    context = click.Context(salon)
+    command = salon.get_command(context, name)
+    under = command.list_commands(context) if isinstance(command, click.Group) else []
+    return [(name,), *((name, inner) for inner in under)]
 
 
 def help_of(path: tuple[str, ...]) -> str:
@@ -62,7 +94,7 @@ def help_of(path: tuple[str, ...]) -> str:
 _COMMANDS = """# Commands
 
 Written by `make docs` from `--help`; do not edit. How to start: [start](../start.md). What the JSON means:
-[check-json](check-json.md).
+[check-json](check-json.md), [fuse-json](fuse-json.md).
 
 Exit codes: 0 done; 2 misuse or bad input; 1 only where a yes or no was asked for (`check --gate`); 70 a fault of
 Salon's own. Errors go to stderr; with `--json` the same error is one JSON object on stdout.
@@ -72,19 +104,20 @@ Salon's own. Errors go to stderr; with `--json` the same error is one JSON objec
 # -- the JSON ----------------------------------------------------------------------------------------------------
 
 
-def json_page() -> str:
-    """Every field of the three reports, and an example of each."""
+def json_page(intro: str, commands: Sequence[str], *after: str) -> str:
+    """Every field of what the commands print, and an example of each."""
     seen: list[type[BaseModel]] = []
-    parts = [_INTRO]
-    for name, report in REPORTS.items():
+    parts = [intro]
+    for name in commands:
+        report = REPORTS[name]
         parts.append(f"## salon {name} --json\n\nAbridged (`...`), numbers rounded, from {_ABOUT[name]}:\n")
         parts.append(f"```json\n{as_text(abridged(example(name)))}\n```\n")
         parts += [_table(model) for model in models(report) if model not in seen]
         seen += models(report)
-    return "\n".join([*parts, _NULL_AND_ERRORS])
+    return "\n".join([*parts, *after])
 
 
-_INTRO = """# The JSON of check, anchor and plan
+_CHECK_INTRO = """# The JSON of check, anchor and plan
 
 Written by `make docs` from the report classes; do not edit. `salon check --json` prints one `CheckReport`,
 `salon anchor --json` one `AnchorReport`, `salon plan --json` one `PlanReport`. JSON Schemas for validators:
@@ -93,10 +126,22 @@ Written by `make docs` from the report classes; do not edit. `salon check --json
 Every key is always there. A number that cannot be given is `null`, never NaN. Within one `format` keys are only added,
 never renamed. The HTML report shows the same numbers: each carries its path in this document.
 """
+_FUSE_INTRO = """# The JSON of fuse and bridge
+
+Written by `make docs` from the report classes; do not edit. `salon fuse --json` prints one `FuseReport`,
+`salon bridge score --json` one `BridgeReport`, `salon bridge simulate --json` one `Rehearsal`. JSON Schemas:
+[fuse](fuse.schema.json), [bridge score](bridge-score.schema.json), [bridge simulate](bridge-simulate.schema.json).
+
+Every key is always there. A number that cannot be given is `null`, never NaN. Within one `format` keys are only added,
+never renamed. Errors have the form of [the other commands](check-json.md#errors).
+"""
 _ABOUT = {
     "check": "a simulated study of forty prompts, four items and five raters",
     "anchor": "the same study drawn down to three items and three raters",
     "plan": "three items, three raters and forty prompts",
+    "fuse": "`salon fuse --compare` on a simulated study of twelve paintings and five raters",
+    "bridge score": "the same study, a pool of eight and three opponents",
+    "bridge simulate": "sixty items, a pool of ten and four opponents",
 }
 _NULL_AND_ERRORS = """## salon null --json
 
@@ -199,6 +244,10 @@ def example(name: str) -> dict[str, Any]:
         budget = BudgetSettings(budget_items=8, studies=20)
         settings = PlanSettings(items=3, raters=3, prompts=40, tau=0.2, sims=400)
         return plan(settings, budget, null_for).model_dump(mode="json")
+    if name == "bridge simulate":
+        return rehearse_bridge(RehearsalSettings(items=60, pool=10, opponents=4)).model_dump(mode="json")
+    if name in ("fuse", "bridge score"):
+        return _fused_example(name)
     study = simulate_study(SimulateSettings(prompts=40, tau=0.2, seed=7))
     if name == "anchor":
         return anchor(study, AnchorSettings(items=3, raters=3, draws=2000)).model_dump(mode="json")
@@ -206,10 +255,18 @@ def example(name: str) -> dict[str, Any]:
     return report.model_copy(update={"seconds": 0.5}).model_dump(mode="json")
 
 
+def _fused_example(name: str) -> dict[str, Any]:
+    paintings = ppaint_like_study(categories=1, items=12, pairs=66)
+    if name == "bridge score":
+        return score_bridge(paintings, BridgeSettings(pool=8, opponents=3)).model_dump(mode="json")
+    report = fuse_study(paintings, compare=True)
+    return report.model_copy(update={"seconds": 0.5}).model_dump(mode="json")
+
+
 def abridged(value: Any) -> Any:
     """Long lists and maps cut after their first entries, numbers rounded to three digits."""
     if isinstance(value, float):
-        return float(f"{value:.3g}")
+        return float(f"{value:.3g}") if abs(value) >= SMALLEST else 0.0
     if isinstance(value, list):
         return [abridged(one) for one in value[:LONGEST]] + (["..."] if len(value) > LONGEST else [])
     if isinstance(value, dict):
