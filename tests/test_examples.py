@@ -44,6 +44,24 @@ def test_plan_and_rehearse(tmp_path: Path, capsys: pytest.CaptureFixture[str], m
     assert said.count("Simulated") == 3
 
 
+def test_fuse_votes(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = printed("fuse_votes", capsys=capsys, monkeypatch=monkeypatch)
+    assert said.startswith("davidson, scale logit; drawn anew for the intervals: each prompt")
+    assert re.findall(r"^  (\w+) +[-\d.]+ \[", said, re.MULTILINE) == ["brocade", "anvil", "cinder", "delft"]
+    assert "never lost" in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_anchored_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = printed("anchored_scores", capsys=capsys, monkeypatch=monkeypatch)
+    mean, fused = (float(error) for error in re.findall(r"error ([\d.]+) of", said))
+    assert fused < 0.9 * mean
+    assert all(85 <= int(share) <= 100 for share in re.findall(r"(\d+)% of the intervals", said))
+    assert not list(tmp_path.iterdir())
+
+
 def test_every_example_is_listed_and_tested() -> None:
     listed = re.findall(r"`python examples/(\w+)\.py", (ROOT / "examples" / "README.md").read_text(encoding="utf-8"))
     here = Path(__file__).read_text(encoding="utf-8")
