@@ -193,12 +193,18 @@ def _budget(
     if settings.budget_items is None:
         return (), None
     N, R = settings.budget_items, plan.raters
-    rows = comparison_budget(N, R, settings.spread, studies=settings.studies, rng=rng)
+    return plan_budget(N, R, settings.spread, target=settings.target, studies=settings.studies, rng=rng)
+
+
+def plan_budget(
+    items: int, raters: int, spread: float, *, target: float, studies: int, rng: np.random.Generator
+) -> tuple[tuple[PlanBudget, ...], PlanBudget | None]:
+    """Simulated designs from thin to full, and the thinnest that reaches the target; None where none does."""
+    rows = tuple(_row(row) for row in comparison_budget(items, raters, spread, studies=studies, rng=rng))
     try:
-        enough = smallest_fraction(settings.target, N, R, settings.spread, studies=settings.studies, rng=rng)
+        return rows, _row(smallest_fraction(target, items, raters, spread, studies=studies, rng=rng))
     except StatsError:
-        return tuple(_row(row) for row in rows), None
-    return tuple(_row(row) for row in rows), _row(enough)
+        return rows, None
 
 
 def _row(row: BudgetRow) -> PlanBudget:

@@ -1,4 +1,4 @@
-"""The commands of the check stage: check, null, anchor, plan."""
+"""The commands of the check stage: check, null, anchor, plan, plan budget."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from salon.check.anchor import AnchorReport, AnchorSettings
 from salon.check.anchor import anchor as make_anchor
+from salon.check.budget import SimulatedBudgetSettings, ThinSettings, simulated_budget, thin_study
 from salon.check.check import check_study
 from salon.check.plan import BudgetSettings, PlanReport, PlanSettings
 from salon.check.plan import plan as make_plan
 from salon.check.report import check_page
 from salon.check.results import AnchorFigures
 from salon.check.settings import CheckSettings
+from salon.cli.budget_tables import print_budget, print_thinning
 from salon.cli.check_tables import print_anchor, print_check, print_null, print_plan
 from salon.cli.console import json_option, print_json, say, working
 from salon.cli.options import options_from, settings_from
-from salon.errors import BadFile
+from salon.errors import BadFile, BadValue
 from salon.report.page import page_target
 from salon.stats.nulls import check_shape
 from salon.store.folder import open_study
@@ -151,18 +154,23 @@ def anchor(file: Path, kind: str | None, name: str | None, as_json: bool, **flag
         print_anchor(report)
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @options_from(PlanSettings)
 @options_from(BudgetSettings)
 @json_option
-def plan(as_json: bool, **flags: Any) -> None:
+@click.pass_context
+def plan(ctx: click.Context, as_json: bool, **flags: Any) -> None:
     """Power of a design before it is run, the smallest design that suffices, and the comparison budget.
 
     \b
       salon plan --items 4 --raters 5 --prompts 80 --tau 0.1 --criteria 9
       salon plan --theta 0.3
       salon plan --budget-items 50 --raters 5 --target 0.98
+      salon plan budget study             how few of a study's comparisons would have done
     """
+    if ctx.invoked_subcommand is not None:
+        _refuse(given_flags(ctx), f"flags of {ctx.invoked_subcommand} stand after its name")
+        return
     settings, budget = settings_from(PlanSettings, flags), settings_from(BudgetSettings, flags)
     with working("planning", None) as step:
         report: PlanReport = make_plan(settings, budget, lambda p, R: null_for(p, R), progress=step)
@@ -170,6 +178,57 @@ def plan(as_json: bool, **flags: Any) -> None:
         print_json(report.model_dump(mode="json"))
     else:
         print_plan(report)
+
+
+@plan.command("budget")
+@click.argument("study", type=click.Path(path_type=Path), required=False)
+@options_from(SimulatedBudgetSettings)
+@options_from(ThinSettings)
+@click.option("--criterion", "criteria", multiple=True, help="With STUDY: only this criterion (repeatable).")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of everything drawn by chance."
+)
+@json_option
+@click.pass_context
+def budget(
+    ctx: click.Context, study: Path | None, criteria: Sequence[str], seed: int, as_json: bool, **flags: Any
+) -> None:
+    """How many of all pairs must be compared?
+
+    Without STUDY: simulated items and raters, compared in full and in part. With STUDY: its own comparisons, thinned to
+    fractions of their pairs with all answers, scored anew by Elo and by Bradley-Terry, against the scores of all.
+
+    \b
+      salon plan budget --items 50 --raters 5 --spread 2
+      salon plan budget study
+      salon plan budget study --fraction 0.25 --fraction 0.5 --repeats 50 --json
+    """
+    given = given_flags(ctx)
+    if study is None:
+        _refuse(given & {*ThinSettings.model_fields, "criteria"}, "these flags need a STUDY")
+        with working("simulating comparisons", None):
+            simulated = simulated_budget(settings_from(SimulatedBudgetSettings, flags), seed)
+        return print_json(simulated.model_dump(mode="json")) if as_json else print_budget(simulated)
+    _refuse(given & {*SimulatedBudgetSettings.model_fields}, "these flags are for a simulated budget, without STUDY")
+    found = _study(study)
+    known = [found.criterion(id).id for id in criteria]
+    with working("thinning", None) as step:
+        report = thin_study(found, settings_from(ThinSettings, flags), criteria=known, seed=seed, progress=step)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        print_thinning(report)
+
+
+def given_flags(ctx: click.Context) -> set[str]:
+    """Names of the flags that stand on the command line."""
+    return {name for name in ctx.params if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
+
+
+def _refuse(given: set[str], needed: str) -> None:
+    if given:
+        found = ", ".join("--" + name.replace("_", "-") for name in sorted(given))
+        raise BadValue(needed, found=found, remedy="leave them out, or see --help")
 
 
 def _study(path: Path, kind: str | None = None) -> Study:

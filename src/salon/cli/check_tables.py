@@ -8,7 +8,8 @@ import click
 
 from salon.check.anchor import AnchorReport
 from salon.check.plan import PlanReport
-from salon.check.results import CheckReport, CriterionFigures, Figure, Interval
+from salon.check.results import CheckReport, CriterionFigures, Interval
+from salon.cli.budget_tables import print_designs, shown
 from salon.cli.console import print_table, say
 from salon.report.numbers import estimate, exact, fixed, p_value
 from salon.stats.nulls import Null
@@ -78,10 +79,10 @@ def _print_statistics(report: CheckReport) -> None:
 def _statistics_row(criterion: CriterionFigures) -> tuple[str, ...]:
     stats = criterion.statistics
     if stats.mean_tau is None:
-        votes = "votes " + _figure(criterion.pair_agreement)
-        return (criterion.name, f"{criterion.prompts:,}", "–", votes, "–", "–", _figure(criterion.alpha))
+        votes = "votes " + shown(criterion.pair_agreement)
+        return (criterion.name, f"{criterion.prompts:,}", "–", votes, "–", "–", shown(criterion.alpha))
     values = (_with(getattr(stats, name), stats.intervals.get(name)) for name in NAMES)
-    return (criterion.name, f"{criterion.prompts:,}", *values, _figure(criterion.alpha))
+    return (criterion.name, f"{criterion.prompts:,}", *values, shown(criterion.alpha))
 
 
 def _null_row(criterion: CriterionFigures) -> str:
@@ -95,10 +96,6 @@ def _null_row(criterion: CriterionFigures) -> str:
 def _with(value: float | None, interval: Interval | None) -> str:
     low, high = (None, None) if interval is None else (interval.low, interval.high)
     return estimate(value, low, high)
-
-
-def _figure(figure: Figure | None) -> str:
-    return "–" if figure is None else estimate(figure.value, figure.low, figure.high)
 
 
 def _print_tests(report: CheckReport) -> None:
@@ -135,7 +132,7 @@ def _print_ceilings(report: CheckReport) -> None:
         ceilings = criterion.ceilings
         if ceilings is not None:
             low, high = ceilings.oracle_range
-            figures = (_figure(getattr(ceilings, name)) for name in CEILINGS)
+            figures = (shown(getattr(ceilings, name)) for name in CEILINGS)
             rows.append((criterion.name, *figures, f"{fixed(low)} to {fixed(high)}"))
     if rows:
         columns = ("criterion", *CEILINGS.values(), "oracle, any law")
@@ -152,9 +149,9 @@ def _print_protocols(report: CheckReport) -> None:
     rows = [
         (
             row.name,
-            _figure(row.comparisons),
-            _figure(row.ratings),
-            _figure(row.difference),
+            shown(row.comparisons),
+            shown(row.ratings),
+            shown(row.difference),
             "" if row.ahead is None else f"{row.ahead} of {row.groups}",
         )
         for row in figures.rows
@@ -169,7 +166,7 @@ def _print_protocols(report: CheckReport) -> None:
 def _print_raters(report: CheckReport) -> None:
     flagged = [row for row in report.raters if row.flags]
     if flagged:
-        rows = [(row.rater, f"{row.judgments:,}", _figure(row.mean_tau), "; ".join(row.flags)) for row in flagged]
+        rows = [(row.rater, f"{row.judgments:,}", shown(row.mean_tau), "; ".join(row.flags)) for row in flagged]
         print_table("Raters to look at", ("rater", "judgments", "tau to the rest", "why"), rows, left=(0, 3))
         click.echo()
 
@@ -222,9 +219,9 @@ def print_plan(report: PlanReport) -> None:
         f"{report.model} raters with mean tau {report.mean_tau:.3f} (parameter {report.parameter:.4g})",
         bold=True,
     )
-    rows = [(one.test, _figure(one.alone), _figure(one.holm)) for one in report.power]
+    rows = [(one.test, shown(one.alone), shown(one.holm)) for one in report.power]
     print_table("Chance that each test rejects random raters", ("test", "alone", "after Holm"), rows)
-    say(f"at least one of them, after Holm: {_figure(report.any_test)}\n")
+    say(f"at least one of them, after Holm: {shown(report.any_test)}\n")
     rows = [
         (
             f"{one.target:.0%}",
@@ -235,32 +232,10 @@ def print_plan(report: PlanReport) -> None:
         for one in report.smallest
     ]
     print_table("Smallest design for the T test, after Holm", ("power", "of", "needed", "searched"), rows, left=(0, 1))
-    rows = [(f"{n:,}", _figure(power)) for n, power in zip(report.curve.prompts, report.curve.power)]
+    rows = [(f"{n:,}", shown(power)) for n, power in zip(report.curve.prompts, report.curve.power)]
     click.echo()
     print_table("Power of the T test by number of prompts, after Holm", ("prompts", "power"), rows, left=())
     if report.budget:
         click.echo()
-        _print_budget(report)
+        print_designs(report.budget, report.budget_smallest)
     say(report.signature_line, dim=True)
-
-
-def _print_budget(report: PlanReport) -> None:
-    rows = [
-        (
-            f"{row.fraction:.0%}",
-            f"{row.pairs:,}",
-            f"{row.judgments:,}",
-            _figure(row.to_full),
-            _figure(row.to_truth),
-            f"{row.diameter:.1f}",
-            fixed(row.mean_path, 4),
-        )
-        for row in report.budget
-    ]
-    columns = ("of all pairs", "pairs", "judgments", "SRCC to full", "SRCC to truth", "diameter", "mean path")
-    print_table("Comparison budget", columns, rows, left=())
-    if report.budget_smallest is not None:
-        best = report.budget_smallest
-        say(f"enough: {best.pairs:,} pairs ({best.fraction:.1%}), SRCC to the full design {_figure(best.to_full)}")
-    else:
-        say("no fraction below the full design reaches the target")
