@@ -213,9 +213,9 @@ def test_one_more_win_never_hurts(model):
 @pytest.mark.parametrize("prior", [None, 2.0])
 def test_conjugate_gradients_equal_elimination(model, prior, monkeypatch):
     counts = count_pairs(*simulated("davidson", 30, 3000, 11, 0.8)[1:], 30)
-    dense = fit_pairs(counts, model, prior=prior)
+    dense = fit_pairs(counts, model, prior=prior, tolerance=1e-12)
     monkeypatch.setattr(pair_fit, "FEW_ITEMS", 0)
-    sparse = fit_pairs(counts, model, prior=prior)
+    sparse = fit_pairs(counts, model, prior=prior, tolerance=1e-12)
     assert [dense.convergence.solver, sparse.convergence.solver] == [
         "Newton, elimination",
         "Newton, conjugate gradients",

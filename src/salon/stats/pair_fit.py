@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from salon.errors import BadValue, NotConverged
 from salon.stats.pair_counts import PairCounts
 from salon.stats.pair_identified import check_identified
-from salon.stats.pair_information import DENSE_ITEMS, FEW_ITEMS, Information, row_starts
+from salon.stats.pair_information import FEW_ITEMS, Information, factorable, row_starts
 from salon.stats.pair_models import TIE_MODELS, has_tie, model_code, pair_log_likelihood
 from salon.stats.pair_newton import Pairs, advance, climb, derivatives
 
@@ -129,14 +129,14 @@ def _newton(
 ) -> tuple[Floats, float, Convergence]:
     """Climb from q = 0 to the maximum."""
     pairs, scale = _pairs(counts), np.append(_games(counts) + ridge, counts.comparisons)
-    few, tree = counts.items <= FEW_ITEMS, counts.items <= DENSE_ITEMS or len(counts.i) <= 4 * counts.items
+    few, strict = counts.items <= FEW_ITEMS, factorable(counts.items, len(counts.i))
     q, size, done, stalled = np.zeros(counts.items), np.inf, 0, False
     while done < max_iterations and not size <= tolerance:
         if stalled:
             q, tie = _factored_step(counts, code, q, tie, ridge, goal)
             done += 1
         left = 0 if stalled else max_iterations
-        q, tie, steps, size, now = climb(code, pairs, ridge, goal, scale, q, tie, tolerance, left, few, tree)
+        q, tie, steps, size, now = climb(code, pairs, ridge, goal, scale, q, tie, tolerance, left, few, strict)
         done, stalled = done + steps, stalled or now
     if not size <= tolerance:
         raise NotConverged(

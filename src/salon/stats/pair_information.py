@@ -88,14 +88,9 @@ class Information:
         """x with matrix @ x = rhs, (parameters,); with free location the scores of x sum to zero."""
         if self.items > FEW_ITEMS:
             x, settled = self._conjugate_gradients(rhs, tolerance)
-            if settled or not self.factorable:
+            if settled or not factorable(self.items, len(self.i)):
                 return x
         return self.factor().solve(rhs)
-
-    @property
-    def factorable(self) -> bool:
-        """Whether a factor fits in memory: few items, or so few pairs for each that it stays sparse."""
-        return self.items <= DENSE_ITEMS or len(self.i) <= _TREE_LIKE * self.items
 
     def factor(self) -> Factor:
         """A factorisation for many right-hand sides."""
@@ -107,7 +102,7 @@ class Information:
         totals[:n, 1], totals[:n, 2], totals[n, 1] = self.own, self.cross, self.tie or 1.0
         wide = rhs if self.tie is not None else np.append(rhs, 0.0)
         starts = row_starts(self.i, n)
-        x, settled = conjugate_gradients(starts, self.j, self.edge, totals, self.ridge, wide, tolerance, _CG_STEPS)
+        x, settled = conjugate_gradients(starts, self.j, self.edge, totals, self.ridge, wide, tolerance)
         return x[: self.parameters], settled
 
 
@@ -134,6 +129,11 @@ class Factor:
         else:
             x = self._factor.solve(rhs)
         return centered(x, self._items) if self._floating else x
+
+
+def factorable(items: int, pairs: int) -> bool:
+    """Whether a factor fits in memory: few items, or so few pairs for each that it stays sparse."""
+    return items <= DENSE_ITEMS or pairs <= _TREE_LIKE * items
 
 
 def row_starts(i: Ints, items: int) -> Ints:
@@ -188,9 +188,9 @@ def _multiply(start: Ints, j: Ints, edge: Floats, totals: Floats, ridge: Floats,
 
 @numba.njit(cache=True)
 def conjugate_gradients(
-    start: Ints, j: Ints, edge: Floats, totals: Floats, ridge: Floats, rhs: Floats, tolerance: float, steps: int
+    start: Ints, j: Ints, edge: Floats, totals: Floats, ridge: Floats, rhs: Floats, tolerance: float
 ) -> tuple[Floats, bool]:
-    """Solve the system until the preconditioned residual has shrunk by `tolerance`; did it, within `steps`?
+    """Solve the system until the preconditioned residual has shrunk by `tolerance`; did it?
 
     Rows of pairs by item at start[i]:start[i+1]; columns 1 and 2 of totals (items + 1,) are diagonal and border, the
     last row that of the tie parameter.
@@ -199,10 +199,13 @@ def conjugate_gradients(
     inverse, residual = totals[:, 1].copy(), rhs.copy()
     inverse[:n] += ridge
     inverse = 1.0 / inverse
+    floating = not ridge.any()
+    if floating:  # rounding along the free direction would never shrink
+        residual[:n] -= residual[:n].mean()
     x, along, image = np.zeros(n + 1), inverse * residual, np.empty(n + 1)
     size = np.dot(residual, along)
     goal = size * tolerance**2
-    for _ in range(steps):
+    for _ in range(_CG_STEPS):
         if size <= goal:
             break
         _multiply(start, j, edge, totals, ridge, along, image)
@@ -215,6 +218,6 @@ def conjugate_gradients(
         fresh = np.dot(residual, inverse * residual)
         along = inverse * residual + (fresh / size) * along
         size = fresh
-    if not ridge.any():
+    if floating:
         x[:n] -= x[:n].mean()
     return x, size <= goal

@@ -24,8 +24,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Pairs = tuple[Ints, Ints, Floats, Floats, Floats]
 
-_CG_STEPS = 400
-
 
 @numba.njit(cache=True)
 def climb(
@@ -56,9 +54,8 @@ def climb(
         if direct:
             step = _eliminate(pairs, edge, totals, ridge, slope)
         else:
-            step, settled = conjugate_gradients(
-                pairs[0], pairs[1], edge, totals, ridge, slope, min(0.01, size), _CG_STEPS
-            )
+            within = min(0.01, max(size, 1e-6))  # rough steps first, so that the last ones converge fast
+            step, settled = conjugate_gradients(pairs[0], pairs[1], edge, totals, ridge, slope, within)
             if strict and not settled:
                 return q, tie, iteration, size, True
         q, tie = advance(code, pairs, ridge, goal, q, tie, step, edge, totals)
