@@ -16,6 +16,14 @@ import click
 from pydantic import BaseModel
 
 from salon.check.anchor import AnchorReport, AnchorSettings, anchor
+from salon.check.budget import (
+    BudgetReport,
+    SimulatedBudgetSettings,
+    ThinReport,
+    ThinSettings,
+    simulated_budget,
+    thin_study,
+)
 from salon.check.check import check_study
 from salon.check.plan import BudgetSettings, PlanReport, PlanSettings, plan
 from salon.check.results import CheckReport
@@ -37,6 +45,8 @@ REPORTS: dict[str, type[BaseModel]] = {
     "check": CheckReport,
     "anchor": AnchorReport,
     "plan": PlanReport,
+    "plan budget": BudgetReport,
+    "plan budget study": ThinReport,
     "fuse": FuseReport,
     "bridge score": BridgeReport,
     "bridge simulate": Rehearsal,
@@ -51,7 +61,7 @@ SMALLEST = 1e-9
 def pages() -> dict[str, str]:
     """Every generated file of docs/reference by name."""
     schemas = {schema_file(name): as_text(schema(report)) + "\n" for name, report in REPORTS.items()}
-    checked = json_page(_CHECK_INTRO, ("check", "anchor", "plan"), _NULL_AND_ERRORS)
+    checked = json_page(_CHECK_INTRO, ("check", "anchor", "plan", "plan budget", "plan budget study"), _NULL_AND_ERRORS)
     fused = json_page(_FUSE_INTRO, ("fuse", "bridge score", "bridge simulate"))
     return {"commands.md": commands_page(), "check-json.md": checked, "fuse-json.md": fused, **schemas}
 
@@ -120,8 +130,10 @@ def json_page(intro: str, commands: Sequence[str], *after: str) -> str:
 _CHECK_INTRO = """# The JSON of check, anchor and plan
 
 Written by `make docs` from the report classes; do not edit. `salon check --json` prints one `CheckReport`,
-`salon anchor --json` one `AnchorReport`, `salon plan --json` one `PlanReport`. JSON Schemas for validators:
-[check](check.schema.json), [anchor](anchor.schema.json), [plan](plan.schema.json).
+`salon anchor --json` one `AnchorReport`, `salon plan --json` one `PlanReport`, `salon plan budget --json` one
+`BudgetReport`, with a study one `ThinReport`. JSON Schemas for validators: [check](check.schema.json),
+[anchor](anchor.schema.json), [plan](plan.schema.json), [plan budget](plan-budget.schema.json),
+[plan budget study](plan-budget-study.schema.json).
 
 Every key is always there. A number that cannot be given is `null`, never NaN. Within one `format` keys are only added,
 never renamed. The HTML report shows the same numbers: each carries its path in this document.
@@ -139,6 +151,8 @@ _ABOUT = {
     "check": "a simulated study of forty prompts, four items and five raters",
     "anchor": "the same study drawn down to three items and three raters",
     "plan": "three items, three raters and forty prompts",
+    "plan budget": "eight items and five raters",
+    "plan budget study": "a simulated study of twelve paintings and five raters",
     "fuse": "`salon fuse --compare` on a simulated study of twelve paintings and five raters",
     "bridge score": "the same study, a pool of eight and three opponents",
     "bridge simulate": "sixty items, a pool of ten and four opponents",
@@ -244,10 +258,12 @@ def example(name: str) -> dict[str, Any]:
         budget = BudgetSettings(budget_items=8, studies=20)
         settings = PlanSettings(items=3, raters=3, prompts=40, tau=0.2, sims=400)
         return plan(settings, budget, null_for).model_dump(mode="json")
+    if name == "plan budget":
+        return simulated_budget(SimulatedBudgetSettings(items=8, studies=20), seed=0).model_dump(mode="json")
     if name == "bridge simulate":
         return rehearse_bridge(RehearsalSettings(items=60, pool=10, opponents=4)).model_dump(mode="json")
-    if name in ("fuse", "bridge score"):
-        return _fused_example(name)
+    if name in ("fuse", "bridge score", "plan budget study"):
+        return _painted_example(name)
     study = simulate_study(SimulateSettings(prompts=40, tau=0.2, seed=7))
     if name == "anchor":
         return anchor(study, AnchorSettings(items=3, raters=3, draws=2000)).model_dump(mode="json")
@@ -255,8 +271,10 @@ def example(name: str) -> dict[str, Any]:
     return report.model_copy(update={"seconds": 0.5}).model_dump(mode="json")
 
 
-def _fused_example(name: str) -> dict[str, Any]:
+def _painted_example(name: str) -> dict[str, Any]:
     paintings = ppaint_like_study(categories=1, items=12, pairs=66)
+    if name == "plan budget study":
+        return thin_study(paintings, ThinSettings(fraction=(0.5, 1.0), repeats=3)).model_dump(mode="json")
     if name == "bridge score":
         return score_bridge(paintings, BridgeSettings(pool=8, opponents=3)).model_dump(mode="json")
     report = fuse_study(paintings, compare=True)
