@@ -53,11 +53,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_command_runs_and_leaves_its_files(folder: Path) -> None:
-    for file in ("study/study.toml", "check.html", "check.json", "simulated/study.toml", "upload/README.md"):
+    files = ("study/study.toml", "check.html", "check.json", "fuse.html", "fuse.json", "scores.csv", "labels.parquet")
+    for file in (*files, "simulated/study.toml", "upload/README.md"):
         assert (folder / file).exists(), file
     printed = (folder / "printed").read_text(encoding="utf-8")
     assert "3875/18432" in printed
     assert "Traceback" not in printed
+
+
+def test_output_shown_is_output_printed(folder: Path) -> None:
+    printed = {" ".join(line.split()) for line in (folder / "printed").read_text(encoding="utf-8").splitlines()}
+    shown = [line for block in blocks(README, "console") for line in block.splitlines() if not line.startswith("$ ")]
+    assert shown
+    for line in shown:
+        assert line == "..." or " ".join(line.split()) in printed, f"the README shows what is not printed: {line}"
 
 
 def test_the_verdicts_it_names_are_the_verdicts(folder: Path) -> None:
@@ -80,7 +89,7 @@ def test_the_python_block_runs(
     monkeypatch.chdir(folder)
     (block,) = blocks(README, "python")
     exec(compile(block, "README.md", "exec"), {"__name__": "the README"})
-    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert len(capsys.readouterr().out.splitlines()) == 3
 
 
 def test_make_lines_are_targets() -> None:
