@@ -29,8 +29,8 @@ def means(found):
 
 
 def jackknifed(found, cluster="rater"):
-    made = folds(found, cluster, rng=np.random.default_rng(0))
-    return made, spread(*refitted(found, made, means(found)))
+    made = list(folds(found, cluster, rng=np.random.default_rng(0)))
+    return made, spread(*refitted(made, means(found)))
 
 
 def test_a_mean_over_raters_has_the_error_of_the_t_test():

@@ -64,8 +64,17 @@ def test_intervals_cover_and_are_shorter_than_the_plain_ones():
 def test_what_is_refused():
     with pytest.raises(TooFew):
         moderated_variances([1.0], 4)
-    for bad in ([1.0, 0.0], [1.0, np.nan], [1.0, -1.0]):
-        with pytest.raises(BadValue, match="positive"):
+    with pytest.raises(TooFew):
+        moderated_variances([1.0, 0.0], 4)
+    for bad in ([1.0, np.nan], [1.0, -1.0]):
+        with pytest.raises(BadValue, match="negative"):
             moderated_variances(bad, 4)
     with pytest.raises(BadValue, match="degree of freedom"):
         moderated_variances([1.0, 2.0], 0)
+
+
+def test_a_variance_of_zero_borrows_and_teaches_nothing():
+    s2 = np.array([0.5, 1.0, 4.0, 9.0, 0.02])
+    alone, beside = moderated_variances(s2, 4), moderated_variances(np.append(s2, 0.0), 4)
+    assert beside.variance[:5] == pytest.approx(alone.variance)
+    assert beside.variance[5] == pytest.approx(alone.prior_df * alone.prior_variance / (alone.prior_df + 4))

@@ -17,15 +17,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from salon.errors import DesignError, NotIdentified
+from salon.errors import DesignError, NotIdentified, StatsError
 from salon.fuse.fits import fit_anchored_elo
 from salon.fuse.group_fit import GroupFit
-from salon.fuse.groups import Floats, Group
+from salon.fuse.groups import Floats, Group, once_each
 from salon.fuse.jackknife import Spread, folds, refitted, spread
 from salon.fuse.pair_fits import fit_anchored_davidson, step_anchored_davidson
 from salon.fuse.settings import Cluster, FuseSettings, Method
 from salon.stats.calibration import Sigmoid, fit_sigmoid
 from salon.stats.rating_anchors import RatingAnchors, choose_rating_anchors
+from salon.stats.rating_models import rating_centers
 from salon.study import Scale
 
 MIDDLE = 3.0
@@ -55,7 +56,9 @@ def rating_scale(groups: Sequence[Group]) -> Scale:
     missing = [criterion for criterion, scale in scales.items() if scale is None]
     if missing:
         raise DesignError(
-            "anchored fusion needs the scale of the ratings", found=f"criterion {missing[0]!r} without a scale"
+            "anchored fusion needs the scale of the ratings",
+            found=f"criterion {missing[0]!r} without a scale",
+            remedy="give the criterion its scale in study.toml, or fuse comparisons alone with --method davidson",
         )
     ends = {(scale.low, scale.high) for scale in scales.values() if scale is not None}
     if len(ends) > 1:
@@ -83,13 +86,13 @@ def _anchors(group: Group, scale: Scale, settings: FuseSettings) -> RatingAnchor
         )
     met = np.zeros(group.items, bool)
     met[group.compared.a] = met[group.compared.b] = True
-    rated = group.rated
-    use = met[rated.item]
+    item, rater, value = once_each(group.rated)
+    use = met[item]
     try:
         return choose_rating_anchors(
-            rated.item[use],
-            rated.rater[use],
-            rated.value[use],
+            item[use],
+            rater[use],
+            value[use],
             group.items,
             each=settings.anchors_each,
             low=scale.low,
@@ -140,17 +143,24 @@ def _with_errors(
     size = sum(group.items for group in groups)
 
     def refit(without: Mapping[int, Group]) -> Floats:
-        """a q + b of all groups, then q of all groups."""
+        """a q + b of all groups, then q of all groups; NaN where the answers that stay do not tell."""
         latents, anchors = [fit.latent for fit in plain.fits], list(plain.anchors)
         for place, group in without.items():
             anchors[place] = _retargeted(anchors[place], group)
-            latents[place] = _refit(plain.fits[place], group, anchors[place], method, scale, settings, pulled)
-        curves = _curves(latents, anchors, groups, scale, settings)
+            if len(group.compared):
+                latents[place] = _refit(plain.fits[place], group, anchors[place], method, scale, settings, pulled)
+        try:
+            curves = _curves(latents, anchors, groups, scale, settings)
+        except StatsError:
+            return np.full(2 * size, np.nan)
+        for place, group in without.items():
+            if not len(group.compared):
+                latents[place] = np.full(group.items, np.nan)
         links = [curve.a * latent + curve.b for curve, latent in zip(curves, latents)]
         return np.concatenate([*links, *latents])
 
     made = folds(groups, cluster, rng=np.random.default_rng([settings.seed, 1]))
-    both = spread(*refitted(groups, made, refit))
+    both = spread(*refitted(made, refit))
     link = Spread(both.deviations[:, :size], both.df[:size])
     return replace(plain, link=link, latent=Spread(both.deviations[:, size:], both.df[size:]))
 
@@ -207,9 +217,9 @@ def _group_curve(group: Group, q: Floats, target: Floats, scale: Scale) -> Sigmo
 
 def _retargeted(anchors: RatingAnchors, group: Group) -> RatingAnchors:
     """The same rating anchors with targets from the group's ratings; one that lost all its ratings keeps its own."""
-    means, medians = anchors.means.copy(), anchors.medians.copy()
-    for place, item in enumerate(anchors.items):
-        values = group.rated.value[group.rated.item == item]
-        if len(values):
-            means[place], medians[place] = np.mean(values), np.median(values)
-    return replace(anchors, means=means, medians=medians)
+    item, _, value = once_each(group.rated)
+    means, medians = (centers[anchors.items] for centers in rating_centers(item, value, group.items))
+    lost = np.isnan(means)
+    return replace(
+        anchors, means=np.where(lost, anchors.means, means), medians=np.where(lost, anchors.medians, medians)
+    )

@@ -33,6 +33,8 @@ MOST_WALKED = 2_000
 """Path lengths are found for groups up to this many items."""
 MOST_TESTED = 20_000
 """Pairs of a group up to which the fit is tested; simulating the law of more takes too long."""
+SLIGHTEST = 1e-12
+"""Chance of an answer that was given although the fit rules it out: Elo may drive two items apart without end."""
 MOST_ALIKE = 50
 """Runs of items that cannot be told apart, listed for each group."""
 
@@ -137,9 +139,13 @@ def _chances(scored: GroupScores, counts: PairCounts) -> tuple[Floats, Floats, F
         return None
     d = (fit.latent[counts.i] - fit.latent[counts.j]) / fit.per_logit
     win, tie, loss = pair_probabilities(fit.model, d, fit.tie)
-    if fit.model in TIE_MODELS:
-        return win, tie, loss
-    return spread_ties(win, counts.ties, counts.wins + counts.losses + counts.ties)
+    if fit.model not in TIE_MODELS:
+        win, tie, loss = spread_ties(win, counts.ties, counts.wins + counts.losses + counts.ties)
+    given = np.stack([counts.wins, counts.ties, counts.losses]) > 0
+    p = np.stack([win, tie, loss])
+    p[given & (p == 0)] = SLIGHTEST
+    win, tie, loss = p / p.sum(axis=0)
+    return win, tie, loss
 
 
 def _explained(

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from salon.errors import DesignError, StatsError, TooFew
+from salon.errors import DesignError, NotIdentified, StatsError, TooFew
 from salon.fuse.group_fit import GroupFit
-from salon.fuse.groups import Codes, Floats, Group, Ints
-from salon.fuse.pair_fits import fit_paired
+from salon.fuse.groups import Codes, Floats, Group, Ints, once_each
+from salon.fuse.pair_fits import fit_paired, raised, unvarying
 from salon.fuse.settings import PAIRED, RATED, Cluster, FuseSettings, Method
 from salon.stats.crowd import fit_crowd
 from salon.stats.crowd_posterior import CrowdPrior
 from salon.stats.elo import EloSettings, anchored_elo
-from salon.stats.pair_errors import (
-    Errors,
-)
-from salon.stats.plackett_luce import fit_rankings, ranking_errors
+from salon.stats.pair_errors import Errors
+from salon.stats.pair_information import DENSE_ITEMS
+from salon.stats.plackett_luce import RankFit, fit_rankings, ranking_errors, ranking_model_errors
 from salon.stats.rater_effects import rating_offset_scale, rating_sureal
-from salon.stats.rating_models import RatingFit, rating_mean, rating_median, rating_zscored
+from salon.stats.rating_models import RatingFit, rating_centers, rating_mean, rating_median, rating_zscored
 
 
 def fit_group(
@@ -37,7 +37,21 @@ def fit_group(
     except StatsError as error:
         if error.where is not None:
             raise
-        raise type(error)(error.needed, found=error.found, where=group.where, remedy=error.remedy) from None
+        found = _labelled(error.found or "", group, method)
+        raise type(error)(error.needed, found=found, where=group.where, remedy=error.remedy) from None
+
+
+def _labelled(found: str, group: Group, method: Method) -> str:
+    """A finding of the maths, which knows items and raters by number, in the words of the study."""
+    raters = np.unique(group.rated.rater) if method in RATED else group.raters
+
+    def names(match: re.Match[str]) -> str:
+        numbers = [int(number) for number in match[2].split(", ")]
+        of_rater = match[1].startswith("rater")
+        labels = [group.rater_labels[raters[n]] if of_rater else group.members[n] for n in numbers]
+        return ", ".join(map(repr, labels))
+
+    return re.sub(r"\b(items?|raters?) (\d+(?:, \d+)*)", names, found)
 
 
 def protocol_of(method: Method) -> str:
@@ -47,9 +61,17 @@ def protocol_of(method: Method) -> str:
     return "rankings" if method == "plackett-luce" else "comparisons"
 
 
+def judgments(group: Group, method: Method) -> int:
+    """How many judgments of the group a method reads."""
+    return _sizes(group)[protocol_of(method)]
+
+
+def _sizes(group: Group) -> dict[str, int]:
+    return {"comparisons": len(group.compared), "rankings": len(group.ranked), "ratings": len(group.rated)}
+
+
 def _check_protocol(group: Group, method: Method) -> None:
-    wanted = protocol_of(method)
-    sizes = {"comparisons": len(group.compared), "rankings": len(group.ranked), "ratings": len(group.rated)}
+    wanted, sizes = protocol_of(method), _sizes(group)
     if not sizes[wanted]:
         other = {"comparisons": "davidson", "rankings": "plackett-luce", "ratings": "mean"}
         usable = [f"--method {other[name]}" for name, size in sizes.items() if size]
@@ -62,7 +84,7 @@ def _check_protocol(group: Group, method: Method) -> None:
 
 
 def _elo_settings(settings: FuseSettings) -> EloSettings:
-    how = EloSettings(passes=settings.passes, pull=settings.pull or 1e-12, gap=settings.gap)
+    how = EloSettings(passes=settings.passes, pull=settings.pull, gap=settings.gap)
     return how if settings.tau is None else replace(how, tau=settings.tau)
 
 
@@ -110,6 +132,7 @@ def _crowd(group: Group, method: Method, settings: FuseSettings, cluster: Cluste
         gradient=fit.convergence.gradient,
         log_likelihood=fit.log_likelihood,
         errors=fit.errors,
+        unknown="too many items and raters for a covariance",
         raters=_facts(raters, learned),
     )
 
@@ -130,8 +153,8 @@ def _facts(raters: Codes, learned: Mapping[str, Floats | None]) -> dict[int, dic
 def _plackett_luce(group: Group, method: Method, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:
     k = group.ranked
     fit = fit_rankings(k.offsets, k.items, k.ranks, group.items, prior=settings.prior)
-    codes = None if cluster in (None, "answer") else np.unique(getattr(k, cluster), return_inverse=True)[1]
-    errors = None if cluster is None else ranking_errors(fit, cluster=codes)
+    wanted = cluster is not None and group.items <= DENSE_ITEMS
+    errors = _ranking_errors(group, fit, cluster) if wanted else None
     return GroupFit(
         latent=fit.scores,
         solver=fit.convergence.solver,
@@ -139,7 +162,19 @@ def _plackett_luce(group: Group, method: Method, settings: FuseSettings, cluster
         gradient=fit.convergence.gradient,
         log_likelihood=fit.log_likelihood,
         errors=errors,
+        unknown="too many items for a covariance",
     )
+
+
+def _ranking_errors(group: Group, fit: RankFit, cluster: Cluster) -> Errors:
+    """The sandwich, with a prior nowhere below the posterior's spread; the model's own where rankings do not vary."""
+    codes = None if cluster == "answer" else np.unique(getattr(group.ranked, cluster), return_inverse=True)[1]
+    least = ranking_model_errors(fit)
+    try:
+        made = ranking_errors(fit, cluster=codes)
+        return made if fit.prior is None else raised(made, least)
+    except TooFew:
+        return unvarying(least)
 
 
 _RATINGS: Mapping[str, Callable[..., RatingFit]] = {
@@ -152,9 +187,17 @@ _RATINGS: Mapping[str, Callable[..., RatingFit]] = {
 
 
 def _rated(group: Group, method: Method, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:
-    item, rater, value = _once_each(group)
+    item, rater, value = once_each(group.rated)
     raters, who = np.unique(rater, return_inverse=True)
-    fit = _RATINGS[method](item, who, value, group.items, len(raters))
+    try:
+        fit = _RATINGS[method](item, who, value, group.items, len(raters))
+    except (TooFew, NotIdentified) as error:
+        if method not in ("mean", "median"):
+            raise
+        centers = dict(zip(("mean", "median"), rating_centers(item, value, group.items)))
+        why = f"{error.needed}, found {error.found}"
+        return GroupFit(latent=centers[method], solver=method, iterations=0, rated=True, unknown=why)
+    covariance = np.diag(fit.se**2) if group.items <= DENSE_ITEMS else None
     df = float(np.median(fit.df))
     learned = {"offset": fit.offset, "gain": fit.scale, "inconsistency": fit.inconsistency}
     return GroupFit(
@@ -162,22 +205,12 @@ def _rated(group: Group, method: Method, settings: FuseSettings, cluster: Cluste
         solver=fit.method if fit.convergence is None else fit.convergence.solver,
         iterations=0 if fit.convergence is None else fit.convergence.iterations,
         gradient=None if fit.convergence is None else fit.convergence.gradient,
-        errors=Errors(se=fit.se, covariance=np.diag(fit.se**2), df=df, method=fit.errors),
+        errors=Errors(se=fit.se, covariance=covariance, df=df, method=fit.errors),
         value_se=fit.absolute_se,
         value_df=fit.absolute_df,
         rated=True,
         raters=_facts(raters, learned),
     )
-
-
-def _once_each(group: Group) -> tuple[Codes, Codes, Floats]:
-    """One rating for each item (or generator) and rater: a rater's several ratings of a generator are averaged."""
-    r = group.rated
-    key = r.item.astype(np.int64) * (int(r.rater.max()) + 1) + r.rater
-    found, first, place, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
-    if len(found) == len(key):
-        return r.item, r.rater, r.value
-    return r.item[first], r.rater[first], np.bincount(place, r.value) / count
 
 
 _METHODS: Mapping[str, Callable[[Group, Method, FuseSettings, Cluster], GroupFit]] = {

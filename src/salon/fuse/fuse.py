@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from salon.errors import DesignError, NotIdentified, TooFew
+from salon.errors import BadValue, DesignError, NotIdentified, TooFew
 from salon.fuse.anchored import rating_scale
 from salon.fuse.compare import compare_methods
 from salon.fuse.figures import anchor_figures, curve_figures, group_figures, rater_figures, score_rows
 from salon.fuse.fits import protocol_of
-from salon.fuse.groups import Group, study_groups
+from salon.fuse.groups import BOTH_BAD, TIE, Group, study_groups
 from salon.fuse.policy import policies, warnings
 from salon.fuse.results import FuseReport
 from salon.fuse.scored import OWN_CLUSTER, score_groups
-from salon.fuse.settings import ANCHORED, RATED, Cluster, FuseSettings, Method
+from salon.fuse.settings import ANCHORED, PAIRED, RATED, Cluster, FuseSettings, Method
 from salon.stats.crowd_posterior import CrowdPrior
 from salon.study import Signature, Study
 
@@ -46,17 +46,19 @@ def fuse_study(
     progress("sorting judgments into groups")
     found = list(study_groups(study, settings, criteria))
     if not found:
-        raise TooFew("a fusion needs judgments", found="none", where=f"study {study.name!r}")
+        raise _nothing(study)
     method = _method(found, settings)
+    _check_interval(method, settings)
     groups, left_out = _usable(found, method)
     cluster = _cluster(study, groups, method, settings)
     try:
         scored = score_groups(groups, method, settings, cluster, progress)
     except NotIdentified as error:
-        if settings.method != "auto" or settings.prior is not None:
+        if settings.method != "auto" or settings.prior is not None or method in RATED:
             raise
         settings = settings.model_copy(update={"prior": USUAL_PRIOR})
-        left_out.append(f"{error.where}: {error.found}, so scores are held finite by --prior {USUAL_PRIOR:g}")
+        where = error.where or f"study {study.name!r}"
+        left_out.append(f"{where}: {error.found}, so scores are held finite by --prior {USUAL_PRIOR:g}")
         scored = score_groups(groups, method, settings, cluster, progress)
     progress("residuals")
     name, low, high = _scale(groups, method)
@@ -85,12 +87,36 @@ def fuse_study(
     )
 
 
+def _nothing(study: Study) -> TooFew:
+    """Why there is nothing to fuse."""
+    counts = {kind: n for kind, n in study.counts.items() if kind in ("comparisons", "rankings", "ratings")}
+    held = ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
+    bad = bool(len(study.comparisons)) and bool((study.comparisons.outcome == BOTH_BAD).all())
+    return TooFew(
+        "a fusion needs judgments that say something about items of one group",
+        found=f"{held}: all 'both bad', skipped, repeated or outside every group" if held else "none",
+        where=f"study {study.name!r}",
+        remedy="--both-bad tie takes 'both bad' as a tie" if bad else None,
+    )
+
+
+def _check_interval(method: Method, settings: FuseSettings) -> None:
+    """Errors asked for by name must be those that are given."""
+    able = {"bootstrap": PAIRED, "sandwich": (*PAIRED, "plackett-luce")}.get(settings.interval)
+    if able is not None and method not in able:
+        raise BadValue(
+            f"--interval {settings.interval} is for {', '.join(able)}",
+            found=f"method {method}",
+            remedy="--interval auto",
+        )
+
+
 def _method(groups: Sequence[Group], settings: FuseSettings) -> Method:
     """The method asked for, or the one that suits most of the judgments."""
     if settings.method != "auto":
         return settings.method
-    both = [g for g in groups if len(g.compared) and len(g.rated) and g.scale is not None]
-    if both and all(len(g.rated) for g in groups if len(g.compared)):
+    compared = [g for g in groups if len(g.compared)]
+    if compared and all(g.scale is not None and _rated_too(g) for g in compared):
         return "anchored-davidson"
     sizes = {
         "comparisons": sum(len(g.compared) for g in groups),
@@ -99,8 +125,14 @@ def _method(groups: Sequence[Group], settings: FuseSettings) -> Method:
     }
     most = max(sizes, key=lambda name: sizes[name])
     if most == "comparisons":
-        return "davidson" if any((g.compared.outcome == 2).any() for g in groups) else "bradley-terry"
+        tied = [g.compared.outcome == TIE for g in compared]
+        return "davidson" if any(t.any() for t in tied) and not any(t.all() for t in tied) else "bradley-terry"
     return "plackett-luce" if most == "rankings" else "mean"
+
+
+def _rated_too(group: Group) -> bool:
+    """Whether some items were both compared and rated."""
+    return bool(np.isin(group.rated.item, np.concatenate([group.compared.a, group.compared.b])).any())
 
 
 def _usable(groups: Sequence[Group], method: Method) -> tuple[list[Group], list[str]]:
@@ -157,6 +189,7 @@ def _named_in(group: Group, wanted: str) -> np.ndarray:
 def _cluster(study: Study, groups: Sequence[Group], method: Method, settings: FuseSettings) -> Cluster:
     """What a repetition of the study would draw anew."""
     if settings.cluster != "auto":
+        _check_clusters(groups, method, settings.cluster)
         return settings.cluster
     if method in OWN_CLUSTER:
         return OWN_CLUSTER[method]
@@ -167,6 +200,22 @@ def _cluster(study: Study, groups: Sequence[Group], method: Method, settings: Fu
     if any(study.crowds[one].any() for one in raters) or min(map(len, raters)) < ENOUGH_CLUSTERS:
         return "answer"
     return "rater"
+
+
+def _check_clusters(groups: Sequence[Group], method: Method, cluster: Cluster) -> None:
+    """Clusters asked for by name must be there, two in every group."""
+    if cluster == "answer":
+        return
+    for group in groups:
+        part = {"comparisons": group.compared, "rankings": group.ranked, "ratings": group.rated}[protocol_of(method)]
+        codes = getattr(part, cluster)
+        if len(np.unique(codes)) < 2:
+            raise TooFew(
+                f"an error over {cluster}s needs at least two of them in every group",
+                found=f"no {cluster}s" if (codes < 0).all() else f"one {cluster}",
+                where=group.where,
+                remedy="--cluster answer takes these raters and prompts as given",
+            )
 
 
 def _scale(groups: Sequence[Group], method: Method) -> tuple[str, float | None, float | None]:

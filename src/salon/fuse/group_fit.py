@@ -27,6 +27,8 @@ class GroupFit:
     tie_error: float | None = None
     errors: Errors | None = None
     """Of differences between items; None for methods without a likelihood."""
+    unknown: str = "the method has none of its own"
+    """Why there are no errors, where there are none."""
     value_se: Floats | None = None
     """Of the scores themselves, where their level is uncertain too (ratings); None: as `errors`."""
     value_df: Floats | None = None

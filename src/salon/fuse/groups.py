@@ -90,6 +90,10 @@ class Group:
     """Comparisons of the whole group, before any were left out for an error."""
     same: int
     """Comparisons of a generator with itself, and rankings that hold one twice: left out."""
+    single: int = 0
+    """Rankings of one item, which order nothing: left out."""
+    rater_labels: Sequence[str] = ()
+    """Of all raters of the study, for messages."""
 
     @property
     def items(self) -> int:
@@ -134,6 +138,15 @@ class Group:
             ranked=replace(part.ranked, items=number[part.ranked.items]),
             rated=replace(part.rated, item=number[part.rated.item]),
         )
+
+
+def once_each(rated: Rated) -> tuple[Codes, Codes, Floats]:
+    """Item, rater and value of one rating for each pair of them: a rater's several ratings of a generator averaged."""
+    key = rated.item.astype(np.int64) * (int(rated.rater.max(initial=0)) + 1) + rated.rater
+    found, first, place, count = np.unique(key, return_index=True, return_inverse=True, return_counts=True)
+    if len(found) == len(key):
+        return rated.item, rated.rater, rated.value
+    return rated.item[first], rated.rater[first], np.bincount(place, rated.value) / count
 
 
 def rows_of(part: Any, keep: Any) -> Any:
@@ -215,9 +228,10 @@ def _column(study: Study, name: str) -> tuple[tuple[str, ...], Codes]:
 def _criterion_groups(study: Study, settings: FuseSettings, units: _Units, number: int) -> Iterator[Group]:
     criterion = study.criteria[number]
     compared, both_bad, same, again = _compared(study, settings, units, number)
-    ranked, doubled, again_ranked = _ranked(study, units, number)
+    ranked, doubled, again_ranked, single = _ranked(study, units, number)
     rated, again_rated = _rated(study, units, number, criterion.scale)
     repeats, same = again + again_ranked + again_rated, same + doubled
+    raters = study.ids("raters").to_pylist()
     parts = [_by_group(part, code, len(units.group_labels)) for part, code in (compared, ranked, rated)]
     for group, label in enumerate(units.group_labels):
         mine = [part[group] for part in parts]
@@ -225,6 +239,7 @@ def _criterion_groups(study: Study, settings: FuseSettings, units: _Units, numbe
             yield _renumbered(
                 units, criterion.id, label, criterion.scale, *mine,
                 both_bad=int(both_bad[group]), repeats=int(repeats[group]), same=int(same[group]),
+                single=int(single[group]), rater_labels=raters,
             )  # fmt: skip
 
 
@@ -236,7 +251,7 @@ def _renumbered(
     compared: Compared,
     ranked: Ranked,
     rated: Rated,
-    **counted: int,
+    **more: Any,
 ) -> Group:
     """The members of a group are those that some judgment names."""
     seen = np.zeros(len(units.labels), bool)
@@ -255,7 +270,7 @@ def _renumbered(
         ranked=replace(ranked, items=local[ranked.items]),
         rated=replace(rated, item=local[rated.item]),
         asked=len(compared),
-        **counted,
+        **more,
     )
 
 
@@ -306,23 +321,24 @@ def _compared(
     return (part, code[use]), count(bad & first), count((a == b) & first), count(~first)
 
 
-def _ranked(study: Study, units: _Units, number: int) -> tuple[tuple[Ranked, Codes], Ints, Ints]:
-    """The usable rankings with their groups, and per group: those that hold a generator twice, and repeats."""
+def _ranked(study: Study, units: _Units, number: int) -> tuple[tuple[Ranked, Codes], Ints, Ints, Ints]:
+    """The usable rankings with their groups, and per group: those that hold a generator twice, repeats, single ones."""
     view, groups = study.rankings, len(units.group_labels)
     if not len(view):
         empty, none = np.zeros(0, np.int32), np.zeros(groups, np.int64)
-        return (Ranked(np.zeros(1, np.int64), empty, empty, empty, empty), empty), none, none
+        return (Ranked(np.zeros(1, np.int64), empty, empty, empty, empty), empty), none, none, none
     first = view.items[view.offsets[:-1]]
     unit = units.of_item[view.items]
     code = units.group_of[first]
     known = np.add.reduceat((unit < 0).astype(np.int64), view.offsets[:-1]) == 0
     mine = (view.criterion == number) & (code >= 0) & known
     double = mine & _holds_twice(view.offsets, unit)
-    fresh = view.repeat == 0
-    rows = np.flatnonzero(mine & fresh & ~double)
+    fresh, alone = view.repeat == 0, np.diff(view.offsets) == 1
+    rows = np.flatnonzero(mine & fresh & ~double & ~alone)
     whole = Ranked(view.offsets, unit, view.ranks, view.rater, units.prompt_of[first])
-    counted = [np.bincount(code[which], minlength=groups) for which in (double & fresh, mine & ~fresh)]
-    return (_ranked_rows(whole, rows), code[rows]), counted[0], counted[1]
+    left_out = (double & fresh, mine & ~fresh, mine & fresh & alone)
+    counted = [np.bincount(code[which], minlength=groups) for which in left_out]
+    return (_ranked_rows(whole, rows), code[rows]), counted[0], counted[1], counted[2]
 
 
 def _holds_twice(offsets: Ints, unit: Codes) -> Bools:

@@ -10,12 +10,13 @@ which for a mean over raters is exactly the squared standard error of the t test
 several strata the degrees of freedom are Satterthwaite's. More than MOST_FOLDS clusters are left out in as many
 random blocks (the delete-a-group jackknife, Kott 2001), so that a fit is repeated at most MOST_FOLDS times a stratum.
 
-It measures what changes when clusters change; it cannot see a bias that all clusters share.
+It measures what changes when clusters change; it cannot see a bias that all clusters share. Where a fit without a
+cluster does not exist (a group's only answer), its values are NaN, and so are the errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,9 +53,8 @@ class Spread:
         return np.sqrt((self.deviations**2).sum(axis=0))
 
 
-def folds(groups: Sequence[Group], cluster: Cluster, *, rng: np.random.Generator) -> list[Fold]:
-    """Every refit that the jackknife over `cluster` needs."""
-    made = []
+def folds(groups: Sequence[Group], cluster: Cluster, *, rng: np.random.Generator) -> Iterator[Fold]:
+    """Every refit that the jackknife over `cluster` needs, one at a time: each holds most of the study."""
     for stratum, places in enumerate(_strata(groups, cluster)):
         blocks = _blocks([groups[place] for place in places], cluster, rng)
         if len(blocks[0]) < 2:
@@ -66,8 +66,7 @@ def folds(groups: Sequence[Group], cluster: Cluster, *, rng: np.random.Generator
             )
         for fold in range(len(blocks[0])):
             kept = {place: groups[place].keeping(*blocks[at][fold]) for at, place in enumerate(places)}
-            made.append(Fold(stratum, {place: group for place, group in kept.items() if group is not groups[place]}))
-    return made
+            yield Fold(stratum, {place: group for place, group in kept.items() if group is not groups[place]})
 
 
 def spread(values: Sequence[Floats], strata: Sequence[int]) -> Spread:
@@ -86,11 +85,10 @@ def spread(values: Sequence[Floats], strata: Sequence[int]) -> Spread:
     return Spread(deviations, np.where(total > 0, df, size.min() - 1))
 
 
-def refitted(
-    groups: Sequence[Group], all_folds: Sequence[Fold], fit: Callable[[dict[int, Group]], Floats]
-) -> tuple[list[Floats], list[int]]:
-    """The values of `fit` without each cluster, and their strata."""
-    return [fit(fold.without) for fold in all_folds], [fold.stratum for fold in all_folds]
+def refitted(all_folds: Iterable[Fold], fit: Callable[[dict[int, Group]], Floats]) -> tuple[list[Floats], list[int]]:
+    """The values of `fit` without each cluster (NaN: it cannot say), and their strata."""
+    made = [(fit(fold.without), fold.stratum) for fold in all_folds]
+    return [values for values, _ in made], [stratum for _, stratum in made]
 
 
 def _strata(groups: Sequence[Group], cluster: Cluster) -> list[list[int]]:
@@ -111,8 +109,9 @@ def _blocks(
     """For each group and fold: which comparisons, rankings and ratings stay."""
     if cluster == "answer":
         sizes = [(len(g.compared), len(g.ranked), len(g.rated)) for g in groups]
-        labels = [tuple(rng.permutation(size) % MOST_FOLDS for size in one) for one in sizes]
-        return [[tuple(part != fold for part in one) for fold in range(MOST_FOLDS)] for one in labels]  # type: ignore[misc]
+        count = min(max(map(max, sizes)), MOST_FOLDS)
+        labels = [tuple(rng.permutation(size) % count for size in one) for one in sizes]
+        return [[tuple(part != fold for part in one) for fold in range(count)] for one in labels]  # type: ignore[misc]
     codes = [tuple(getattr(part, cluster) for part in (g.compared, g.ranked, g.rated)) for g in groups]
     present = np.unique(np.concatenate([part for one in codes for part in one]))
     count = min(len(present), MOST_FOLDS)

@@ -22,9 +22,12 @@ from salon.stats.pair_errors import (
 )
 from salon.stats.pair_fit import PairFit, Pull, fit_pairs
 from salon.stats.pair_folds import newton_step
+from salon.stats.pair_information import DENSE_ITEMS
 
 NAMED = 5
 """Items named in a message before the rest are counted."""
+NOTHING = 1e-6
+"""An error below this share of its floor is rounding."""
 
 
 def pair_counts(group: Group) -> PairCounts:
@@ -92,8 +95,12 @@ def _pair_errors(group: Group, counts: PairCounts, fit: PairFit, settings: FuseS
     try:
         return _sandwich(group, counts, fit, settings, cluster, number, clusters)
     except TooFew:
-        made = hessian_errors(fit, counts)
-        return replace(made, method=f"{made.method}: the answers on some items do not vary")
+        return unvarying(hessian_errors(fit, counts))
+
+
+def unvarying(errors: Errors) -> Errors:
+    """The model's own errors, said to be so."""
+    return replace(errors, method=f"{errors.method}: the answers on some items do not vary")
 
 
 def _clusters(group: Group, cluster: Cluster) -> tuple[Ints, int]:
@@ -122,27 +129,46 @@ def _sandwich(
     clusters: int,
 ) -> Errors:
     if cluster == "answer" and settings.interval != "bootstrap":
-        return independent_errors(fit, counts)
+        made = independent_errors(fit, counts)
+        return made if fit.prior is None else floored(made, fit, counts)
     c = group.compared
     sums = cluster_scores(fit, c.a, c.b, c.outcome, number, clusters)
     if settings.interval != "bootstrap":
-        return _floored(clustered_errors(fit, counts, sums), fit, counts)
+        return floored(clustered_errors(fit, counts, sums), fit, counts)
     rng = np.random.default_rng([settings.seed, 2])
     drawn = bootstrap_scores(fit, counts, sums, draws=settings.draws, rng=rng)
-    covariance = np.cov(drawn, rowvar=False)
+    covariance = np.cov(drawn, rowvar=False) if group.items <= DENSE_ITEMS else None
     method = f"bootstrap of {clusters:,} {cluster}s, {settings.draws:,} draws, one Newton step each"
-    return Errors(se=np.sqrt(np.diag(covariance)), covariance=covariance, df=clusters - 1, method=method)
+    se = drawn.std(axis=0, ddof=1)
+    return floored(Errors(se=se, covariance=covariance, df=clusters - 1, method=method), fit, counts)
 
 
-def _floored(errors: Errors, fit: PairFit, counts: PairCounts) -> Errors:
-    """Clustered errors, nowhere below those of independent answers (with a prior: of the posterior).
+def floored(errors: Errors, fit: PairFit, counts: PairCounts) -> Errors:
+    """Errors nowhere below those of independent answers (with a prior: of the posterior).
 
-    Five raters who happen to agree on an item show no spread between them, yet other answers could have come out.
+    Five raters who happen to agree on an item show no spread between them, yet other answers could have come out. With
+    a prior, the spread of shrunken scores says nothing about how far they are shrunk: twelve wins of twelve answers do
+    not vary, and still leave open whether the item wins nine times of ten or always.
     """
-    least = (independent_errors if fit.prior is None else hessian_errors)(fit, counts)
-    raised = np.maximum(least.se / errors.se, 1.0)
-    covariance = None if errors.covariance is None else errors.covariance * np.outer(raised, raised)
-    return replace(errors, se=errors.se * raised, covariance=covariance)
+    return raised(errors, (independent_errors if fit.prior is None else hessian_errors)(fit, counts))
+
+
+def raised(errors: Errors, least: Errors) -> Errors:
+    """`errors`, nowhere below `least`; TooFew where there are none at all."""
+    if (errors.se < NOTHING * least.se).any():
+        raise TooFew("an error needs answers that vary", found="clusters that all say the same of an item")
+    by = np.maximum(least.se / errors.se, 1.0)
+    covariance = None if errors.covariance is None else errors.covariance * np.outer(by, by)
+    return replace(errors, se=errors.se * by, covariance=covariance)
+
+
+def jackknife_errors(group: Group, fit: PairFit, made: Errors) -> Errors:
+    """Errors from left-out clusters, held to the same floor as those of a sandwich."""
+    counts = pair_counts(group)
+    try:
+        return floored(made, fit, counts)
+    except TooFew:
+        return unvarying(hessian_errors(fit, counts))
 
 
 def _pair_fit(fit: PairFit, errors: Errors | None = None) -> GroupFit:

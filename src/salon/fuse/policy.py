@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from salon.fuse.groups import Group
+from salon.fuse.pair_fits import beats, pair_counts
 from salon.fuse.scored import FEWEST_MODERATED, MANY_CLUSTERS, GroupScores
 from salon.fuse.settings import ANCHORED, PAIRED, RATED, Cluster, FuseSettings, Method
 from salon.stats.crowd_posterior import CrowdPrior
@@ -35,6 +36,9 @@ def policies(
     same = sum(group.same for group in groups)
     if same:
         said.append(f"Generators met themselves in {same:,} answers: left out.")
+    single = sum(group.single for group in groups)
+    if single:
+        said.append(f"Rankings of a single item: {single:,} left out; they order nothing.")
     if method == "crowd":
         said.append(_crowd_priors(settings))
     elif settings.prior is not None and method not in ("elo", "anchored-elo", *RATED):
@@ -106,18 +110,31 @@ def warnings(
             "the design is adaptive: which pairs were asked depends on the answers, so intervals are approximate"
         )
     said += _few_clusters(scored, cluster)
+    said += _unknown(scored)
     said += _levels(scored)
     said += _one_sided(study, scored)
+    if method in ("elo", "anchored-elo"):
+        said += _driven_apart(scored)
     if method in ("elo", "anchored-elo") and settings.shuffles == 1:
         said.append("Elo depends on the order of the answers: one seeded run; --shuffles 20 averages several")
     return tuple(said)
 
 
 def _few_clusters(scored: Sequence[GroupScores], cluster: Cluster) -> list[str]:
-    fewest = min(one.df for one in scored)
-    if not np.isfinite(fewest) or fewest >= FEW_CLUSTERS - 1:
+    fewest = min((one.df for one in scored if np.isfinite(one.df)), default=np.inf)
+    if fewest >= FEW_CLUSTERS - 1:
         return []
     return [f"errors rest on as few as {fewest:.0f} degrees of freedom: intervals are wide because {cluster}s are few"]
+
+
+def _unknown(scored: Sequence[GroupScores]) -> list[str]:
+    """Scores that stand without an interval, and why."""
+    bare = [one for one in scored if np.isnan(one.error).any()]
+    if not bare:
+        return []
+    items = sum(int(np.isnan(one.error).sum()) for one in bare)
+    why = "; ".join(sorted({one.errors for one in bare})[:SHOWN])
+    return [f"no interval for {items:,} scores in {len(bare):,} groups, the first {bare[0].group.where}: {why}"]
 
 
 def _levels(scored: Sequence[GroupScores]) -> list[str]:
@@ -128,6 +145,18 @@ def _levels(scored: Sequence[GroupScores]) -> list[str]:
         f"{one.group.where}: {', '.join(f'{level:g}' for level in one.anchors.missing_levels)}" for one in short[:SHOWN]
     )
     return [f"rating levels without a rating anchor, so the curve rests on the others there: {shown}"]
+
+
+def _driven_apart(scored: Sequence[GroupScores]) -> list[str]:
+    """Groups in which some items only win: Elo moves them on with every pass, which its errors do not see."""
+    apart = [one.group for one in scored if not beats(pair_counts(one.group)).identified]
+    if not apart:
+        return []
+    more = f" and {len(apart) - 1:,} more groups" if len(apart) > 1 else ""
+    return [
+        f"{apart[0].where}{more}: some items only won, only lost or never met the others, so Elo moves them apart with "
+        "every pass and their intervals are too short (--method davidson --prior 3 says how far apart they may be)"
+    ]
 
 
 def _one_sided(study: Study, scored: Sequence[GroupScores]) -> list[str]:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from scipy import stats
 from scipy.special import expit
 
+from salon.errors import BadValue
 from salon.fuse.anchored import Fused, anchored
-from salon.fuse.fits import fit_group
+from salon.fuse.fits import fit_group, judgments
 from salon.fuse.group_fit import GroupFit
 from salon.fuse.groups import Floats, Group
 from salon.fuse.jackknife import Spread, folds, refitted, spread
-from salon.fuse.pair_fits import pair_counts, step_pairs
+from salon.fuse.pair_fits import jackknife_errors, pair_counts, step_pairs
 from salon.fuse.settings import ANCHORED, RATED, Cluster, FuseSettings, Method
 from salon.stats.calibration import Sigmoid
 from salon.stats.moderation import moderated_variances
-from salon.stats.pair_errors import independent_errors
+from salon.stats.pair_errors import Errors, independent_errors
+from salon.stats.pair_fit import PairFit
+from salon.stats.pair_information import DENSE_ITEMS
 from salon.stats.rating_anchors import RatingAnchors
 from salon.stats.tiers import RankIntervals, rank_intervals
 
@@ -30,6 +33,8 @@ MANY_CLUSTERS = 30
 """From this many degrees of freedom on, clusters tell the error of every single difference."""
 FEWEST_MODERATED = 10
 """Items of a group from which its errors can borrow from each other."""
+ROUNDING = 1e-9
+"""An error below this share of the range of scores is none."""
 MOST_RANKED = 2_000
 """Rank intervals compare every pair of items: not made for larger groups."""
 
@@ -42,6 +47,7 @@ class GroupScores:
     fit: GroupFit
     value: Floats
     error: Floats
+    """NaN, as `low` and `high`, where no error can be given."""
     low: Floats
     high: Floats
     latent_error: Floats
@@ -94,7 +100,7 @@ def _own_line(fit: GroupFit) -> _Line:
     errors = fit.errors
     if errors is None:
         nothing = np.full(len(fit.latent), np.nan)
-        return _Line(fit.latent, nothing, nothing, None, "none: too many items and raters for a covariance")
+        return _Line(fit.latent, nothing, nothing, None, f"none: {fit.unknown}")
     df = np.full(len(fit.latent), errors.df) if fit.value_df is None else fit.value_df
     se = errors.se if fit.value_se is None else fit.value_se
     return _Line(fit.latent, se, df, errors.covariance, errors.method)
@@ -114,7 +120,8 @@ def _moderated(group: Group, fit: GroupFit, line: _Line) -> _Line:
     shape = _centred(_shape(group, fit))
     around, level = _centred(line.covariance), float(line.covariance.mean())
     ratio = np.diag(around) / np.diag(shape)
-    if not (ratio > 0).all():
+    ratio = np.where(ratio < ROUNDING * np.median(ratio), 0.0, ratio)
+    if np.isnan(ratio).any() or np.sum(ratio > 0) < FEWEST_MODERATED:
         return line
     made = moderated_variances(ratio, df)
     own = made.variance * np.diag(shape)
@@ -153,27 +160,37 @@ def _jackknifed(
 ) -> list[GroupScores]:
     progress("fitting")
     fits = [fit_group(group, method, settings, cluster, errors=False) for group in groups]
-    made = folds(groups, cluster, rng=np.random.default_rng([settings.seed, 1]))
 
     def refit(without: Mapping[int, Group]) -> Floats:
         progress(f"fitting again without a {cluster}")
         latents = [fit.latent for fit in fits]
         for place, group in without.items():
             whole = fits[place]
-            latents[place] = (
-                fit_group(group, method, settings, cluster, errors=False).latent
-                if whole.pairs is None
-                else step_pairs(whole, group)
-            )
+            if not judgments(group, method):
+                latents[place] = np.full(group.items, np.nan)
+            elif whole.pairs is not None:
+                latents[place] = step_pairs(whole, group)
+            else:
+                latents[place] = fit_group(group, method, settings, cluster, errors=False).latent
         return np.concatenate(latents)
 
-    errors = spread(*refitted(groups, made, refit))
-    parts = _split(errors, groups)
-    how = _how(cluster, len(made))
-    return [
-        _scores(group, fit, _moderated(group, fit, _line(fit.latent, part, how)), settings)
-        for group, fit, part in zip(groups, fits, parts)
-    ]
+    errors = spread(*refitted(folds(groups, cluster, rng=np.random.default_rng([settings.seed, 1])), refit))
+    how = _how(cluster, len(errors.deviations))
+    made = []
+    for group, fit, part in zip(groups, fits, _split(errors, groups)):
+        line = _line(fit.latent, part, how)
+        line = line if fit.pairs is None else _floored(group, fit.pairs, line)
+        made.append(_scores(group, fit, _moderated(group, fit, line), settings))
+    return made
+
+
+def _floored(group: Group, fit: PairFit, line: _Line) -> _Line:
+    if np.isnan(line.se).any():
+        return line
+    own = Errors(line.se, line.covariance, float(np.median(line.df)), line.method)
+    errors = jackknife_errors(group, fit, own)
+    df = np.full(len(line.df), errors.df)
+    return replace(line, se=errors.se, covariance=errors.covariance, df=df, method=errors.method)
 
 
 def _anchored_scores(
@@ -190,7 +207,8 @@ def _anchored_scores(
 
 
 def _line(value: Floats, part: Spread, how: str) -> _Line:
-    return _Line(value, part.se, part.df, part.deviations.T @ part.deviations, how)
+    covariance = part.deviations.T @ part.deviations if len(value) <= DENSE_ITEMS else None
+    return _Line(value, part.se, part.df, covariance, how)
 
 
 def _how(cluster: Cluster, made: int) -> str:
@@ -214,6 +232,7 @@ def _scores(
     anchors: RatingAnchors | None = None,
     latent_se: Floats | None = None,
 ) -> GroupScores:
+    line = _told(line)
     half = stats.t.ppf((1 + settings.level) / 2, line.df) * line.se
     ends = [line.value, line.value - half, line.value + half]
     error = line.se
@@ -232,12 +251,22 @@ def _scores(
         low=low,
         high=high,
         latent_error=line.se if latent_se is None else latent_se,
-        ranks=_ranks(line, settings),
+        ranks=_ranks(line, settings) if np.isfinite(line.se).all() else None,
         errors=line.method,
         df=df,
         anchors=anchors,
         curve=curve,
     )
+
+
+def _told(line: _Line) -> _Line:
+    """No error where none shows: clusters that say exactly the same do not make a score exact."""
+    least = ROUNDING * max(float(np.ptp(line.value)), float(np.max(line.se, initial=0.0, where=~np.isnan(line.se))))
+    known = line.se > least
+    if known.all():
+        return line
+    method = line.method if line.method.startswith("none") else f"{line.method}; none where they do not vary"
+    return replace(line, se=np.where(known, line.se, np.nan), method=method)
 
 
 def _turned(group: Group, ends: Sequence[Floats]) -> Sequence[Floats]:
@@ -250,13 +279,17 @@ def _turned(group: Group, ends: Sequence[Floats]) -> Sequence[Floats]:
 
 
 def _ranks(line: _Line, settings: FuseSettings) -> RankIntervals | None:
+    """None for large groups, and where a difference between two items has no error."""
     if line.covariance is None or len(line.value) > MOST_RANKED:
         return None
-    return rank_intervals(
-        line.value,
-        line.covariance,
-        df=float(np.median(line.df)) if line.rank_df is None else line.rank_df,
-        level=settings.level,
-        rng=np.random.default_rng([settings.seed, 3]),
-        simultaneous=settings.ranks == "simultaneous",
-    )
+    try:
+        return rank_intervals(
+            line.value,
+            line.covariance,
+            df=float(np.median(line.df)) if line.rank_df is None else line.rank_df,
+            level=settings.level,
+            rng=np.random.default_rng([settings.seed, 3]),
+            simultaneous=settings.ranks == "simultaneous",
+        )
+    except BadValue:
+        return None

@@ -15,8 +15,9 @@ mean and variance of log s_i^2: with e_i = log s_i^2 - psi(d/2) + log(d/2),
     log s0^2 = mean(e) + psi(d0/2) - log(d0/2)
 
 Assumptions: estimates of different items are independent given the true variances, or nearly so (a variance that all
-items share, such as a panel's overall level, must be taken out first). Edges: fewer than two variances, zero or NaN
-variances, d below 1: BadValue or TooFew.
+items share, such as a panel's overall level, must be taken out first). A variance of zero is no variance but values
+too coarse to show one (five raters, one rating): it teaches nothing about the others, and borrows from them.
+Edges: fewer than two positive variances, negative or NaN ones, d below 1: BadValue or TooFew.
 Source: Smyth 2004, Linear models and empirical Bayes methods (limma), section 6.
 """
 
@@ -48,13 +49,13 @@ class Moderated:
 def moderated_variances(variance: ArrayLike, df: float) -> Moderated:
     """The moderated form of `variance` (items,), each estimated with `df` degrees of freedom."""
     s2 = np.asarray(variance, dtype=np.float64)
-    if s2.ndim != 1 or len(s2) < 2:
-        raise TooFew("at least two variances are needed to learn how they scatter", found=s2.size)
-    if not (np.isfinite(s2).all() and (s2 > 0).all()):
-        raise BadValue("variances are positive numbers", found=s2[~(np.isfinite(s2) & (s2 > 0))][0])
+    if not (np.isfinite(s2).all() and (s2 >= 0).all()):
+        raise BadValue("variances are finite and not negative", found=s2[~(np.isfinite(s2) & (s2 >= 0))][0])
+    if s2.ndim != 1 or np.sum(s2 > 0) < 2:
+        raise TooFew("at least two positive variances are needed to learn how they scatter", found=int(np.sum(s2 > 0)))
     if not df >= 1:
         raise BadValue("a variance needs at least one degree of freedom", found=df)
-    e = np.log(s2) - digamma(df / 2) + np.log(df / 2)
+    e = np.log(s2[s2 > 0]) - digamma(df / 2) + np.log(df / 2)
     excess = float(np.var(e, ddof=1) - polygamma(1, df / 2))
     if excess <= 0:
         shared = float(np.exp(e.mean()))

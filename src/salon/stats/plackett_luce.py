@@ -25,7 +25,7 @@ Errors. The pairs that a ranking implies are not independent: taking them so (ra
 narrow. `ranking_errors` is the sandwich H^-1 S'S H^-1 C/(C-1) over C independent clusters, by default every
 ranking for itself; give the rater or the prompt of each ranking where rankings share one. A row of weight w is one
 unit, not w. Quantiles: Student's t with C - 1 degrees of freedom. A prior adds its precision to H; its pull towards
-0 is not in the errors.
+0 is not in these errors, but in those of `ranking_model_errors`, the spread of the posterior.
 
 Sources: Plackett 1975; Luce 1959; Hunter 2004 (MM algorithms for generalized Bradley-Terry models).
 """
@@ -51,6 +51,7 @@ from salon.stats.plackett_luce_stages import Runs, runs_of_rankings
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_NOTHING = 1e-10  # a variance this small beside the Hessian's is rounding
 _DENSE = 500  # items up to which Newton's equations are solved by Cholesky, above by conjugate gradients
 
 
@@ -108,8 +109,17 @@ def ranking_errors(fit: RankFit, *, cluster: ArrayLike | None = None) -> Errors:
     _check_spread(sums)
     bread = _centred_inverse(_curvature(fit.runs, fit.scores, fit.prior))
     covariance = bread @ _squares(sums) @ bread.T * (count / (count - 1))
+    if (np.diag(covariance) <= _NOTHING * np.diag(bread)).any():
+        raise TooFew("an error needs rankings that vary", found="no spread at all in the places of some items")
     unit = "rankings" if cluster is None else "clusters of rankings"
     return Errors(np.sqrt(np.diag(covariance)), covariance, count - 1.0, f"sandwich over {count} {unit}")
+
+
+def ranking_model_errors(fit: RankFit) -> Errors:
+    """The inverse information: right when the model is; with a prior, the posterior's spread (Laplace)."""
+    half = _centred_inverse(_curvature(fit.runs, fit.scores, fit.prior))
+    covariance = half - half.mean(axis=1)[:, None]
+    return Errors(np.sqrt(np.diag(covariance)), (covariance + covariance.T) / 2, np.inf, "inverse Hessian")
 
 
 def _newton(runs: Runs, prior: float | None, tolerance: float, limit: int) -> tuple[Floats, float, Convergence]:

@@ -157,7 +157,7 @@ def _refuse_collapse(v: Floats, unit: float) -> None:
         raise NotIdentified(
             "raters' consistencies must be told from the scores",
             found=f"the scores copy rater {int(v.argmin())}, whose inconsistency falls to 0",
-            remedy='use the mean; with likelihood="joint" use "restricted", or ask more raters',
+            remedy="use the mean (--method mean), or ask more raters",
         )
 
 

@@ -6,8 +6,9 @@ A mean halfway between two marks belongs to the upper one (2.5 is level 3; banke
 at the lowest and highest mark serve nowhere: ratings there are cut off.
 
 At each level the `each` items with the lowest standard deviation over raters (n - 1) are taken; ties go to the mean
-nearer to the level, then to the lower item number. Both are compared to nine decimals, so that rounding in the last
-bit does not decide. Items of fewer than two raters have no standard deviation and are passed over.
+nearer to the level, then to the lower item number. Both are compared to nine decimals of a quarter of the scale, so
+that rounding in the last bit does not decide. Items of fewer than two raters have no standard deviation and are passed
+over.
 
 PPaint takes the mean in section 3.3 and the median in C.2: `center` says which one decides the level and is the target.
 
@@ -82,8 +83,9 @@ def choose_rating_anchors(
     rated, means, medians, sds, n = _summaries(data)
     middle = means if center == "mean" else medians
     marks = np.concatenate([[low], wanted, [high]])
-    level = marks[nearest_mark(middle, marks)]
-    order = np.lexsort((rated, np.round(np.abs(middle - level), _DECIMALS), np.round(sds, _DECIMALS)))
+    unit = (high - low) / 4  # rounding counts in levels of a 1-5 scale
+    level = marks[nearest_mark((middle - low) / unit, (marks - low) / unit)]
+    order = np.lexsort((rated, np.round(np.abs(middle - level) / unit, _DECIMALS), np.round(sds / unit, _DECIMALS)))
     chosen = [order[level[order] == mark][:each] for mark in wanted]
     missing = tuple(float(mark) for mark, rows in zip(wanted, chosen) if not len(rows))
     rows = np.concatenate(chosen)

@@ -39,7 +39,7 @@ layouts).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -54,7 +54,8 @@ Bools = NDArray[np.bool_]
 Spread = Literal["item", "pooled"]
 
 _MEDIAN = np.sqrt(np.pi / 2)
-_NO_SPREAD = 1e-9  # a sd below this share of the largest rating is rounding
+_NO_SPREAD = 1e-9  # a sd below this share of the largest value is rounding
+_LARGEST = 1e70  # fourth powers are taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +107,14 @@ class Ratings:
         y = np.asarray(value, dtype=np.float64)
         i = _numbers(item, items, len(y), "items")
         r = _numbers(rater, raters, len(y), "raters")
-        if not np.isfinite(y).all():
-            row = int(np.flatnonzero(~np.isfinite(y))[0])
-            raise BadValue("ratings are finite numbers", found=y[row], where=f"rating {row}", remedy="leave it out")
+        if not (np.abs(y) <= _LARGEST).all():
+            row = int(np.flatnonzero(~(np.abs(y) <= _LARGEST))[0])
+            raise BadValue(
+                f"ratings are finite numbers, at most {_LARGEST:g} either way",
+                found=y[row],
+                where=f"rating {row}",
+                remedy="leave it out",
+            )
         pairs, count = np.unique(i * raters + r, return_counts=True)
         if (count > 1).any():
             twice = int(pairs[count > 1][0])
@@ -144,6 +150,17 @@ class Ratings:
                     found=f"none for {kind} {_listed(np.flatnonzero(count == 0))}",
                     remedy=f"number only the {kind}s that have ratings",
                 )
+
+
+def rating_centers(item: Ints, value: Floats, items: int) -> tuple[Floats, Floats]:
+    """Mean and median rating of each item, without errors; NaN for items without ratings."""
+    n = np.bincount(item, minlength=items)
+    rated, first = n > 0, np.cumsum(n) - n
+    ranked = value[np.lexsort((value, item))]
+    means, medians = np.full(items, np.nan), np.full(items, np.nan)
+    means[rated] = np.bincount(item, value, items)[rated] / n[rated]
+    medians[rated] = (ranked[(first + (n - 1) // 2)[rated]] + ranked[(first + n // 2)[rated]]) / 2
+    return means, medians
 
 
 def rating_mean(
@@ -182,10 +199,7 @@ def rating_median(
     """The median rating of each item (of an even number: the mean of the middle two)."""
     data = _whole(item, rater, value, items, raters)
     n = data.by_item().astype(np.int64)
-    order = np.lexsort((data.value, data.item))
-    first = np.cumsum(n) - n
-    ranked = data.value[order]
-    scores = (ranked[first + (n - 1) // 2] + ranked[first + n // 2]) / 2
+    scores = rating_centers(data.item, data.value, items)[1]
     rest = data.value - (data.by_item(data.value) / n)[data.item]
     sd, df, borrowed = _spreads(data, rest, spread, lost=0)
     se = np.where(n > 2, _MEDIAN, 1.0) * sd / np.sqrt(n)
@@ -215,7 +229,7 @@ def rating_zscored(
     z = (data.value - means[data.rater]) / sds[data.rater]
     n = data.by_item()
     z_item = data.by_item(z) / n
-    sd, df, borrowed = _spreads(data, z - z_item[data.item], spread, lost=2 * (raters - 1))
+    sd, df, borrowed = _spreads(replace(data, value=z), z - z_item[data.item], spread, lost=2 * (raters - 1))
     se = wide * sd / np.sqrt(n)
     location = _location(data, data.value - (data.by_item(data.value) / n)[data.item])
     absolute_se, absolute_df = with_level(se, df, location, raters - 1)
