@@ -130,8 +130,8 @@ def _coverage(grid: dict[tuple[float, float], list[Rehearsal]]) -> str:
             [f"{spread:g}", _mean([one.coverage for one in grid[spread, 0.0]]), _mean(adaptive), f"{lowest:.3f}"]
         )
     words = (
-        "Ten opponents close to an item leave it so certain that the pool's own errors, shared by its neighbours,\n"
-        "begin to count: with a sharp judge adaptive intervals are a little short."
+        "With a sharp judge adaptive intervals are a little short: probably because ten opponents close to an item\n"
+        "leave it so certain that the pool's own errors, which these opponents share, begin to count."
     )
     head = ["spread", "random", "adaptive", "lowest study"]
     return f"## Coverage of 95% intervals\n\n{words}\n\n{_table(head, rows)}"

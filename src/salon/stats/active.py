@@ -15,8 +15,8 @@ the gains holds every item, keeps the graph connected and has the highest total 
 the best pairs of the tree; a larger one takes further trees, in which the gain of a pair counts half for each time it
 was chosen already. Equal gains (no answers yet) are broken at random: the first batch is a random tree.
 
-What it buys is the order: near ties are asked most, and distances between far items stay less certain than under random
-pairs. With scores that differ little (1 logit) it gains nothing.
+What it buys is the order. The scores themselves need not be closer than after as many random pairs: where they differ
+little beside the prior they were further off in simulations (docs/methods/bridge.md).
 
 Edges. Ties count as half wins, as in the fit. Up to 5,000 items (a dense covariance). An active design is adaptive: the
 study's design must say so, and no test of random raters applies to its answers.
