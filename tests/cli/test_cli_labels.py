@@ -91,7 +91,7 @@ def test_rated_items(salon) -> None:
     ("line", "error", "words"),
     [
         ("labels study -o there.csv", "BadFile", "--overwrite"),
-        ("labels study -o labels.txt", "BadValue", ".parquet"),
+        ("labels study -o labels.txt", "BadFile", ".parquet"),
         ("labels study -o nowhere/labels.csv", "BadFile", "folder of the output"),
         ("labels study -o folder.csv", "BadFile", "a folder"),
         ("labels study -o new.csv --train 0.5", "BadValue", "0.5 + 0.1 + 0.1 = 0.7"),

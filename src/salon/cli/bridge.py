@@ -11,13 +11,13 @@ import pyarrow as pa
 from salon.cli.console import json_option, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
-from salon.errors import BadFile, BadValue
+from salon.errors import BadValue
 from salon.fuse.bridge import next_questions, plan_bridge, score_bridge
 from salon.fuse.bridge_results import BridgeAccounting, BridgeQuestions, BridgeReport
 from salon.fuse.bridge_settings import BridgeSettings
 from salon.fuse.bridge_simulate import Rehearsal, RehearsalSettings, rehearse_bridge
 from salon.store.folder import open_study
-from salon.store.table_files import FORMS, write_table
+from salon.store.plain_table import plain_target, write_plain
 
 SHOWN = 10
 SIMULATED = "SIMULATED: nobody gave these answers."
@@ -129,32 +129,16 @@ def simulate(as_json: bool, **flags: Any) -> None:
 
 def _write(study: Path, output: Path, overwrite: bool, as_json: bool, flags: dict[str, Any], make: Any) -> None:
     settings = settings_from(BridgeSettings, flags)
-    _check_output(output, overwrite)
+    plain_target(output, overwrite=overwrite)
     found = open_study(study)
     with working("choosing pairs", None):
         made: tuple[pa.Table, BridgeQuestions] = make(found, settings)
     table, questions = made
-    write_table("pairs", table, output)
+    write_plain(table, output, overwrite=overwrite)
     if as_json:
         print_json({"file": str(output), **questions.model_dump(mode="json")})
     else:
         _print_questions(questions, output)
-
-
-def _check_output(output: Path, overwrite: bool) -> None:
-    """Refuse before computing what could not be written after it."""
-    if output.suffix[1:] not in FORMS:
-        endings = ", ".join(f".{form}" for form in FORMS)
-        raise BadValue(f"-o: a file name with the ending {endings} is needed", found=str(output))
-    if not output.absolute().parent.is_dir():
-        raise BadFile("the folder of the output must be there", found="none", where=str(output.absolute().parent))
-    if output.is_dir() or (output.exists() and not overwrite):
-        raise BadFile(
-            "a file is only replaced when asked to",
-            found="a folder" if output.is_dir() else "a file that is there already",
-            where=str(output),
-            remedy="choose another place, or add --overwrite",
-        )
 
 
 def _print_questions(made: BridgeQuestions, output: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import pyarrow as pa
 
 from salon.cli.console import json_option, print_json, working
 from salon.cli.fuse_tables import print_fuse
@@ -15,7 +14,6 @@ from salon.cli.given import given_study
 from salon.cli.options import options_from, settings_from
 from salon.fuse.fuse import fuse_study
 from salon.fuse.report import fuse_page
-from salon.fuse.results import FuseReport
 from salon.fuse.settings import FuseSettings
 from salon.report.page import page_target
 from salon.store.plain_table import plain_target, write_plain
@@ -73,15 +71,8 @@ def fuse(
     if html is not None:
         fuse_page(report).write(html)
     if output is not None:
-        write_plain(scores_table(report), output, overwrite=overwrite)
+        write_plain(report.table(), output, overwrite=overwrite)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
         print_fuse(report, top=top, html=html, output=output)
-
-
-def scores_table(report: FuseReport) -> pa.Table:
-    """The scores as columns, the signature in every row so that no row loses it."""
-    rows = [{**row.model_dump(), "scale": report.scale, "signature": report.signature_line} for row in report.scores]
-    unused = "generator" if report.by == "item" else "item"
-    return pa.Table.from_pylist(rows).drop_columns([unused])

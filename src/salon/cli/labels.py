@@ -12,11 +12,10 @@ import click
 from salon.cli.console import json_option, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
-from salon.errors import BadFile, BadValue
 from salon.fuse.labels import LabelReport, LabelSettings, make_labels
 from salon.fuse.splits import SPLITS
 from salon.store.folder import open_study
-from salon.store.table_files import FORMS, write_table
+from salon.store.plain_table import plain_target, write_plain
 
 MOST_BUCKETS = 12
 
@@ -40,34 +39,16 @@ def labels(study: Path, output: Path, criteria: Sequence[str], overwrite: bool, 
       salon labels study -o scores.jsonl --rows ratings --criterion apdd/score
     """
     settings = settings_from(LabelSettings, flags)
-    _check_output(output, overwrite)
+    plain_target(output, overwrite=overwrite)
     found = open_study(study)
     with working("making labels", None):
         made = make_labels(found, settings, criteria=criteria)
-        write_table("labels", made.table, output)
+        write_plain(made.table, output, overwrite=overwrite)
     if as_json:
         line = str(made.report.signature)
         print_json({"file": str(output), **made.report.model_dump(mode="json"), "signature_line": line})
     else:
         _print(made.report, output)
-
-
-def _check_output(output: Path, overwrite: bool) -> None:
-    """Refuse before computing what could not be written after it."""
-    if output.suffix[1:] not in FORMS:
-        endings = ", ".join(f".{form}" for form in FORMS)
-        raise BadValue(f"-o: a file name with the ending {endings} is needed", found=str(output))
-    if not output.absolute().parent.is_dir():
-        raise BadFile("the folder of the output must be there", found="none", where=str(output.absolute().parent))
-    if output.is_dir():
-        raise BadFile("a file is needed", found="a folder", where=str(output))
-    if output.exists() and not overwrite:
-        raise BadFile(
-            "a file is only replaced when asked to",
-            found="a file that is there already",
-            where=str(output),
-            remedy="choose another place, or add --overwrite",
-        )
 
 
 def _print(report: LabelReport, output: Path) -> None:

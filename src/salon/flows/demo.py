@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import click
-import pyarrow as pa
 
 from salon.check.check import check_study
 from salon.check.report import check_page
@@ -48,9 +47,7 @@ def fuse_paintings(folder: Path, study: Study | None = None) -> tuple[CheckRepor
     fused = fuse_study(study, compare=True)
     (folder / "fuse.json").write_text(fused.model_dump_json(indent=2), encoding="utf-8")
     fuse_page(fused).write(folder / "fuse.html")
-    beside = {"scale": fused.scale, "signature": fused.signature_line}
-    rows = [row.model_dump(exclude={"generator"}) | beside for row in fused.scores]
-    write_plain(pa.Table.from_pylist(rows), folder / "scores.csv", overwrite=True)
+    write_plain(fused.table(), folder / "scores.csv", overwrite=True)
     return checked, fused
 
 

@@ -12,7 +12,7 @@ from salon.errors import DesignError, NotIdentified, StatsError, TooFew
 from salon.fuse.group_fit import GroupFit
 from salon.fuse.groups import Codes, Floats, Group, Ints, once_each
 from salon.fuse.pair_fits import fit_paired, raised, unvarying
-from salon.fuse.settings import PAIRED, RATED, Cluster, FuseSettings, Method
+from salon.fuse.settings import ANCHORED, PAIRED, RATED, Cluster, FuseSettings, Method
 from salon.stats.crowd import fit_crowd
 from salon.stats.crowd_posterior import CrowdPrior
 from salon.stats.elo import EloSettings, anchored_elo
@@ -59,6 +59,11 @@ def protocol_of(method: Method) -> str:
     if method in RATED:
         return "ratings"
     return "rankings" if method == "plackett-luce" else "comparisons"
+
+
+def protocols_of(method: Method) -> tuple[str, ...]:
+    """All the judgments a method reads: anchored fusion adds ratings to comparisons."""
+    return ("comparisons", "ratings") if method in ANCHORED else (protocol_of(method),)
 
 
 def judgments(group: Group, method: Method) -> int:

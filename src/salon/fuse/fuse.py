@@ -11,7 +11,7 @@ from salon.errors import BadValue, DesignError, NotIdentified, TooFew
 from salon.fuse.anchored import rating_scale
 from salon.fuse.compare import compare_methods
 from salon.fuse.figures import anchor_figures, curve_figures, group_figures, rater_figures, score_rows
-from salon.fuse.fits import protocol_of
+from salon.fuse.fits import protocol_of, protocols_of
 from salon.fuse.groups import BOTH_BAD, TIE, Group, study_groups
 from salon.fuse.policy import policies, warnings
 from salon.fuse.results import FuseReport
@@ -50,6 +50,7 @@ def fuse_study(
     method = _method(found, settings)
     _check_interval(method, settings)
     groups, left_out = _usable(found, method)
+    left_out += _unread(found, method)
     cluster = _cluster(study, groups, method, settings)
     try:
         scored = score_groups(groups, method, settings, cluster, progress)
@@ -78,7 +79,7 @@ def fuse_study(
         raters=tuple(rater_figures(study, scored)),
         rating_anchors=tuple(anchor_figures(scored)),
         curves=tuple(curve_figures(scored, settings)),
-        compare=compare_methods(groups, settings, progress) if compare else None,
+        compare=compare_methods(_usable(found, "anchored-davidson")[0], settings, progress) if compare else None,
         policies=policies(study, groups, method, settings, cluster),
         warnings=warnings(study, scored, left_out, method, settings, cluster),
         signature=signature,
@@ -148,7 +149,7 @@ def _usable(groups: Sequence[Group], method: Method) -> tuple[list[Group], list[
             single.append(group)
         else:
             partly += [] if named.all() else [group]
-            kept.append(group if named.all() else group.among(named))
+            kept.append((group if named.all() else group.among(named)).reading(protocols_of(method)))
     told = [
         *_told(silent, f"no {wanted}, so {method} cannot score it"),
         *_told(single, f"fewer than two items with {wanted}, so nothing to compare"),
@@ -161,6 +162,17 @@ def _usable(groups: Sequence[Group], method: Method) -> tuple[list[Group], list[
             remedy="choose a --method for the judgments there are" if silent else "compare two items or more",
         )
     return kept, told
+
+
+def _unread(groups: Sequence[Group], method: Method) -> list[str]:
+    """Judgments of a kind that the method does not read."""
+    sizes = {
+        "comparisons": sum(len(g.compared) for g in groups),
+        "rankings": sum(len(g.ranked) for g in groups),
+        "ratings": sum(len(g.rated) for g in groups),
+    }
+    unread = [f"{size:,} {name}" for name, size in sizes.items() if size and name not in protocols_of(method)]
+    return [f"{method} does not read {' and '.join(unread)}"] if unread else []
 
 
 def _told(groups: Sequence[Group], fate: str) -> list[str]:

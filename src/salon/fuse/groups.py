@@ -125,6 +125,11 @@ class Group:
             rated=rows_of(self.rated, rated),
         )
 
+    def reading(self, protocols: Sequence[str]) -> Group:
+        """The group with only its judgments of these kinds; its items stay."""
+        parts = {"comparisons": self.compared, "rankings": self.ranked, "ratings": self.rated}
+        return self.keeping(*(np.full(len(part), name in protocols) for name, part in parts.items()))
+
     def among(self, kept: Bools) -> Group:
         """The group with only some of its items, and the judgments that are about them alone."""
         number = np.cumsum(kept, dtype=np.int32) - np.int32(1)

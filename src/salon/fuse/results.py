@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import pyarrow as pa
 from pydantic import Field
 
 from salon.study import Score, Scores, Signature
@@ -210,3 +211,9 @@ class FuseReport(Noun):
             for row in self.scores
         )
         return Scores(scale=self.scale, by=self.by, values=values, signature=self.signature)
+
+    def table(self) -> pa.Table:
+        """The scores as columns, scale and signature in every row so that no row loses them."""
+        unused = "generator" if self.by == "item" else "item"
+        beside = {"scale": self.scale, "signature": self.signature_line}
+        return pa.Table.from_pylist([row.model_dump(exclude={unused}) | beside for row in self.scores])

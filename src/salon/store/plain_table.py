@@ -22,6 +22,10 @@ def plain_target(path: Path, *, overwrite: bool) -> None:
         raise BadFile(
             f"a table is written as {', '.join(ENDINGS)}", found=path.name, remedy=f"{path.with_suffix('.csv').name}"
         )
+    if not path.absolute().parent.is_dir():
+        raise BadFile("the folder of the output must be there", found="none", where=str(path.absolute().parent))
+    if path.is_dir():
+        raise BadFile("a file is needed", found="a folder", where=str(path))
     if path.exists() and not overwrite:
         raise BadFile(
             "a file is only replaced when asked to",
