@@ -200,19 +200,19 @@ def _curves(
 ) -> tuple[Sigmoid, ...]:
     at = [latent[found.items] for latent, found in zip(latents, anchors)]
     targets = [found.targets for found in anchors]
+    alone = "fuse comparisons alone with --method davidson"
     if settings.calibration == "pooled":
-        curve = fit_sigmoid(np.concatenate(at), np.concatenate(targets), low=scale.low, high=scale.high)
+        curve = _curve(np.concatenate(at), np.concatenate(targets), scale, "rating anchors of all groups", alone)
         return (curve,) * len(groups)
-    return tuple(_group_curve(group, q, target, scale) for group, q, target in zip(groups, at, targets))
+    shared = f"--calibration pooled shares one curve, or {alone}"
+    return tuple(_curve(q, target, scale, group.where, shared) for group, q, target in zip(groups, at, targets))
 
 
-def _group_curve(group: Group, q: Floats, target: Floats, scale: Scale) -> Sigmoid:
+def _curve(q: Floats, target: Floats, scale: Scale, where: str, remedy: str) -> Sigmoid:
     try:
         return fit_sigmoid(q, target, low=scale.low, high=scale.high)
     except NotIdentified as error:
-        raise NotIdentified(
-            error.needed, found=error.found, where=group.where, remedy="--calibration pooled shares one curve"
-        ) from None
+        raise NotIdentified(error.needed, found=error.found, where=where, remedy=remedy) from None
 
 
 def _retargeted(anchors: RatingAnchors, group: Group) -> RatingAnchors:

@@ -25,7 +25,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from salon.errors import TooFew
-from salon.fuse.groups import Codes, Floats, Group
+from salon.fuse.groups import Codes, Floats, Group, Ints
 from salon.fuse.settings import Cluster
 
 MOST_FOLDS = 30
@@ -108,9 +108,9 @@ def _blocks(
 ) -> list[list[tuple[Bools, Bools, Bools]]]:
     """For each group and fold: which comparisons, rankings and ratings stay."""
     if cluster == "answer":
-        sizes = [(len(g.compared), len(g.ranked), len(g.rated)) for g in groups]
-        count = min(max(map(max, sizes)), MOST_FOLDS)
-        labels = [tuple(rng.permutation(size) % count for size in one) for one in sizes]
+        orders = [_in_order(group) for group in groups]
+        count = min(max(2, *(len(order) for one in orders for order in one)), MOST_FOLDS)
+        labels = [tuple(_dealt(order, count, rng) for order in one) for one in orders]
         return [[tuple(part != fold for part in one) for fold in range(count)] for one in labels]  # type: ignore[misc]
     codes = [tuple(getattr(part, cluster) for part in (g.compared, g.ranked, g.rated)) for g in groups]
     present = np.unique(np.concatenate([part for one in codes for part in one]))
@@ -118,6 +118,20 @@ def _blocks(
     block = np.zeros(int(present.max()) + 2, np.int64)  # code -1 (no prompt) takes the last place
     block[present] = _random_blocks(len(present), count, rng)
     return [[tuple(block[part] != fold for part in one) for fold in range(count)] for one in codes]  # type: ignore[misc]
+
+
+def _in_order(group: Group) -> tuple[Ints, Ints, Ints]:
+    """Comparisons, rankings and ratings by what they are about and who gave them, whatever the file's order."""
+    c, k, r = group.compared, group.ranked, group.rated
+    compared = np.lexsort((c.rater, np.maximum(c.a, c.b), np.minimum(c.a, c.b)))
+    return compared, np.lexsort((k.prompt, k.rater)), np.lexsort((r.rater, r.item))
+
+
+def _dealt(order: Ints, count: int, rng: np.random.Generator) -> Ints:
+    """The random block of each answer, given the order in which they are dealt out."""
+    block = np.empty(len(order), np.int64)
+    block[order] = rng.permutation(len(order)) % count
+    return block
 
 
 def _random_blocks(size: int, count: int, rng: np.random.Generator) -> Codes:
