@@ -9,6 +9,7 @@ import click
 import pyarrow as pa
 
 from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.given import given_study
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
 from salon.errors import BadValue
@@ -16,7 +17,6 @@ from salon.fuse.bridge import next_questions, plan_bridge, score_bridge
 from salon.fuse.bridge_results import BridgeAccounting, BridgeQuestions, BridgeReport
 from salon.fuse.bridge_settings import BridgeSettings
 from salon.fuse.bridge_simulate import Rehearsal, RehearsalSettings, rehearse_bridge
-from salon.store.folder import open_study
 from salon.store.plain_table import plain_target, write_plain
 
 SHOWN = 10
@@ -96,7 +96,7 @@ def score(study: Path, as_json: bool, **flags: Any) -> None:
       salon bridge score study --method elo --rater judge-1
     """
     settings = settings_from(BridgeSettings, flags)
-    found = open_study(study)
+    found = given_study(study)
     with working("scoring", None):
         report = score_bridge(found, settings)
     if as_json:
@@ -130,7 +130,7 @@ def simulate(as_json: bool, **flags: Any) -> None:
 def _write(study: Path, output: Path, overwrite: bool, as_json: bool, flags: dict[str, Any], make: Any) -> None:
     settings = settings_from(BridgeSettings, flags)
     plain_target(output, overwrite=overwrite)
-    found = open_study(study)
+    found = given_study(study)
     with working("choosing pairs", None):
         made: tuple[pa.Table, BridgeQuestions] = make(found, settings)
     table, questions = made

@@ -12,6 +12,10 @@ from salon.cli.console import print_table, say
 from salon.fuse.results import CompareFigures, FuseReport, GroupFigures, MethodPair, RaterFigures, ScoreRow
 from salon.report.numbers import estimate, fixed, p_value
 
+LONGEST = 60
+"""Characters of a label printed."""
+MOST_WAYS = 3
+"""Of making errors, listed."""
 MOST_RATERS = 5
 MOST_GROUPS = 20
 """Groups printed; a study of a thousand prompts goes to a file."""
@@ -31,8 +35,9 @@ def print_fuse(report: FuseReport, *, top: int, html: Path | None, output: Path 
         _print_compare(report.compare)
     for policy in report.policies:
         say(f"policy: {policy}")
-    how = {group.errors for group in report.groups}
-    say(f"intervals: {report.level:.0%}, {'; '.join(sorted(how))}; computed in {report.seconds:.1f} s", dim=True)
+    how = sorted({group.errors for group in report.groups})
+    ways = "; ".join(how[:MOST_WAYS]) + (f"; and {len(how) - MOST_WAYS} more ways" if len(how) > MOST_WAYS else "")
+    say(f"intervals: {100 * report.level:g}%, {ways}; computed in {report.seconds:.1f} s", dim=True)
     say(report.signature_line, dim=True)
     for name, path in (("scores", output), ("report", html)):
         if path is not None:
@@ -43,7 +48,8 @@ def _print_scores(report: FuseReport, top: int) -> None:
     groups = [list(rows) for _, rows in groupby(report.scores, key=lambda row: (row.criterion, row.group))]
     for rows in groups[:MOST_GROUPS]:
         shown = rows if top == 0 or len(rows) <= top else rows[:top]
-        title = rows[0].criterion if rows[0].group == report.study else f"{rows[0].criterion} · {rows[0].group}"
+        criterion, group = _short(rows[0].criterion), _short(rows[0].group)
+        title = criterion if rows[0].group == report.study else f"{criterion} · {group}"
         print_table(title, ("rank", report.by, "score", "tier", "n"), [_score(row) for row in shown], left=(1,))
         if len(shown) < len(rows):
             say(f"... and {len(rows) - len(shown):,} more (--top 0, --json or -o prints all)", dim=True)
@@ -58,7 +64,12 @@ def _score(row: ScoreRow) -> tuple[str, ...]:
     value = estimate(row.value, row.low, row.high, _decimals(row))
     mark = " *" if row.rating_anchor else ""
     tier = "" if row.tier is None else str(row.tier)
-    return (f"{row.rank}{ranks}", (row.item or row.generator or "") + mark, value, tier, f"{row.n:,}")
+    return (f"{row.rank}{ranks}", _short(row.item or row.generator or "") + mark, value, tier, f"{row.n:,}")
+
+
+def _short(label: str) -> str:
+    """A label that leaves room for the numbers; --json and -o hold it whole."""
+    return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
 
 
 def _decimals(row: ScoreRow) -> int:
@@ -76,8 +87,8 @@ def _print_groups(report: FuseReport) -> None:
 def _group(group: GroupFigures) -> tuple[str, ...]:
     graph = group.graph
     return (
-        group.criterion,
-        group.group,
+        _short(group.criterion),
+        _short(group.group),
         f"{group.items:,}",
         f"{group.raters:,}",
         f"{group.comparisons + group.rankings + group.ratings:,}",
@@ -104,7 +115,7 @@ def _print_raters(raters: Sequence[RaterFigures]) -> None:
     surprising = sorted((r for r in raters if r.z is not None and r.agreement is not None), key=lambda r: r.z)
     if surprising:
         rows = [
-            (r.rater, f"{r.answers:,}", fixed(r.agreement, 3), fixed(r.expected_agreement, 3), fixed(r.z, 1))
+            (_short(r.rater), f"{r.answers:,}", fixed(r.agreement, 3), fixed(r.expected_agreement, 3), fixed(r.z, 1))
             for r in surprising[:MOST_RATERS]
         ]
         print_table("Raters least like the fit", ("rater", "answers", "agrees", "expected", "z"), rows)
@@ -112,7 +123,7 @@ def _print_raters(raters: Sequence[RaterFigures]) -> None:
     learned = [name for name in LEARNED if any(getattr(r, name) is not None for r in raters)]
     if learned:
         shown = sorted(raters, key=lambda r: (getattr(r, learned[0]) is None, getattr(r, learned[0])))[:MOST_RATERS]
-        rows = [(r.rater, f"{r.answers:,}", *(_learned(r, name) for name in learned)) for r in shown]
+        rows = [(_short(r.rater), f"{r.answers:,}", *(_learned(r, name) for name in learned)) for r in shown]
         title = f"Raters, lowest {LEARNED[learned[0]]} first" + (
             f" ({MOST_RATERS} of {len(raters):,})" if len(raters) > MOST_RATERS else ""
         )

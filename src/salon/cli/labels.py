@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.given import given_study
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
 from salon.fuse.labels import LabelReport, LabelSettings, make_labels
 from salon.fuse.splits import SPLITS
-from salon.store.folder import open_study
 from salon.store.plain_table import plain_target, write_plain
 
 MOST_BUCKETS = 12
@@ -40,7 +40,7 @@ def labels(study: Path, output: Path, criteria: Sequence[str], overwrite: bool, 
     """
     settings = settings_from(LabelSettings, flags)
     plain_target(output, overwrite=overwrite)
-    found = open_study(study)
+    found = given_study(study)
     with working("making labels", None):
         made = make_labels(found, settings, criteria=criteria)
         write_plain(made.table, output, overwrite=overwrite)

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from salon.errors import BadValue
 from salon.study.noun import Noun
 
 
@@ -55,9 +56,11 @@ class BridgeSettings(Noun):
     @model_validator(mode="after")
     def _is_possible(self) -> BridgeSettings:
         if self.opponents > self.pool:
-            raise ValueError(f"opponents ({self.opponents}) come from the pool ({self.pool}): at most as many")
+            raise BadValue(
+                f"--opponents come from the pool (--pool {self.pool}): at most as many", found=self.opponents
+            )
         if not self.low < self.high:
-            raise ValueError(f"the scale needs low < high, found {self.low} and {self.high}")
+            raise BadValue("--low must lie below --high", found=f"{self.low:g} and {self.high:g}")
         return self
 
     @property

@@ -155,10 +155,11 @@ def _random_rounds(plan: BridgePlan, judge: Judge, settings: RehearsalSettings) 
 def _adaptive_rounds(
     plan: BridgePlan, judge: Judge, settings: RehearsalSettings, pool: BridgeAnswers
 ) -> list[BridgeAnswers]:
+    """The same for adaptive opponents; where nobody is left to ask, the last answers stand."""
     rounds: list[BridgeAnswers] = []
     ids = [str(item) for item in range(settings.items)]
     run_bridge(ids, judge, settings.bridge(adaptive=True), answers=pool, save=rounds.append)
-    return rounds or [pool]
+    return (rounds + [rounds[-1] if rounds else pool] * settings.opponents)[: settings.opponents]
 
 
 def _in_pool(plan: BridgePlan, answers: BridgeAnswers) -> NDArray[np.bool_]:
