@@ -45,7 +45,7 @@ def score_rows(scored: GroupScores, by: str) -> list[ScoreRow]:
     anchors = set() if scored.anchors is None else set(scored.anchors.items.tolist())
     better = scored.fit.latent
     order = np.lexsort((np.arange(len(better)), -better))
-    places = {int(item): place for place, item in enumerate(order, start=1)}
+    places = 1 + np.searchsorted(-better[order], -better)  # equal scores share the better rank
 
     def row(i: int) -> ScoreRow:
         label = scored.group.members[i]
@@ -61,7 +61,7 @@ def score_rows(scored: GroupScores, by: str) -> list[ScoreRow]:
             latent=float(scored.fit.latent[i]),
             latent_error=_known(scored.latent_error[i]),
             n=int(counts[i]),
-            rank=int(ranks.rank[i]) if ranks is not None else places[i],
+            rank=int(ranks.rank[i]) if ranks is not None else int(places[i]),
             rank_low=None if ranks is None else int(ranks.low[i]),
             rank_high=None if ranks is None else int(ranks.high[i]),
             tier=None if ranks is None else int(ranks.tier[i]),

@@ -203,13 +203,13 @@ def _cluster(study: Study, groups: Sequence[Group], method: Method, settings: Fu
     if settings.cluster != "auto":
         _check_clusters(groups, method, settings.cluster)
         return settings.cluster
+    crowded = any(study.crowds[group.raters].any() for group in groups)
     if method in OWN_CLUSTER:
-        return OWN_CLUSTER[method]
+        return "answer" if crowded else OWN_CLUSTER[method]
     prompts = [len(np.unique(np.concatenate([p.prompt for p in (g.compared, g.ranked, g.rated)]))) for g in groups]
     if settings.by == "generator" and min(prompts) >= ENOUGH_CLUSTERS:
         return "prompt"
-    raters = [group.raters for group in groups]
-    if any(study.crowds[one].any() for one in raters) or min(map(len, raters)) < ENOUGH_CLUSTERS:
+    if crowded or min(len(group.raters) for group in groups) < ENOUGH_CLUSTERS:
         return "answer"
     return "rater"
 

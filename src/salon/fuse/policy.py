@@ -134,7 +134,8 @@ def _unknown(scored: Sequence[GroupScores]) -> list[str]:
         return []
     items = sum(int(np.isnan(one.error).sum()) for one in bare)
     why = "; ".join(sorted({one.errors for one in bare})[:SHOWN])
-    return [f"no interval for {items:,} scores in {len(bare):,} groups, the first {bare[0].group.where}: {why}"]
+    first = f"{bare[0].group.where}{f' and {len(bare) - 1:,} more groups' if len(bare) > 1 else ''}"
+    return [f"{first}: {items:,} scores without an interval ({why})"]
 
 
 def _levels(scored: Sequence[GroupScores]) -> list[str]:
