@@ -22,6 +22,8 @@ from salon.stats.pair_models import has_tie, model_code
 
 Floats = NDArray[np.float64]
 
+_LIGHTLY = 1e-7  # of the comparisons of an item: far below any information, far above rounding
+
 
 def newton_step(fit: PairFit, counts: PairCounts, *, pull: Pull | None = None) -> Floats:
     """Scores (items,) after one Newton step from `fit` on other `counts`, and other rating anchors where given."""
@@ -30,8 +32,9 @@ def newton_step(fit: PairFit, counts: PairCounts, *, pull: Pull | None = None) -
     ridge, goal = penalty(counts.items, fit.prior, fit.pull if pull is None else pull)
     met = np.zeros(counts.items, dtype=np.bool_)
     met[counts.i] = met[counts.j] = True
-    lost = ~met & (ridge == 0)
-    ridge, goal = np.where(lost, 1.0, ridge), np.where(lost, q, goal)  # no slope, so no step
+    hold = np.where(met, _LIGHTLY * counts.comparisons / counts.items, 1.0)  # no slope at q, so no step of its own
+    free = ridge == 0
+    ridge, goal = np.where(free, hold, ridge), np.where(free, hold * q, goal)
     matrix, gradient = information(counts, code, t, q, ridge)
     gradient[: len(q)] += goal - ridge * q
     step = matrix.solve(gradient if has_tie(code) else gradient[: len(q)])
