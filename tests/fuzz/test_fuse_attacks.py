@@ -233,6 +233,11 @@ def test_a_scale_is_needed_to_anchor():
         fused(drawn.study(), method="anchored-elo")
 
 
+def test_methods_are_not_compared_without_ratings():
+    with pytest.raises(DesignError, match="leave out --compare"):
+        salon.fuse_study(Drawn(1, 2).compare([[[0, 1], [1, 0]]]).study(FIVE), compare=True)
+
+
 # -- what must not change the numbers ----------------------------------------------------------------------------------
 
 

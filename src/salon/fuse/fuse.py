@@ -51,6 +51,8 @@ def fuse_study(
     _check_interval(method, settings)
     groups, left_out = _usable(found, method)
     left_out += _unread(found, method)
+    if compare:
+        _check_comparable(groups)
     cluster = _cluster(study, groups, method, settings)
     try:
         scored = score_groups(groups, method, settings, cluster, progress)
@@ -110,6 +112,18 @@ def _check_interval(method: Method, settings: FuseSettings) -> None:
             found=f"method {method}",
             remedy="--interval auto",
         )
+
+
+def _check_comparable(groups: Sequence[Group]) -> None:
+    """Before the work is done: methods can only be held against each other on the rating scale."""
+    for group in groups:
+        if not len(group.compared) or not _rated_too(group):
+            raise DesignError(
+                "--compare needs comparisons and ratings of the same items in every group",
+                found=f"{len(group.compared):,} comparisons and {len(group.rated):,} ratings",
+                where=group.where,
+                remedy="leave out --compare",
+            )
 
 
 def _method(groups: Sequence[Group], settings: FuseSettings) -> Method:
