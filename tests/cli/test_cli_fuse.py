@@ -80,7 +80,7 @@ def test_a_page_is_written(folder, capsys, tmp_path):
         (["-o", "scores.xlsx"], ".parquet"),
         (["--prior", "-1"], "--prior"),
         (["--by", "generator"], "name their generator"),
-        (["--compare"], "scale of the ratings"),
+        (["--compare"], "leave out --compare"),
     ],
 )
 def test_what_cannot_be_done_is_said_with_exit_code_2(folder, capsys, flags, said):
