@@ -18,6 +18,7 @@ from salon.cli.fuse_tables import print_fuse
 from salon.cli.main import run
 from salon.errors import BadValue, DesignError, NotIdentified, SalonError, TooFew
 from salon.fuse.bridge_simulate import RehearsalSettings, rehearse_bridge
+from salon.fuse.labels import LabelSettings, make_labels
 from salon.fuse.results import FuseReport
 from salon.fuse.settings import FuseSettings, Method
 from salon.stats.rating_anchors import choose_rating_anchors
@@ -269,8 +270,11 @@ def test_units_of_the_scale_do_not_matter(factor):
 
 
 def test_ratings_beyond_arithmetic_are_refused():
+    study = Drawn(1, 2).rate([[[1e300, 2e300], [3e300, 1e300]]]).study()
     with pytest.raises(BadValue, match="at most"):
-        fused(Drawn(1, 2).rate([[[1e300, 2e300], [3e300, 1e300]]]).study())
+        fused(study)
+    with pytest.raises(BadValue, match="at most"):
+        make_labels(study, LabelSettings(rows="ratings", train=1, validation=0, test=0))
 
 
 # -- the bridge and the terminal ---------------------------------------------------------------------------------------

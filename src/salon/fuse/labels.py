@@ -32,6 +32,7 @@ from salon.errors import BadValue, TooFew
 from salon.fuse.label_tables import CountedPairs, count_votes, pair_table, rating_table, vote_table
 from salon.fuse.splits import SPLITS, Split, check_splits, item_prompts, split_items
 from salon.fuse.votes import BOTH_BAD, TIE, Votes, study_votes
+from salon.stats.rating_models import LARGEST_RATING
 from salon.study import Signature, Study
 from salon.study.noun import Noun
 
@@ -170,6 +171,9 @@ def _from_ratings(study: Study, settings: LabelSettings, numbers: list[int]) -> 
     rows = np.flatnonzero(np.isin(study.ratings.criterion, numbers) & (study.ratings.repeat == 0))
     if not len(rows):
         raise TooFew("labels of rated items need ratings", found="none", where=f"study {study.name!r}")
+    largest = float(np.abs(study.ratings.value[rows]).max())
+    if largest > LARGEST_RATING:
+        raise BadValue(f"ratings are at most {LARGEST_RATING:g} either way", found=f"{largest:g}")
     split = split_items(study, item_prompts(study), study.ids("prompts"), settings.shares, seed=settings.seed)
     notes = ["means of ratings on the criterion's own scale; repeats are left out"]
     if study.ratings.skipped:

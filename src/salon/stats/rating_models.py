@@ -55,7 +55,8 @@ Spread = Literal["item", "pooled"]
 
 _MEDIAN = np.sqrt(np.pi / 2)
 _NO_SPREAD = 1e-9  # a sd below this share of the largest value is rounding
-_LARGEST = 1e70  # fourth powers are taken
+LARGEST_RATING = 1e20
+"""Either way; beyond it, powers of ratings leave the range of numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +108,10 @@ class Ratings:
         y = np.asarray(value, dtype=np.float64)
         i = _numbers(item, items, len(y), "items")
         r = _numbers(rater, raters, len(y), "raters")
-        if not (np.abs(y) <= _LARGEST).all():
-            row = int(np.flatnonzero(~(np.abs(y) <= _LARGEST))[0])
+        if not (np.abs(y) <= LARGEST_RATING).all():
+            row = int(np.flatnonzero(~(np.abs(y) <= LARGEST_RATING))[0])
             raise BadValue(
-                f"ratings are finite numbers, at most {_LARGEST:g} either way",
+                f"ratings are finite numbers, at most {LARGEST_RATING:g} either way",
                 found=y[row],
                 where=f"rating {row}",
                 remedy="leave it out",
