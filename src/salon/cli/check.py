@@ -22,14 +22,13 @@ from salon.check.settings import CheckSettings
 from salon.cli.budget_tables import print_budget, print_thinning
 from salon.cli.check_tables import print_anchor, print_check, print_null, print_plan
 from salon.cli.console import json_option, print_json, say, working
+from salon.cli.given import given_study
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, BadValue
 from salon.report.page import page_target
 from salon.stats.nulls import check_shape
-from salon.store.folder import open_study
-from salon.store.formats import import_files, recognize
 from salon.store.nulls import null_for
-from salon.study import Signature, Study
+from salon.study import Signature
 
 
 @click.command()
@@ -72,7 +71,7 @@ def check(
     settings = settings_from(CheckSettings, flags)
     if html is not None:
         page_target(html)  # refuse before computing what could not be written after
-    found = _study(study)
+    found = given_study(study)
     known = [found.criterion(id).id for id in criteria]
     shown = [_anchor(path) for path in anchors]
     with working("checking", None) as step:
@@ -143,7 +142,7 @@ def anchor(file: Path, kind: str | None, name: str | None, as_json: bool, **flag
       salon check study --anchor movielens.json --html check.html
     """
     settings = settings_from(AnchorSettings, flags)
-    report = make_anchor(_study(file, kind), settings)
+    report = make_anchor(given_study(file, kind), settings)
     if name:
         report = report.model_copy(update={"name": name})
     for warning in report.warnings:
@@ -210,7 +209,7 @@ def budget(
             simulated = simulated_budget(settings_from(SimulatedBudgetSettings, flags), seed)
         return print_json(simulated.model_dump(mode="json")) if as_json else print_budget(simulated)
     _refuse(given & {*SimulatedBudgetSettings.model_fields}, "these flags are for a simulated budget, without STUDY")
-    found = _study(study)
+    found = given_study(study)
     known = [found.criterion(id).id for id in criteria]
     with working("thinning", None) as step:
         report = thin_study(found, settings_from(ThinSettings, flags), criteria=known, seed=seed, progress=step)
@@ -229,16 +228,6 @@ def _refuse(given: set[str], needed: str) -> None:
     if given:
         found = ", ".join("--" + name.replace("_", "-") for name in sorted(given))
         raise BadValue(needed, found=found, remedy="leave them out, or see --help")
-
-
-def _study(path: Path, kind: str | None = None) -> Study:
-    """A study folder, or a single file of judgments read as its kind."""
-    if path.is_file():
-        imported = import_files(kind or recognize(path), [path])
-        for note in (f"read {path.name} as {imported.kind}", *imported.notes):
-            say(f"note: {note}", dim=True, err=True)
-        return imported.study
-    return open_study(path)
 
 
 def _anchor(path: Path) -> AnchorFigures:
