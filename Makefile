@@ -15,7 +15,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) --editable .
+	$(PIP) --editable '.[generate]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
@@ -27,10 +27,11 @@ $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@ $(VENV)/.dev $(VENV)/.core
 
 demo: $(VENV)/.core ## simulate two labelled studies, check and fuse them, leave demo/check.html and demo/fuse.html
+	@tools/system-packages libegl1 libgl1
 	$(BIN)/python -m salon.flows.demo demo
 
 test: $(VENV)/.dev ## every test and check, as CI runs them
-	@tools/system-packages chromium
+	@tools/system-packages chromium libegl1 libgl1 tesseract-ocr
 	@$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 

@@ -1,4 +1,4 @@
-"""The two interfaces that stages meet in: what gives numbers to items, and what makes them."""
+"""The interface of what gives numbers to items."""
 
 from __future__ import annotations
 
@@ -19,16 +19,4 @@ class Scorer(Protocol):
 
     def score(self, items: Sequence[Item], prompts: Sequence[Prompt | None]) -> list[float | None]:
         """One number per item, None where it could not be scored (never a made-up value)."""
-        ...
-
-
-@runtime_checkable
-class Generator(Protocol):
-    """A system that makes images from prompts."""
-
-    name: str
-    signature: Signature
-
-    def generate(self, prompts: Sequence[Prompt], *, seed: int) -> list[Item]:
-        """One item per prompt, in order."""
         ...
