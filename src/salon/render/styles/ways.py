@@ -1,0 +1,213 @@
+"""Ways of drawing that several styles share: plain parts, tones from a palette, and what one does to letters.
+
+A style is these with its own manner on top: `ground=plain_ground` is a fair start, and a flat picture is
+`flat(motif(stage.subject, box, stage.rng), tones(stage.palette))`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from salon.render.colors import contrast, from_oklch, luminance, mix, oklch
+from salon.render.layout import Box
+from salon.render.marks import Color, Fill, Glyphs, Group, Mark, Paint, Path, Stroke
+from salon.render.plan import Palette
+from salon.render.shapes import rect, rounded
+from salon.render.style import Lettered, Stage
+
+if TYPE_CHECKING:
+    from salon.render.motifs import Shape
+
+Marks = tuple[Mark, ...]
+Tones = tuple[Color, Color, Color, Color, Color, Color]
+"""Colors of a motif's tones: backdrop, far, middle, main, accent, detail."""
+
+LOUD_ROLES = ("headline",)
+"""Text that may carry an effect; everything else stays plain, to be read."""
+
+
+# Places
+
+
+def canvas(stage: Stage) -> Path:
+    """The whole canvas as an outline."""
+    return rect(0, 0, stage.width, stage.height)
+
+
+def whole(stage: Stage) -> Box:
+    """The whole canvas as a box."""
+    return Box(x=0, y=0, width=stage.width, height=stage.height)
+
+
+def boxed(box: Box, radius: float = 0.0) -> Path:
+    """The outline of a box, its corners rounded by `radius`."""
+    if radius <= 0:
+        return rect(box.x, box.y, box.width, box.height)
+    return rounded(box.x, box.y, box.width, box.height, min(radius, box.width / 2, box.height / 2))
+
+
+def inset(box: Box, by: float) -> Box:
+    """The box drawn in by `by` on every side (out, where negative), never past its own centre."""
+    by_x, by_y = min(by, box.width / 2), min(by, box.height / 2)
+    return Box(x=box.x + by_x, y=box.y + by_y, width=box.width - 2 * by_x, height=box.height - 2 * by_y)
+
+
+def square(box: Box, share: float = 1.0) -> Box:
+    """The largest centred square in the box, times `share`."""
+    side = min(box.width, box.height) * share
+    return Box(x=box.x + (box.width - side) / 2, y=box.y + (box.height - side) / 2, width=side, height=side)
+
+
+def middle(box: Box) -> tuple[float, float]:
+    """The centre of a box."""
+    return box.x + box.width / 2, box.y + box.height / 2
+
+
+def meet(one: Box, other: Box) -> bool:
+    """Whether two boxes share any area."""
+    return one.x < other.right and other.x < one.right and one.y < other.bottom and other.y < one.bottom
+
+
+def is_free(stage: Stage, box: Box, gap: float = 0.0) -> bool:
+    """Whether the box lies on the canvas and keeps `gap` pixels from everywhere text will stand."""
+    on_canvas = box.x >= 0 and box.y >= 0 and box.right <= stage.width and box.bottom <= stage.height
+    return on_canvas and not any(meet(inset(quiet, -gap), box) for quiet in stage.quiet)
+
+
+# Colors
+
+
+def is_dark(color: Color) -> bool:
+    """Whether white reads better on it than black."""
+    return luminance(color) < 0.18
+
+
+def shade(color: Color, lightness: float, chroma: float = 1.0) -> Color:
+    """The color at another OKLCH lightness, its chroma times `chroma`: the hue stays."""
+    _, own_chroma, hue = oklch(color)
+    return from_oklch(float(np.clip(lightness, 0.0, 1.0)), own_chroma * chroma, hue)
+
+
+def moved_lightness(color: Color, by: float, chroma: float = 1.0) -> Color:
+    """The color lighter by `by` (darker, where negative) in OKLCH."""
+    return shade(color, oklch(color)[0] + by, chroma)
+
+
+def apart(color: Color, ground: Color, least: float = 1.5) -> Color:
+    """The color, moved in lightness away from the ground until their contrast is at least `least`."""
+    step = -0.04 if oklch(color)[0] <= oklch(ground)[0] else 0.04
+    if not 0.12 < oklch(ground)[0] + step * 6 < 0.98:  # no room on that side: go through to the other
+        step = -step
+    lightness = oklch(color)[0]
+    while contrast(color, ground) < least and 0.0 < lightness < 1.0:
+        lightness += step
+        color = shade(color, lightness)
+    return color
+
+
+def tones(palette: Palette) -> Tones:
+    """The plain reading of a palette: far things near the ground, the main thing primary, one accent, light details."""
+    ground, primary = palette.ground, palette.primary
+    detail = max((ground, palette.surface, palette.ink), key=lambda color: contrast(color, primary))
+    return (
+        mix(ground, palette.secondary, 0.22),
+        mix(ground, palette.secondary, 0.55),
+        apart(palette.secondary, ground, 1.25),
+        apart(primary, ground, 1.6),
+        apart(palette.accent, ground, 1.4),
+        detail,
+    )
+
+
+def keep(palette: Palette, rng: np.random.Generator) -> Palette:
+    """The palette as it is: a `tune` that changes nothing."""
+    return palette
+
+
+# Shapes into marks
+
+
+def drawn(shape: Shape, paint: Paint, *, opacity: float = 1.0) -> Fill | Stroke:
+    """One shape of a motif in one paint: a line where it is a line, else filled."""
+    if shape.line:
+        return Stroke(shape.path, paint, shape.width, opacity=opacity, cap="round", join="round")
+    return Fill(shape.path, paint, opacity=opacity)
+
+
+def flat(shapes: Iterable[Shape], colors: Sequence[Paint]) -> Marks:
+    """Every shape in the color of its tone, back to front as given."""
+    return tuple(drawn(shape, colors[shape.tone]) for shape in shapes)
+
+
+def without_backdrop(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
+    """The shapes but those of tone 0."""
+    return tuple(shape for shape in shapes if shape.tone > 0)
+
+
+def clipped(marks: Marks, outline: Path) -> Group:
+    """The marks, cut along an outline."""
+    return Group(marks, clip=outline)
+
+
+# Plain parts of a style
+
+
+def plain_ground(stage: Stage) -> Marks:
+    """The canvas in the palette's ground."""
+    return (Fill(canvas(stage), stage.palette.ground),)
+
+
+def no_finish(stage: Stage) -> Marks:
+    """Nothing on top."""
+    return ()
+
+
+def plain_panel(stage: Stage, box: Box) -> Marks:
+    """A sharp-cornered panel in the palette's surface."""
+    return (Fill(boxed(box), stage.palette.surface),)
+
+
+def plain_letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
+    """The letters as set."""
+    return Lettered(glyphs)
+
+
+# Letters
+
+
+def copies(
+    glyphs: Iterable[Glyphs], paint: Paint, dx: float = 0.0, dy: float = 0.0, *, outline: float | None = None
+) -> tuple[Glyphs, ...]:
+    """The same letters in another paint, moved, and drawn as lines of width `outline` where given."""
+    return tuple(
+        replace(
+            run,
+            paint=paint,
+            xs=tuple(x + dx for x in run.xs),
+            ys=tuple(y + dy for y in run.ys),
+            outline=outline,
+        )
+        for run in glyphs
+    )
+
+
+def size_of(glyphs: Sequence[Glyphs]) -> float:
+    """The type size in pixels: effects are measured in it. Zero for no letters."""
+    return max((run.size for run in glyphs), default=0.0)
+
+
+def extruded(glyphs: Sequence[Glyphs], paint: Paint, dx: float, dy: float) -> Marks:
+    """The letters pulled back to (dx, dy) as a solid body; draw the letters themselves on top."""
+    steps = int(np.clip(max(abs(dx), abs(dy)) / max(size_of(glyphs) * 0.012, 1.0), 2, 12))
+    return tuple(
+        mark for step in range(steps, 0, -1) for mark in copies(glyphs, paint, dx * step / steps, dy * step / steps)
+    )
+
+
+def haloed(glyphs: Sequence[Glyphs], paint: Paint, width: float) -> Marks:
+    """A rim of `width` pixels around the letters; draw the letters themselves on top."""
+    return copies(glyphs, paint, outline=2 * width)
