@@ -1,0 +1,268 @@
+"""Every kind of mark on a Skia canvas.
+
+What is blurred is drawn small: with a standard deviation of s pixels, on a grid 2^k times coarser that leaves 2 to 4
+cells of blur, then enlarged linearly. Layers are opened only where opacity, blend or a shadow needs one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+from salon.render.grain import noise_tile
+from salon.render.marks import Fill, Glyphs, Grain, Group, Mark, Path, Shadow, Soft, Stroke, Tile
+from salon.render.raster_paint import NEAREST, SMOOTH, ink, layer_paint, rgb, with_line
+from salon.render.skia_library import skia
+
+UNITS = 1000.0
+"""Size at which glyph outlines are kept."""
+FEW = 4.0
+"""Pixels of blur below which drawing small does not pay."""
+REPEAT = skia.TileMode.kRepeat
+
+
+class Painter:
+    """Draws marks on one canvas; outlines met twice are built once."""
+
+    def __init__(self, canvas: skia.Canvas, known: dict[int, tuple[Path, skia.Path]] | None = None) -> None:
+        self.canvas = canvas
+        self.known = {} if known is None else known
+
+    def draw(self, marks: tuple[Mark, ...]) -> None:
+        """All marks, the first lowest."""
+        for mark in marks:
+            DRAWN_BY[type(mark)](self, mark)
+
+    def fill(self, mark: Fill) -> None:
+        """A filled outline."""
+        self._outlined(mark, self.outline(mark.path))
+
+    def stroke(self, mark: Stroke) -> None:
+        """A line along an outline."""
+        path = self.outline(mark.path)
+        self.canvas.drawPath(path, with_line(ink(mark, path.getBounds(), self.canvas), mark))
+
+    def glyphs(self, mark: Glyphs) -> None:
+        """Letters by their outlines: exact places, no hinting, the same shapes as in the SVG."""
+        self._outlined(mark, self.letters(mark))
+
+    def tile(self, mark: Tile) -> None:
+        """A pattern, cut to its area."""
+        cell = skia.Rect.MakeWH(mark.width, mark.height)
+        recorder = skia.PictureRecorder()
+        Painter(recorder.beginRecording(cell), self.known).draw(mark.marks)
+        picture = recorder.finishRecordingAsPicture()
+        whole = self.canvas.getTotalMatrix().isTranslate() and mark.angle % 90 == 0 == mark.width % 1 == mark.height % 1
+        sampling = skia.FilterMode.kNearest if whole else skia.FilterMode.kLinear
+        paint = layer_paint(mark.opacity, mark.blend)
+        paint.setAntiAlias(True)
+        paint.setShader(picture.makeShader(REPEAT, REPEAT, sampling, skia.Matrix.RotateDeg(mark.angle), cell))
+        self.canvas.drawPath(self.outline(mark.within), paint)
+
+    def soft(self, mark: Soft) -> None:
+        """Marks blurred together."""
+        paint = layer_paint(mark.opacity, mark.blend)
+        self._blurred(mark.blur, self.reach(mark.marks), paint, lambda small: small.draw(mark.marks))
+
+    def grain(self, mark: Grain) -> None:
+        """Noise laid over by overlay, in tiles at places the seed decides."""
+        canvas = self.canvas
+        scale = _scale(canvas.getTotalMatrix())
+        tile, left, top = noise_tile(mark.seed, mark.speck * scale)
+        canvas.save()
+        canvas.clipPath(self.outline(mark.within), doAntiAlias=True)
+        canvas.resetMatrix()
+        area = canvas.getDeviceClipBounds()
+        # Averaging over specks smaller than a pixel weakens them.
+        paint = layer_paint(mark.amount * min(1.0, mark.speck * scale), "overlay")
+        size = tile.width()
+        for y in range(area.top() - (area.top() + top) % size, area.bottom(), size):
+            for x in range(area.left() - (area.left() + left) % size, area.right(), size):
+                canvas.drawImage(tile, x, y, NEAREST, paint)
+        canvas.restore()
+
+    def group(self, mark: Group) -> None:
+        """Marks as one."""
+        canvas = self.canvas
+        apart = mark.opacity < 1 or mark.blend != "normal"
+        if apart:
+            canvas.saveLayer(self.reach((mark,)), layer_paint(mark.opacity, mark.blend))
+        if mark.shadow is not None:
+            self._shadow(mark, mark.shadow)
+        self._inside(mark)
+        if apart:
+            canvas.restore()
+
+    def outline(self, path: Path) -> skia.Path:
+        """The path as Skia's; kept for the rest of the picture."""
+        if id(path) not in self.known:
+            self.known[id(path)] = (path, skia_path(path))
+        return self.known[id(path)][1]
+
+    def letters(self, mark: Glyphs) -> skia.Path:
+        """All letters of a run as one outline."""
+        if id(mark) not in self.known:
+            self.known[id(mark)] = (mark, _run(mark))
+        return self.known[id(mark)][1]
+
+    def reach(self, marks: tuple[Mark, ...]) -> skia.Rect:
+        """A box none of the marks leaves (generous, not tight)."""
+        total = skia.Rect.MakeEmpty()
+        for mark in marks:
+            total.join(self._reach(mark))
+        return total
+
+    def _reach(self, mark: Mark) -> skia.Rect:
+        if isinstance(mark, Group):
+            inside = self.reach(mark.marks)
+            if mark.clip is not None and not inside.intersect(self.outline(mark.clip).getBounds()):
+                return skia.Rect.MakeEmpty()
+            box = _matrix(mark.transform).mapRect(inside)
+            return box if mark.shadow is None else _shaded(box, mark.shadow)
+        if isinstance(mark, Soft):
+            return self.reach(mark.marks).makeOutset(3 * mark.blur, 3 * mark.blur)
+        if isinstance(mark, Tile | Grain):
+            return skia.Rect(self.outline(mark.within).getBounds())
+        path = self.letters(mark) if isinstance(mark, Glyphs) else self.outline(mark.path)
+        extra = 3 * getattr(mark, "blur", 0.0)
+        # A mitred corner reaches four half-widths at most.
+        extra += 2 * (mark.width if isinstance(mark, Stroke) else getattr(mark, "outline", None) or 0.0)
+        return path.getBounds().makeOutset(extra, extra)
+
+    def _inside(self, group: Group) -> None:
+        self.canvas.save()
+        self.canvas.concat(_matrix(group.transform))
+        if group.clip is not None:
+            self.canvas.clipPath(self.outline(group.clip), doAntiAlias=True)
+        self.draw(group.marks)
+        self.canvas.restore()
+
+    def _shadow(self, group: Group, shadow: Shadow) -> None:
+        """The group's silhouette in one color, moved and blurred. Its direction does not turn with the group."""
+        bare = Group(group.marks, group.clip, group.transform)
+        tint = skia.ColorFilters.Blend(rgb(shadow.color), skia.BlendMode.kSrcIn)
+        self.canvas.save()
+        self.canvas.translate(shadow.dx, shadow.dy)
+        paint = layer_paint(shadow.opacity, "normal")
+        self._blurred(shadow.blur, self.reach((bare,)), paint, lambda small: small.group(bare), tint)
+        self.canvas.restore()
+
+    def _outlined(self, mark: Fill | Glyphs, path: skia.Path) -> None:
+        """Draw an outline, blurred where asked."""
+        bounds = path.getBounds()
+        pixels = mark.blur * _scale(self.canvas.getTotalMatrix())
+        if pixels >= FEW:
+            plain = _unblurred(mark)
+            paint = layer_paint(1.0, mark.blend)
+            self._blurred(mark.blur, bounds, paint, lambda small: small._outlined(plain, path))
+            return
+        paint = ink(mark, bounds, self.canvas)
+        if isinstance(mark, Glyphs) and mark.outline is not None:
+            paint = with_line(paint, mark)
+        if mark.blur > 0:
+            paint.setMaskFilter(skia.MaskFilter.MakeBlur(skia.kNormal_BlurStyle, mark.blur))
+        self.canvas.drawPath(path, paint)
+
+    def _blurred(
+        self,
+        blur: float,
+        reach: skia.Rect,
+        paint: skia.Paint,
+        draw: Callable[[Painter], None],
+        tint: skia.ColorFilter | None = None,
+    ) -> None:
+        """What `draw` puts within `reach`, blurred on a coarse grid and enlarged."""
+        canvas = self.canvas
+        matrix = canvas.getTotalMatrix()
+        sigma = blur * _scale(matrix)
+        grid = 2 ** max(0, math.floor(math.log2(max(sigma, 1e-6) / 2)))
+        area = _area(matrix.mapRect(reach), canvas.getDeviceClipBounds(), 3 * sigma, grid)
+        if area is None:
+            return
+        small = skia.Surface.MakeRasterN32Premul(int(area.width()) // grid, int(area.height()) // grid)
+        on_grid = small.getCanvas()
+        blurring = skia.ImageFilters.Blur(sigma / grid, sigma / grid) if sigma > 0 else None
+        on_grid.saveLayer(None, skia.Paint(ImageFilter=blurring, ColorFilter=tint))
+        on_grid.scale(1 / grid, 1 / grid)
+        on_grid.translate(-area.left(), -area.top())
+        on_grid.concat(matrix)
+        draw(Painter(on_grid, self.known))
+        on_grid.restore()
+        canvas.save()
+        canvas.resetMatrix()
+        canvas.drawImageRect(small.makeImageSnapshot(), area, SMOOTH, paint)
+        canvas.restore()
+
+
+DRAWN_BY: dict[type, Callable] = {
+    Fill: Painter.fill,
+    Stroke: Painter.stroke,
+    Glyphs: Painter.glyphs,
+    Tile: Painter.tile,
+    Soft: Painter.soft,
+    Grain: Painter.grain,
+    Group: Painter.group,
+}
+
+
+def skia_path(path: Path) -> skia.Path:
+    """The same outline as Skia keeps it."""
+    made = skia.Path()
+    ways = {"M": made.moveTo, "L": made.lineTo, "Q": made.quadTo, "C": made.cubicTo, "Z": made.close}
+    for name, *values in path.commands:
+        ways[name](*values)
+    if path.even_odd:
+        made.setFillType(skia.PathFillType.kEvenOdd)
+    return made
+
+
+@lru_cache(maxsize=20_000)
+def _letter(face: str, glyph: int) -> skia.Path:
+    """One glyph's outline at size UNITS, its origin at (0, 0)."""
+    from salon.render.setting import outlines
+
+    return skia_path(outlines(Glyphs(face, UNITS, (glyph,), (0.0,), (0.0,), "#000000")))
+
+
+def _run(mark: Glyphs) -> skia.Path:
+    run, zoom = skia.Path(), UNITS / mark.size
+    for glyph, x, y in zip(mark.ids, mark.xs, mark.ys):
+        run.addPath(_letter(mark.face, glyph), x * zoom, y * zoom)
+    run.transform(skia.Matrix.Scale(1 / zoom, 1 / zoom))
+    return run
+
+
+def _unblurred(mark: Fill | Glyphs) -> Fill | Glyphs:
+    """The mark before its blur and blend, which are applied to the result."""
+    if isinstance(mark, Fill):
+        return Fill(mark.path, mark.paint, mark.opacity)
+    return Glyphs(mark.face, mark.size, mark.ids, mark.xs, mark.ys, mark.paint, mark.opacity, outline=mark.outline)
+
+
+def _shaded(box: skia.Rect, shadow: Shadow) -> skia.Rect:
+    """The box with its shadow's."""
+    cast = box.makeOffset(shadow.dx, shadow.dy).makeOutset(3 * shadow.blur, 3 * shadow.blur)
+    cast.join(box)
+    return cast
+
+
+def _matrix(transform: tuple[float, float, float, float, float, float]) -> skia.Matrix:
+    a, b, c, d, e, f = transform
+    return skia.Matrix.MakeAll(a, c, e, b, d, f, 0, 0, 1)
+
+
+def _scale(matrix: skia.Matrix) -> float:
+    """By how much it enlarges: the root of its area factor."""
+    across = matrix.getScaleX() * matrix.getScaleY() - matrix.getSkewX() * matrix.getSkewY()
+    return math.sqrt(abs(across))
+
+
+def _area(reach: skia.Rect, clip: skia.IRect, spread: float, grid: int) -> skia.Rect | None:
+    """The part of the canvas to draw for a blur: what can be seen, and what spreads into it; whole cells."""
+    seen = skia.Rect.Make(clip).makeOutset(spread, spread)
+    if not reach.intersect(seen):
+        return None
+    left, top = (math.floor((edge - spread) / grid) * grid for edge in (reach.left(), reach.top()))
+    right, bottom = (math.ceil((edge + spread) / grid) * grid for edge in (reach.right(), reach.bottom()))
+    return skia.Rect.MakeLTRB(left, top, right, bottom)
