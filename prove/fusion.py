@@ -58,6 +58,7 @@ PAPER_DIAGNOSTICS = {
 }
 NO_LEAN: dict[str, Any] = {"sides": 0.0}
 ONE_LOGIT: dict[str, Any] = {"tau": 400.0}
+LAST_PASS: dict[str, Any] = {"elo": "last-pass"}
 GRID: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
     ("as fixed", {}, {}),
     ("no lean to the left (`sides=0`)", NO_LEAN, {}),
@@ -73,6 +74,9 @@ GRID: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
     ("mean of 10 shuffles, tau = 400", {}, {"shuffles": 10, **ONE_LOGIT}),
     ("mean of 10 shuffles, tau = 400, no lean", NO_LEAN, {"shuffles": 10, **ONE_LOGIT}),
     ("1,500 passes", {}, {"passes": 1500}),
+    ("PPaint's rule (`elo=last-pass`)", {}, LAST_PASS),
+    ("PPaint's rule, no lean", NO_LEAN, LAST_PASS),
+    ("PPaint's rule, 1,500 passes", {}, {"passes": 1500, **LAST_PASS}),
     ("targets are medians", {}, {"anchor_center": "median"}),
     ("a prior of 3 logits", {}, {"prior": 3.0}),
 )

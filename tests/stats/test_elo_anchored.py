@@ -153,3 +153,34 @@ def test_part_of_a_list_follows_the_shuffle_of_the_whole() -> None:
     assert not np.array_equal(alone[:3], whole[:3])
     with pytest.raises(BadValue, match="needs its row"):
         anchored_elo(a, b, outcome[:60], 5, rng=rng, rows=kept[:5], total=63, **none)
+
+
+def test_settled_by_hand():
+    # Two passes: the second half is the second pass. Pass 1 as above: 1562.55 and 1497. Pass 2: 1564.978397 and
+    # 1494.571603; the pull has fallen as K has: 1564.978397 + .15 * .995 * 335.021603 = 1614.980371.
+    run = {"anchors": [0], "targets": [1900.0]}
+    two = anchored_elo([0], [1], [0], 3, rng=rng(), settings=EloSettings(passes=2, settled=True), **run)
+    np.testing.assert_allclose(two, [1614.980371, 1494.571603, 1500], atol=1e-5)
+    # Three passes: the mean of passes 2 and 3, which a run of two and a difference give.
+    three = anchored_elo([0], [1], [0], 3, rng=rng(), settings=EloSettings(passes=3, settled=True), **run)
+    expected = 1 / (1 + 10 ** (-(two[0] - two[1]) / 400))
+    step = 6 * 0.995**2 * (1 - expected)
+    third = two[0] + step + 0.15 * 0.995**2 * (1900 - two[0] - step)
+    np.testing.assert_allclose(three, [(two[0] + third) / 2, (2 * two[1] - step) / 2, 1500])
+
+
+def test_settled_passes_and_orders_do_not_matter():
+    """The last pass moves with the order and with the number of passes; the settled result hardly does."""
+    levels = np.linspace(1.5, 4.5, 12)
+    a, b, o = judged(levels, 600, seed=3)
+    held, targets = [2, 6, 9], EloSettings().targets([3, 3, 3])  # two of the targets are a level off, on purpose
+
+    def run(seed, passes, settled):
+        how = EloSettings(passes=passes, settled=settled)
+        return anchored_elo(a, b, o, 12, anchors=held, targets=targets, rng=rng(seed), settings=how)
+
+    def moved(settled, one, other):
+        return np.abs(run(*one, settled) - run(*other, settled)).mean()
+
+    assert moved(True, (0, 150), (1, 150)) < moved(False, (0, 150), (1, 150)) / 3  # another order
+    assert moved(True, (0, 150), (0, 600)) < moved(False, (0, 150), (0, 600)) / 3  # more passes

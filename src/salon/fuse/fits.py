@@ -89,7 +89,8 @@ def _check_protocol(group: Group, method: Method) -> None:
 
 
 def _elo_settings(settings: FuseSettings) -> EloSettings:
-    how = EloSettings(passes=settings.passes, pull=settings.pull, gap=settings.gap)
+    settled = settings.elo == "settled"
+    how = EloSettings(passes=settings.passes, pull=settings.pull, gap=settings.gap, settled=settled)
     return how if settings.tau is None else replace(how, tau=settings.tau)
 
 
@@ -107,11 +108,17 @@ def fit_anchored_elo(group: Group, anchors: Ints, targets: Floats, settings: Fus
     ]  # fmt: skip
     return GroupFit(
         latent=np.mean(runs, axis=0),
-        solver=f"Elo, {settings.passes} shuffled passes" + (f", mean of {len(runs)} runs" if len(runs) > 1 else ""),
+        solver=_elo_solver(settings),
         iterations=settings.passes,
         model="bradley-terry",
         per_logit=how.tau,
     )
+
+
+def _elo_solver(settings: FuseSettings) -> str:
+    result = "mean of the second half" if settings.elo == "settled" else "the last one"
+    runs = f", mean of {settings.shuffles} runs" if settings.shuffles > 1 else ""
+    return f"Elo, {settings.passes} shuffled passes, {result}{runs}"
 
 
 def _elo(group: Group, method: Method, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:

@@ -12,6 +12,11 @@ tau = scale / ln 10, so that `scale` points are a factor of ten in the odds: 400
 * `anchored_elo`: the same, with items of known rating (rating anchors): a comparison that holds one moves by
   `k_anchor` instead of `k`, and after each pass every rating anchor moves q <- q + pull (target - q).
 
+The last pass is a poor estimate twice over: its scores still jump by about K (15 points after 150 passes), and a pull
+that stays while K falls drags rating anchors ever closer to their targets, whatever the comparisons say, so that more
+passes give another answer. `settled` mends both: the pull falls with K, so both keep one balance, and the result is the
+mean over the second half of the passes (Polyak and Juditsky 1992).
+
 Elo maximises no likelihood and has no standard error of its own. It is here because the papers rank that way; for
 scores with errors use Bradley-Terry. `spread` is the chance of the order alone, not of the sample.
 
@@ -61,6 +66,9 @@ class EloSettings:
     """Points between neighbouring rating levels."""
     tau: float = 400.0 / _LN10
     """Points per logit."""
+    settled: bool = False
+    """The pull falls with the steps, and scores are the mean over the second half of the passes; False is PPaint's
+    rule: a constant pull, and the last pass."""
 
     def __post_init__(self) -> None:
         for name, low, high in _RANGES:
@@ -185,15 +193,20 @@ def anchored_elo(
     slow = np.zeros(items, dtype=np.bool_)
     slow[held] = True
     scores = np.full(items, chosen.start, dtype=np.float64)
+    kept = np.zeros(items)
+    first_kept = chosen.passes // 2 if chosen.settled else chosen.passes - 1
     for number in range(chosen.passes):
         shrunk = chosen.decay**number
+        pull = chosen.pull * (shrunk if chosen.settled else 1.0)
         drawn = rng.permutation(len(packed) if place is None else len(place))  # one order in memory, never all passes'
         if place is not None:
             drawn = place[drawn]
             drawn = drawn[drawn >= 0]
         _pass(packed[drawn], chosen.k * shrunk, chosen.k_anchor * shrunk, slow, 1 / chosen.tau, scores)
-        scores[held] += chosen.pull * (goal - scores[held])
-    return scores
+        scores[held] += pull * (goal - scores[held])
+        if number >= first_kept:
+            kept += scores
+    return kept / (chosen.passes - first_kept)
 
 
 def elo_scores(
