@@ -1,0 +1,168 @@
+"""Fonts as the shaper and the painters use them: a face of the catalogue becomes a file with its axes set.
+
+A weight a family lacks becomes the nearest one it has: bold is never smeared onto a cut that was not drawn so.
+An italic a family lacks is its upright, slanted by `SLANT`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import fontpkg
+import uharfbuzz
+
+from salon.errors import BadValue, MissingExtra
+from salon.render.families import FAMILIES, Family, find_family
+from salon.render.layout import Face
+
+__all__ = ["FAMILIES", "SLANT", "Extents", "Family", "LoadedFont", "load_font", "parse_key"]
+
+SLANT = 0.2
+"""Run over rise of a slanted upright: x' = x + SLANT * height."""
+
+Extents = tuple[int, int, int, int]
+"""Left, lowest, right and highest place of ink in font units, y upwards."""
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedFont:
+    """One cut, ready for shaping and painting. Lengths are in font units, `upem` to the size."""
+
+    family: Family
+    face: Face
+    """As asked for: marks name the font by its key."""
+    file: Path
+    data: bytes = field(repr=False)
+    index: int
+    variations: dict[str, float]
+    synthetic_oblique: bool
+    """The painter slants it by `SLANT`; `hb` does already."""
+    hb: uharfbuzz.Font = field(repr=False)
+    characters: frozenset[int] = field(repr=False)
+    """Every code point it has a glyph for."""
+    _extents: dict[int, Extents | None] = field(default_factory=dict, repr=False)
+    _outlines: dict[int, tuple[tuple, ...]] = field(default_factory=dict, repr=False)
+
+    @property
+    def upem(self) -> int:
+        """Font units to the size."""
+        return self.hb.face.upem
+
+    @functools.cached_property
+    def cap_height(self) -> int:
+        """Height of H."""
+        return self._height_of("H")
+
+    @functools.cached_property
+    def x_height(self) -> int:
+        """Height of x."""
+        return self._height_of("x")
+
+    @functools.cached_property
+    def ascent(self) -> int:
+        """How far the font says it reaches above the baseline."""
+        return self.hb.get_font_extents("ltr").ascender
+
+    @functools.cached_property
+    def descent(self) -> int:
+        """How far the font says it reaches below the baseline, as a positive number."""
+        return -self.hb.get_font_extents("ltr").descender
+
+    def extents(self, glyph: int) -> Extents | None:
+        """The ink of a glyph, or None where it has none."""
+        if glyph not in self._extents:
+            ink = self.hb.get_glyph_extents(glyph)
+            left, top = ink.x_bearing, ink.y_bearing
+            empty = not (ink.width and ink.height)
+            self._extents[glyph] = None if empty else (left, top + ink.height, left + ink.width, top)
+        return self._extents[glyph]
+
+    def outline(self, glyph: int) -> tuple[tuple, ...]:
+        """The commands of `marks.Path` for a glyph, in font units, y upwards."""
+        if glyph not in self._outlines:
+            commands: list[tuple] = []
+            self.hb.draw_glyph(glyph, _drawing(), commands)
+            self._outlines[glyph] = tuple(commands)
+        return self._outlines[glyph]
+
+    def _height_of(self, letter: str) -> int:
+        glyph = self.hb.get_nominal_glyph(ord(letter))
+        extents = self.extents(glyph) if glyph is not None else None
+        return extents[3] if extents else round(0.7 * self.upem)
+
+
+def load_font(face: str | Face) -> LoadedFont:
+    """The font of a face or of its key ('Playfair Display:700:italic'), loaded once per process."""
+    return _load(face if isinstance(face, str) else face.key)
+
+
+def parse_key(key: str) -> Face:
+    """The face a key names; the inverse of `Face.key`."""
+    family, _, rest = key.partition(":")
+    weight, _, slant = rest.partition(":")
+    if not (weight or "400").isdecimal() or slant not in ("", "italic"):
+        raise BadValue("a face is named 'family:weight' or 'family:weight:italic'", found=repr(key))
+    return Face.parse({"family": family, "weight": int(weight or 400), "italic": slant == "italic"}, where="a face")
+
+
+@functools.cache
+def _load(key: str) -> LoadedFont:
+    face = parse_key(key)
+    family = find_family(face.family)
+    weight = family.nearest(face.weight)
+    file, italic = _file(family, weight, face.italic)
+    data = file.read_bytes()
+    hb_face = uharfbuzz.Face(uharfbuzz.Blob(data), 0)
+    axes = {axis.tag: axis for axis in hb_face.axis_infos}
+    variations = _variations(axes, family, weight, face.italic)
+    font = uharfbuzz.Font(hb_face)
+    font.scale = (hb_face.upem, hb_face.upem)
+    font.set_variations(variations)
+    slanted = face.italic and not italic and "slnt" not in axes
+    if slanted:
+        font.synthetic_slant = SLANT
+    return LoadedFont(family, face, file, data, 0, variations, slanted, font, frozenset(hb_face.unicodes))
+
+
+def _variations(axes: dict, family: Family, weight: int, italic: bool) -> dict[str, float]:
+    """A place on every axis, so that a painter need not know any default."""
+    places = {tag: float(axis.default_value) for tag, axis in axes.items()} | family.axes
+    if "wght" in axes:
+        places["wght"] = float(weight)
+    if "slnt" in axes:
+        places["slnt"] = float(axes["slnt"].min_value) if italic else 0.0
+    return {tag: float(place) for tag, place in places.items()}
+
+
+def _file(family: Family, weight: int, italic: bool) -> tuple[Path, bool]:
+    """The file of a cut and whether it is a drawn italic."""
+    if "cjk" in family.scripts:
+        return _cjk_file(family), False
+    try:
+        installed = fontpkg.family(family.package)
+    except fontpkg.FamilyNotInstalled:
+        raise MissingExtra("generate") from None
+    style = "italic" if italic and "italic" in installed.styles else "normal"
+    return fontpkg.select_file(installed, weight, style, nearest=True).path, style == "italic"
+
+
+def _cjk_file(family: Family) -> Path:
+    spec = importlib.util.find_spec("justmytype_intl_cjk")
+    if spec is None or spec.origin is None:
+        raise MissingExtra("cjk")
+    return Path(spec.origin).parent / "fonts" / "ofl" / family.package.lower() / f"{family.package}[wght].ttf"
+
+
+@functools.cache
+def _drawing() -> uharfbuzz.DrawFuncs:
+    """HarfBuzz's pen: every stroke is appended to the list it is given."""
+    pen = uharfbuzz.DrawFuncs()
+    pen.set_move_to_func(lambda x, y, out: out.append(("M", x, y)))
+    pen.set_line_to_func(lambda x, y, out: out.append(("L", x, y)))
+    pen.set_quadratic_to_func(lambda x1, y1, x, y, out: out.append(("Q", x1, y1, x, y)))
+    pen.set_cubic_to_func(lambda x1, y1, x2, y2, x, y, out: out.append(("C", x1, y1, x2, y2, x, y)))
+    pen.set_close_path_func(lambda out: out.append(("Z",)))
+    return pen

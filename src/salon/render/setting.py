@@ -1,0 +1,293 @@
+"""Setting a text in a frame: the largest size that fits, its lines in place, its glyphs ready to draw.
+
+The ink stays inside the frame. Lines align by their ink, not by the invisible space beside letters, so that left edges
+of large and small type are true. The first line hangs from its capitals, and `middle` centres from capitals to last
+baseline, as the eye does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from salon.errors import BadValue, shorten
+from salon.render.brief import Align
+from salon.render.characters import cleaned
+from salon.render.fonts import load_font
+from salon.render.layout import Box, Face, Line, Word
+from salon.render.lines import Paragraph, best, fewest, paragraph, with_cut_words
+from salon.render.marks import Glyphs, Paint, Path
+from salon.render.shape import EmLine, ShapedLine, scaled
+
+STEP = 0.25
+"""Sizes are whole multiples of this many pixels, so that a fit is the same number everywhere."""
+LONGEST = 20_000
+"""Characters beyond which no frame of a poster is tried."""
+CLEARANCE = 0.02
+"""Least distance in ems between ink of one line and the next."""
+
+
+class TooMuchText(BadValue):
+    """A text does not fit its frame even at the smallest size allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetText:
+    """A text with every line, word and glyph in place, in canvas pixels."""
+
+    text: str
+    face: Face
+    size: float
+    leading: float
+    """In ems: as asked, or more where lines would have run into one another."""
+    tracking: float
+    align: Align
+    lines: tuple[Line, ...]
+    glyphs: tuple[Glyphs, ...]
+    """In reading order, one or more per line."""
+    box: Box
+    """Around all ink."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Lines of a text in ems, before they have a size."""
+
+    lines: tuple[EmLine, ...]
+    leading: float
+    cap: float
+    """Capitals of the first line above its baseline."""
+    top: float
+    """From the block's top to the first baseline."""
+    bottom: float
+    """Ink below the last baseline."""
+    width: float
+
+    @property
+    def height(self) -> float:
+        return self.top + (len(self.lines) - 1) * self.leading + self.bottom
+
+
+def set_text(
+    text: str,
+    face: Face,
+    frame: Box,
+    *,
+    size: float,
+    smallest: float,
+    leading: float,
+    align: Align = "left",
+    valign: Literal["top", "middle", "bottom"] = "top",
+    tracking: float = 0.0,
+    paint: Paint,
+    max_lines: int | None = None,
+    balanced: bool = True,
+    touching: bool = False,
+    kerning: float = 0.0,
+    shifts_rng: np.random.Generator | None = None,
+    role: str = "text",
+) -> SetText:
+    """The text at the largest size up to `size` that fits the frame, or `TooMuchText` if `smallest` does not.
+
+    `leading` and `tracking` are in ems. `balanced` makes lines equally long (headlines); otherwise lines are filled
+    (running text). `touching` lets lines collide when the leading is that tight. `kerning` is the standard deviation,
+    in ems, of random changes of the gaps between letters, drawn from `shifts_rng`; the ends of a line stay put.
+    """
+    plain = _checked(text, role)
+    parts = [paragraph(part.strip(), face.key, tracking) for part in plain.split("\n") if _visible(part)]
+    fit = _Fit(parts, frame, leading, max_lines, balanced, touching, align)
+    found = fit.largest(size, smallest)
+    if found is None:
+        raise _too_much(fit, plain, smallest, role)
+    chosen, block = found
+    shaped = [scaled(line, face, chosen, _shifts(line, kerning * chosen, shifts_rng)) for line in block.lines]
+    placed = _placed(shaped, block, chosen, frame, align, valign)
+    glyphs = tuple(mark for line, x, y in placed for mark in _marks(line, x, y, paint))
+    lines = tuple(_line(line, x, y) for line, x, y in placed)
+    return SetText(
+        " ".join(plain.split()), face, chosen, round(block.leading, 4), tracking, align, lines, glyphs, _around(lines)
+    )
+
+
+def outlines(glyphs: Glyphs) -> Path:
+    """The letters' outlines as one path on the canvas."""
+    font = load_font(glyphs.face)
+    unit = glyphs.size / font.upem
+    commands = []
+    for glyph, x, y in zip(glyphs.ids, glyphs.xs, glyphs.ys):
+        for command in font.outline(glyph):
+            points = (
+                round(y - value * unit if index % 2 else x + value * unit, 3) for index, value in enumerate(command[1:])
+            )
+            commands.append((command[0], *points))
+    return Path(tuple(commands))
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """Tries sizes for one text in one frame."""
+
+    parts: list[Paragraph]
+    frame: Box
+    leading: float
+    max_lines: int | None
+    balanced: bool
+    touching: bool
+    align: Align
+
+    def largest(self, size: float, smallest: float) -> tuple[float, _Block] | None:
+        """The largest size that fits and its block: with whole words if at all possible, else with cut ones."""
+        return self._search(self.parts, size, smallest) or self._search(self._cut(smallest), size, smallest)
+
+    def _search(self, parts: list[Paragraph], size: float, smallest: float) -> tuple[float, _Block] | None:
+        low, high = math.ceil(smallest / STEP), math.floor(size / STEP)
+        if not self._seems_to_fit(parts, low * STEP):
+            return None
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self._seems_to_fit(parts, middle * STEP):
+                low = middle
+            else:
+                high = middle - 1
+        while low * STEP >= smallest:
+            block = self._block(parts, low * STEP)
+            excess = max(block.width * low * STEP / self.frame.width, block.height * low * STEP / self.frame.height)
+            if excess <= 1.0:
+                return low * STEP, block
+            low = min(low - 1, math.floor(low / excess))
+        return None
+
+    def _seems_to_fit(self, parts: list[Paragraph], size: float) -> bool:
+        """By measures of the characters alone, without shaping any line."""
+        found = [fewest(part, self.frame.width / size) for part in parts]
+        if any(ends is None for ends in found):
+            return False
+        count = sum(len(ends) for ends in found)
+        if self.max_lines is not None and count > self.max_lines:
+            return False
+        first, last = parts[0].clusters[: found[0][0]], parts[-1].clusters[([0, *found[-1]])[-2] :]
+        ink = max(cluster.top for cluster in first) + max(cluster.bottom for cluster in last)
+        return ((count - 1) * self.leading + ink) * size <= self.frame.height
+
+    def _block(self, parts: list[Paragraph], size: float) -> _Block:
+        lines = []
+        for part in parts:
+            ends = best(part, self.frame.width / size, balanced=self.balanced)
+            lines += [part.line(start, end) for start, end in zip([0, *ends], ends)]
+        leading = self.leading
+        if not self.touching:
+            leading = max([leading, *(_least_leading(*pair, self.align) for pair in itertools.pairwise(lines))])
+        font = next(glyph.font for glyph in lines[0].glyphs if glyph.ink)
+        cap = font.cap_height / font.upem
+        inks = [line.ink for line in lines]
+        width = max(max(ink[2] for ink in line) - min(ink[0] for ink in line) for line in inks)
+        top = max(cap, -min(ink[1] for ink in inks[0]))
+        return _Block(tuple(lines), leading, cap, top, max(0.0, max(ink[3] for ink in inks[-1])), width)
+
+    def _cut(self, smallest: float) -> list[Paragraph]:
+        width = self.frame.width / smallest
+        return [part if fewest(part, width) else with_cut_words(part, width) for part in self.parts]
+
+
+def _least_leading(upper: EmLine, lower: EmLine, align: Align) -> float:
+    """The distance of baselines at which no ink touches ink of the line above, letters compared box by box."""
+    above, below = upper.ink, lower.ink
+    left, right = min(ink[0] for ink in above), max(ink[2] for ink in above)
+    shift_left, shift_right = left - min(ink[0] for ink in below), right - max(ink[2] for ink in below)
+    shift = {"left": shift_left, "right": shift_right, "center": (shift_left + shift_right) / 2}[align]
+    least = 0.0
+    for left, top, right, _ in below:
+        reach = max((ink[3] for ink in above if ink[0] < right + shift and left + shift < ink[2]), default=-math.inf)
+        least = max(least, reach - top + CLEARANCE)
+    return least
+
+
+def _checked(text: str, role: str) -> str:
+    if len(text) > LONGEST:
+        raise TooMuchText(
+            f"a {role} of at most {LONGEST:,} characters is needed",
+            found=f"{len(text):,} characters",
+            where=role,
+            remedy=f"shorten the {role}",
+        )
+    plain = cleaned(text, where=role)
+    if not _visible(plain):
+        raise BadValue(f"a {role} with something to read is needed", found=repr(text), where=role)
+    return plain
+
+
+def _visible(text: str) -> bool:
+    return any(unicodedata.category(character)[0] in "LNPS" for character in text)
+
+
+def _too_much(fit: _Fit, text: str, smallest: float, role: str) -> TooMuchText:
+    """The error with an estimate of what would fit, from the mean width of this text's own characters."""
+    whole = " ".join(text.split())
+    mean = sum(part.pens[-1] for part in fit.parts) / max(1, sum(len(part.text) for part in fit.parts))
+    lines = max(1, int(fit.frame.height / smallest / fit.leading))
+    lines = min(lines, fit.max_lines or lines)
+    room = int(fit.frame.width / smallest / mean) * lines
+    return TooMuchText(
+        f"a {role} that fits {fit.frame.width:.0f} x {fit.frame.height:.0f} px at size {smallest:g} is needed",
+        found=f"{len(whole):,} characters: {shorten(whole, 60)!r}",
+        where=role,
+        remedy=f"shorten it to about {room:,} characters, or give it more room",
+    )
+
+
+def _shifts(line: EmLine, deviation: float, rng: np.random.Generator | None) -> list[float] | None:
+    """Sideways shifts whose differences between neighbours have this deviation; the ends of the line stay."""
+    if rng is None or deviation == 0 or len(line.glyphs) < 3:
+        return None
+    inner = rng.normal(0.0, deviation / math.sqrt(2), len(line.glyphs) - 2)
+    return [0.0, *inner.tolist(), 0.0]
+
+
+def _placed(
+    lines: list[ShapedLine], block: _Block, size: float, frame: Box, align: Align, valign: str
+) -> list[tuple[ShapedLine, float, float]]:
+    """Every line with the x of its origin and the y of its baseline."""
+    spread = (len(lines) - 1) * block.leading * size
+    highest, lowest = frame.y + block.top * size, frame.bottom - block.bottom * size - spread
+    wanted = {"top": highest, "middle": frame.y + (frame.height + block.cap * size - spread) / 2, "bottom": lowest}
+    baseline = max(highest, min(lowest, wanted[valign]))
+    placed = []
+    for number, line in enumerate(lines):
+        room = frame.width - line.ink.width
+        x = frame.x + {"left": 0.0, "center": room / 2, "right": room}[align] - line.ink.x
+        placed.append((line, x, baseline + number * block.leading * size))
+    return placed
+
+
+def _marks(line: ShapedLine, x: float, y: float, paint: Paint) -> list[Glyphs]:
+    return [
+        Glyphs(
+            face=run.face,
+            size=line.size,
+            ids=run.ids,
+            xs=tuple(round(x + dx, 3) for dx in run.xs),
+            ys=tuple(round(y + dy, 3) for dy in run.ys),
+            paint=paint,
+        )
+        for run in line.runs
+    ]
+
+
+def _line(line: ShapedLine, x: float, y: float) -> Line:
+    words = tuple(Word(text=word.text, box=_moved(word.box, x, y)) for word in line.words)
+    return Line(text=line.text, box=_moved(line.ink, x, y), baseline=round(y, 2), words=words)
+
+
+def _moved(box: Box, x: float, y: float) -> Box:
+    return Box(x=round(x + box.x, 2), y=round(y + box.y, 2), width=round(box.width, 2), height=round(box.height, 2))
+
+
+def _around(lines: tuple[Line, ...]) -> Box:
+    left, top = min(line.box.x for line in lines), min(line.box.y for line in lines)
+    right, bottom = max(line.box.right for line in lines), max(line.box.bottom for line in lines)
+    return Box(x=left, y=top, width=round(right - left, 2), height=round(bottom - top, 2))
