@@ -84,8 +84,8 @@ class FuseSettings(Noun):
     pull: float = Field(0.15, ge=0, le=1, description="How far each Elo pass pulls rating anchors to their targets.")
     elo: Literal["settled", "last-pass"] = Field(
         "settled",
-        description="Elo's result: the mean over the second half of the passes, with a pull that falls as the steps do; "
-        "or PPaint's rule, a constant pull and the last pass.",
+        description="Elo's result: the mean over the second half of the passes, with a pull that falls as the steps "
+        "do; or PPaint's rule, a constant pull and the last pass.",
     )
     penalty: float = Field(0.1, ge=0, description="Weight of the rating anchors in anchored Davidson.")
     passes: int = Field(150, ge=1, le=10_000, description="Elo passes over all comparisons.")
