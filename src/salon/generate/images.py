@@ -1,0 +1,167 @@
+"""The one way pictures are decoded here: safely, wholly, and always to the same kind of pixels.
+
+The size is read from the header and refused above a limit before any memory is given to it; then the whole picture
+is decoded, so a file that breaks off in the middle is found now and not in front of a rater. What comes out is always
+upright 8-bit RGB, and `notes` says what had to be done for that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from salon.errors import BadFile, MissingExtra, SalonError
+from salon.generate.image_header import FORMATS, Header, read_header
+
+try:
+    from PIL import Image, ImageOps
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("generate") from None
+
+MOST_PIXELS = 8192 * 8192
+"""The largest picture that is decoded."""
+MOST_BYTES = 256 << 20
+"""The largest file that is read."""
+ENDINGS = {"PNG": ".png", "JPEG": ".jpg", "WebP": ".webp", "GIF": ".gif"}
+MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WebP": "image/webp", "GIF": "image/gif"}
+_PAPER = (255, 255, 255)
+_ORIENTATION = 0x0112
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A decoded picture."""
+
+    image: Image.Image
+    """Upright, 8-bit RGB."""
+    format: str
+    data: bytes = field(repr=False)
+    """The bytes as they were read."""
+    notes: tuple[str, ...] = ()
+    """What was done to the pixels: turned upright, colors converted, first frame taken."""
+
+    @property
+    def width(self) -> int:
+        """Pixels from left to right, once upright."""
+        return self.image.width
+
+    @property
+    def height(self) -> int:
+        """Pixels from top to bottom, once upright."""
+        return self.image.height
+
+    @property
+    def is_plain(self) -> bool:
+        """Do the bytes as they were show the same picture everywhere?"""
+        return not self.notes
+
+    @property
+    def sha256(self) -> str:
+        """Of the bytes as they were read."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    def plain(self) -> tuple[bytes, str]:
+        """Bytes that show this picture everywhere, and their format: as they were read, or the pixels as a PNG."""
+        if self.is_plain:
+            return self.data, self.format
+        target = io.BytesIO()
+        self.image.save(target, "PNG", compress_level=4)
+        return target.getvalue(), "PNG"
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a picture file, or BadFile where there is none, an empty one, a huge one, or no file at all."""
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):  # reading a pipe or a device may never end
+            raise _bad("something that is no file", path)
+        if not found.st_size:
+            raise _bad("an empty file", path)
+        if found.st_size > MOST_BYTES:
+            raise _bad(f"{found.st_size:,} bytes; at most {MOST_BYTES:,} are read", path)
+        return path.read_bytes()
+    except OSError as error:
+        raise _bad(error.strerror or str(error), path) from None
+
+
+def open_header(data: bytes, where: str | os.PathLike[str] | None = None) -> Header:
+    """The checked header of a picture; BadFile when the format is unknown or the picture larger than the limit."""
+    header = read_header(data)
+    if header is None:
+        found = "no bytes" if not data else f"something else, beginning with {data[:8]!r}"
+        raise _bad(found, where)
+    if header.pixels > MOST_PIXELS:
+        raise BadFile(
+            f"a picture of at most {MOST_PIXELS:,} pixels is needed",
+            found=f"{header.width:,} x {header.height:,} in its header",
+            where=None if where is None else os.fspath(where),
+            remedy="make it smaller; it was not decoded",
+        )
+    return header
+
+
+def read_picture(source: bytes | Path, where: str | os.PathLike[str] | None = None) -> Picture:
+    """The picture in a file or in bytes, decoded whole; BadFile says what is wrong with it."""
+    if isinstance(source, Path):
+        where = where or source
+        source = read_bytes(source)
+    header = open_header(source, where)
+    try:
+        with Image.open(io.BytesIO(source), formats=[header.format.upper()]) as opened:
+            image, notes = _normal(opened)
+    except SalonError:
+        raise
+    except Exception as error:  # decoders raise almost anything on broken bytes
+        raise _bad(f"a broken {header.format}: {error or type(error).__name__}", where) from None
+    return Picture(image, header.format, source, notes)
+
+
+def _normal(opened: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
+    """All pixels, upright and in 8-bit RGB, and what was done to get there."""
+    notes = []
+    frames = getattr(opened, "n_frames", 1)
+    if frames > 1 and opened.format != "MPO":  # an MPO's other pictures are previews and depth, not frames
+        notes.append(f"the first of {frames} frames was taken")
+    turned = opened.getexif().get(_ORIENTATION, 1)
+    opened.load()
+    if turned in range(2, 9):
+        notes.append("turned upright as its EXIF says")
+    image, how = _rgb(ImageOps.exif_transpose(opened))
+    return image, (*notes, *how)
+
+
+def _rgb(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
+    if image.mode == "RGB" and "transparency" not in image.info:
+        return image, ()
+    if image.mode in ("L", "1"):
+        return image.convert("RGB"), ()
+    if image.mode.startswith("I") or image.mode == "F":
+        # Pillow's own conversion cuts values above 255 off: 16 bits become 8 by division
+        return image.point(lambda value: value / 257 + 0.5).convert("L").convert("RGB"), ("16 bits became 8",)
+    if image.has_transparency_data:
+        return _on_paper(image)
+    if image.mode == "P":
+        return image.convert("RGB"), ()
+    return image.convert("RGB"), (f"{image.mode} became RGB",)
+
+
+def _on_paper(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
+    """Transparent parts as white, as a browser shows them on a white page."""
+    clear = image.convert("RGBA")
+    if clear.getchannel("A").getextrema() == (255, 255):
+        return clear.convert("RGB"), ()
+    paper = Image.new("RGBA", clear.size, (*_PAPER, 255))
+    return Image.alpha_composite(paper, clear).convert("RGB"), ("transparent parts became white",)
+
+
+def _bad(found: str, where: str | os.PathLike[str] | None) -> BadFile:
+    return BadFile(
+        f"a picture as {', '.join(FORMATS[:-1])} or {FORMATS[-1]} is needed",
+        found=found,
+        where=None if where is None else os.fspath(where),
+        remedy="save it again as PNG or JPEG",
+    )
