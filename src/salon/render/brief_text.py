@@ -1,0 +1,186 @@
+"""A brief as the prompt that any generator can be given, and a prompt read back as a brief.
+
+`brief_prompt` writes the three parts of a prompt so that people can read them and `read_brief` gives the same brief
+back, character for character:
+
+    intent       the client's sentence
+    description  A poster; picture: fish; headline at the top.
+                 Headline: “Night Market”
+                 Place: “Harbour Street 4”
+    aesthetics   Flat Design; mood: joyful; colors: navy, coral; aligned left.
+                 Anything else about the look.
+
+A prompt that somebody wrote freely is read by rules: words in quotation marks are the texts in order of importance,
+and names of styles, moods, colors, subjects, formats and places count where they stand. Without any quoted words the
+headline is what the prompt is about: its first words without "a poster for" and the like.
+"""
+
+from __future__ import annotations
+
+import re
+
+from salon.errors import BadValue
+from salon.render.brief import CATEGORIES, FORMATS, MOODS, STYLES, SUBJECTS, Brief, Category
+from salon.render.brief_words import (
+    CATEGORY_FORMATS,
+    FORMAT_WORDS,
+    MOOD_WORDS,
+    STYLE_WORDS,
+    SUBJECT_WORDS,
+    first_named,
+    named_colors,
+)
+from salon.study import Prompt
+
+LABELS = {
+    "headline": "Headline",
+    "subhead": "Sub-head",
+    "body": "Text",
+    "cta": "Call to action",
+    "when": "Date",
+    "where": "Place",
+    "brand": "Brand",
+}
+"""Texts of a brief, most important first, as the prompt names them."""
+_ROLES = {label: role for role, label in LABELS.items()}
+_SHOWN = re.compile(
+    rf"^A (?P<format>{'|'.join(FORMATS)}); picture: (?P<subject>{'|'.join(SUBJECTS)})"
+    r"(?:; headline at the (?P<headline_at>top|middle|bottom))?\.$"
+)
+_LOOK = re.compile(
+    rf"^(?:(?P<style>{'|'.join(STYLES)}); )?mood: (?P<mood>{'|'.join(MOODS)})"
+    r"(?:; colors: (?P<palette>[^;]+?))?(?:; aligned (?P<align>left|center|right))?\.(?:\n(?P<aesthetics>.*))?$",
+    re.DOTALL,
+)
+_TEXT = re.compile(rf"^({'|'.join(_ROLES)}): “((?:\\.|[^”\\])*)”\n?", re.DOTALL | re.MULTILINE)
+_QUOTED = re.compile(r"[“\"«](.+?)[”\"»]|(?<!\w)‘(.+?)’(?!\w)|(?<!\w)'(.+?)'(?!\w)", re.DOTALL)
+_ABOUT = re.compile(
+    r"^\W*(?:please\s+)?(?:(?:design|make|create|draw|generate)\s+)?(?:an?|the)?\s*"
+    rf"(?:[\w-]+\s+){{0,3}}?(?:{'|'.join(sorted(FORMAT_WORDS, key=len, reverse=True))})\s+"
+    r"(?:for|of|about|announcing|advertising|inviting to|promoting|showing|with)\s+(?:an?|the)?\s*",
+    re.IGNORECASE,
+)
+_HEADLINE_WORDS = 6
+
+
+# -- writing ---------------------------------------------------------------------------------------------------------
+
+
+def brief_prompt(brief: Brief) -> Prompt:
+    """The prompt that asks for `brief`."""
+    return Prompt(
+        id=brief.id,
+        intent=brief.intent or None,
+        description=_description(brief),
+        aesthetics=_aesthetics(brief),
+        category=brief.category,
+    )
+
+
+def _description(brief: Brief) -> str:
+    place = f"; headline at the {brief.headline_at}" if brief.headline_at else ""
+    lines = [f"A {brief.format}; picture: {brief.subject}{place}."]
+    texts = ((LABELS[role], getattr(brief, role)) for role in LABELS)
+    lines += [f"{label}: “{_escaped(text)}”" for label, text in texts if text is not None]
+    return "\n".join(lines)
+
+
+def _aesthetics(brief: Brief) -> str:
+    parts = [brief.style] if brief.style else []
+    parts.append(f"mood: {brief.mood}")
+    if brief.palette:
+        parts.append(f"colors: {', '.join(brief.palette)}")
+    if brief.align:
+        parts.append(f"aligned {brief.align}")
+    look = "; ".join(parts) + "."
+    return f"{look}\n{brief.aesthetics}" if brief.aesthetics else look
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("”", "\\”")
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read_brief(prompt: Prompt) -> Brief:
+    """The brief that `prompt` asks for: exactly where `brief_prompt` wrote it, by rules where a person did."""
+    found = _written_brief(prompt) or _free_brief(prompt)
+    return Brief.parse(found, where=f"prompt {prompt.id!r}")
+
+
+def _written_brief(prompt: Prompt) -> dict[str, object] | None:
+    shown, _, texts = (prompt.description or "").partition("\n")
+    first, look = _SHOWN.match(shown), _LOOK.match(prompt.aesthetics or "")
+    if first is None or look is None or prompt.text is not None or prompt.category not in CATEGORIES:
+        return None
+    found = {name: value for name, value in {**first.groupdict(), **look.groupdict()}.items() if value is not None}
+    if "palette" in found:
+        found["palette"] = tuple(found["palette"].split(", "))
+    for label, text in _TEXT.findall(texts):
+        found[_ROLES[label]] = re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)
+    return {**found, "id": prompt.id, "category": prompt.category, "intent": prompt.intent or ""}
+
+
+def _free_brief(prompt: Prompt) -> dict[str, object]:
+    text = prompt.view()
+    if not text.strip():
+        raise BadValue(
+            "a prompt with words in it is needed to draw from",
+            found="an empty one",
+            where=f"prompt {prompt.id!r}",
+            remedy='say what it is for, and put the words to be set in quotation marks: A poster for a fair, "Come in"',
+        )
+    quoted = [" ".join(next(filter(None, groups)).split()) for groups in _QUOTED.findall(text)]
+    words = _QUOTED.sub(" ", text)
+    category = _category(prompt)
+    found: dict[str, object] = dict(zip(LABELS, [part for part in quoted if part])) or {"headline": _topic(words)}
+    return {
+        **found,
+        "id": prompt.id,
+        "category": category,
+        "format": first_named(words, FORMAT_WORDS) or CATEGORY_FORMATS[category],
+        "intent": prompt.intent or (prompt.text or ""),
+        "subject": first_named(words, SUBJECT_WORDS) or "abstract",
+        "style": first_named(words, STYLE_WORDS),
+        "mood": first_named(words, MOOD_WORDS) or "bold",
+        "palette": named_colors(words)[:5],
+        "headline_at": _place(words),
+        "align": _align(words),
+    }
+
+
+def _category(prompt: Prompt) -> Category:
+    known = {category: category for category in CATEGORIES}
+    given = (prompt.category or "").lower()
+    if given in known:
+        return known[given]
+    asked = first_named(prompt.view(), FORMAT_WORDS)
+    return next((name for name, form in CATEGORY_FORMATS.items() if form == asked), "posters")
+
+
+def _topic(words: str) -> str:
+    """A headline where none was quoted: what the prompt is about, in a few words."""
+    about = _ABOUT.sub("", words, count=1)
+    sentence = re.split(r"[.;:!?\n,]|\s(?:in|with|using|on)\s", about.strip(), maxsplit=1)[0]
+    chosen = (sentence or words).split()[:_HEADLINE_WORDS]
+    title = " ".join(chosen).strip()
+    return title[:1].upper() + title[1:] if title else "Untitled"
+
+
+def _place(words: str) -> str | None:
+    match = re.search(
+        r"(?:headline|title|heading)\b[^.;,]{0,30}?\b(top|middle|cent(?:er|re)|bottom)\b", words, re.IGNORECASE
+    )
+    if match is None:
+        return None
+    return {"top": "top", "bottom": "bottom"}.get(match.group(1).lower(), "middle")
+
+
+def _align(words: str) -> str | None:
+    side = r"(left|right|cent(?:er|re))"
+    match = re.search(rf"\b{side}[- ]?(?:aligned|justified)|\baligned (?:to the )?{side}", words, re.IGNORECASE)
+    if match is None:
+        return None
+    found = (match.group(1) or match.group(2)).lower()
+    return "center" if found.startswith("cent") else found
