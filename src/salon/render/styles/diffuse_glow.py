@@ -1,0 +1,168 @@
+"""Diffuse Glow: colors breathing into one another behind a veil, an aura around the subject, film grain, thin type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from salon.render.colors import from_oklch, mix, oklch
+from salon.render.layout import Box
+from salon.render.marks import Color, Fill, Grain, Linear, Mark, Radial, Soft, Stroke
+from salon.render.motifs import Shape, motif
+from salon.render.plan import Palette
+from salon.render.shapes import blob, circle
+from salon.render.style import Stage, Style
+from salon.render.styles.light import WHITE, across, hush, inked, vivid
+from salon.render.styles.ways import (
+    Marks,
+    boxed,
+    canvas,
+    clipped,
+    drawn,
+    is_dark,
+    middle,
+    plain_letter,
+    without_backdrop,
+)  # fmt: skip
+
+
+def tune(palette: Palette, rng: np.random.Generator) -> Palette:
+    """Air: a pale ground of its own hue (or a velvet one, where dark), clear colors."""
+    lightness, chroma, hue = oklch(palette.ground)
+    deep = lightness < 0.42
+    ground = from_oklch(0.22 if deep else max(lightness, 0.9), min(chroma, 0.07), hue)
+    return inked(
+        replace(
+            palette,
+            ground=ground,
+            surface=from_oklch(0.28 if deep else 0.965, min(chroma, 0.04), hue),
+            primary=vivid(palette.primary, 0.6, 0.82, 0.13),
+            secondary=vivid(palette.secondary, 0.66, 0.88, 0.11),
+            accent=vivid(palette.accent, 0.66, 0.86, 0.15),
+        ),
+        tint=0.1,
+    )
+
+
+# Soft things
+
+
+def mesh(box: Box, colors: tuple[Color, ...], rng: np.random.Generator, blur: float, opacity: float = 1.0) -> Soft:
+    """Clouds of color that run into one another: one round for each color, twice over."""
+    side = min(box.width, box.height)
+    clouds = []
+    for color in (*colors, *colors):
+        x, y = rng.uniform((box.x, box.y), (box.right, box.bottom))
+        clouds.append(Fill(blob(float(x), float(y), side * float(rng.uniform(0.22, 0.42)), rng), color))
+    return Soft(tuple(clouds), blur=blur, opacity=opacity)
+
+
+def aura(x: float, y: float, r: float, inner: Color, outer: Color) -> Radial:
+    """A halo: clear in the middle, brightest on a ring, gone at its edge."""
+    stops = ((0.0, inner, 0.9), (0.45, inner, 0.65), (0.66, outer, 0.95), (0.82, outer, 0.45), (1.0, outer, 0.0))
+    return Radial(x, y, r, stops)
+
+
+def _misted(stage: Stage, box: Box) -> Marks:
+    """The edges of a picture inside the sheet, dissolved into the ground."""
+    color, reach = stage.palette.ground, 0.16 * min(box.width, box.height)
+    strips: Marks = ()
+    if box.bottom < stage.height - 1:
+        strips += (_strip(Box(x=box.x, y=box.bottom - reach, width=box.width, height=reach), color, 0, 1),)
+    if box.y > 1:
+        strips += (_strip(Box(x=box.x, y=box.y, width=box.width, height=reach), color, 0, -1),)
+    if box.right < stage.width - 1:
+        strips += (_strip(Box(x=box.right - reach, y=box.y, width=reach, height=box.height), color, 1, 0),)
+    if box.x > 1:
+        strips += (_strip(Box(x=box.x, y=box.y, width=reach, height=box.height), color, -1, 0),)
+    return strips
+
+
+def _strip(box: Box, color: Color, right: int, lower: int) -> Fill:
+    """A band that goes from clear to `color` towards the side named by a direction."""
+    x0, x1 = (box.x, box.right) if right >= 0 else (box.right, box.x)
+    y0, y1 = (box.y, box.bottom) if lower >= 0 else (box.bottom, box.y)
+    end = (x1, y0) if right else (x0, y1)
+    return Fill(boxed(box), Linear(x0, y0, *end, ((0.0, color, 0.0), (0.6, color, 0.6), (1.0, color, 1.0))))
+
+
+# The parts of the style
+
+
+def ground(stage: Stage) -> Marks:
+    """Pale air with a few far clouds of color, clearest where the text stands."""
+    palette, side = stage.palette, max(stage.width, stage.height)
+    corners = ((0.02, 0.1, palette.secondary), (1.0, 0.35, palette.accent), (0.1, 1.0, palette.primary))
+    clouds = tuple(
+        Fill(blob(a * stage.width, b * stage.height, side * 0.2, stage.rng), mix(palette.ground, color, 0.55))
+        for a, b, color in corners
+    )
+    veil = Soft((Fill(canvas(stage), palette.ground), *clouds), blur=95 * stage.unit)
+    return (Fill(canvas(stage), palette.ground), veil, *hush(stage, palette.ground, 0.8, 40))
+
+
+def picture(stage: Stage, box: Box) -> Marks:
+    """The motif half dissolved in its own light, before an aura."""
+    palette, u = stage.palette, stage.unit
+    x, y = middle(box)
+    r = min(box.width, box.height) * 0.62
+    inner = Box(x=box.x + box.width * 0.15, y=box.y + box.height * 0.15, width=box.width * 0.7, height=box.height * 0.7)
+    clouds = mesh(inner, (palette.primary, palette.accent, palette.secondary), stage.rng, 60 * u)
+    light = mix(palette.ground, WHITE, 0.0 if is_dark(palette.ground) else 0.7)
+    halo = Soft((Fill(circle(x, y, r), aura(x, y, r, light, palette.accent)),), blur=10 * u)
+    shapes = without_backdrop(motif(stage.subject, box, stage.rng))
+    shine = Soft(tuple(_tinted(shape, palette, 0.9) for shape in shapes if shape.tone >= 3), blur=26 * u)
+    crisp = tuple(_tinted(shape, palette, 0.85) for shape in shapes)
+    scene = (Fill(boxed(box), mix(palette.ground, palette.secondary, 0.18)), clouds, halo, shine, *crisp)
+    return (clipped((*scene, *_misted(stage, box)), boxed(box)),)
+
+
+def _tinted(shape: Shape, palette: Palette, strength: float) -> Mark:
+    """One shape of the motif as colored mist: dense above, clearing downwards."""
+    light = mix(WHITE, palette.accent, 0.12)
+    pairs = (
+        (palette.ground, palette.ground),
+        (palette.secondary, palette.ground),
+        (palette.secondary, palette.accent),
+        (palette.primary, palette.accent),
+        (palette.accent, palette.primary),
+        (light, light),
+    )
+    upper, lower = pairs[shape.tone]
+    density = strength * (0.6 if shape.tone < 3 else 1.0)
+    paint = across(shape.path, ((0.0, upper, density), (1.0, lower, density * 0.35)), 0.3)
+    return drawn(shape, paint)
+
+
+def finish(stage: Stage) -> Marks:
+    """Film grain over everything."""
+    return (Grain(canvas(stage), 0.16, int(stage.rng.integers(2**31)), speck=1.4),)
+
+
+def panel(stage: Stage, box: Box) -> Marks:
+    """A pane of frosted glass."""
+    palette, u = stage.palette, stage.unit
+    radius = min(40 * u, box.height / 3)
+    return (
+        Fill(boxed(box, radius), palette.surface, opacity=0.93),
+        Stroke(boxed(box, radius), WHITE, 1.5 * u, opacity=0.6),
+    )
+
+
+STYLE = Style(
+    name="Diffuse Glow",
+    moods=("calm", "elegant", "mysterious", "futuristic", "warm"),
+    displays=(("Josefin Sans", 300), ("Cormorant Garamond", 500), ("Space Grotesk", 300)),
+    texts=(("DM Sans", 400), ("Work Sans", 400)),
+    case="as is",
+    arrangements=("full-bleed", "stack", "hero-top", "big-type", "hero-bottom", "mark-above", "badge"),
+    tune=tune,
+    ground=ground,
+    picture=picture,
+    finish=finish,
+    panel=panel,
+    letter=plain_letter,
+    tracking=0.01,
+    scale=1.05,
+)

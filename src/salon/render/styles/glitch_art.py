@@ -1,0 +1,160 @@
+"""Glitch Art: a broken signal: torn bands, split channels, scan lines, blocks of stuck data, noise."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from salon.render.colors import mix
+from salon.render.layout import Box
+from salon.render.marks import Fill, Glyphs, Grain, Group, Path
+from salon.render.motifs import Shape, motif
+from salon.render.plan import Palette
+from salon.render.shapes import joined, rect
+from salon.render.style import Lettered, Stage, Style
+from salon.render.styles.light import BLACK, WHITE, night, spots
+from salon.render.styles.ways import (
+    Marks,
+    boxed,
+    canvas,
+    clipped,
+    copies,
+    drawn,
+    flat,
+    size_of,
+    whole,
+    without_backdrop,
+)  # fmt: skip
+
+
+def tune(palette: Palette, rng: np.random.Generator) -> Palette:
+    """A screen switched on in the dark."""
+    return night(palette, 0.14, chroma=0.03, glow=0.19, hue=265)
+
+
+RED, CYAN = "#ff2d55", "#00e5ff"
+"""The two halves a split signal falls into."""
+
+
+# What breaks
+
+
+def torn(scene: Marks, box: Box, count: int, reach: float, rng: np.random.Generator) -> Marks:
+    """Bands of the scene drawn again beside themselves."""
+    bands = []
+    for y in np.sort(rng.uniform(box.y, box.bottom, count)).tolist():
+        height = box.height * float(rng.choice((0.008, 0.015, 0.03, 0.055)))
+        shift = reach * float(rng.uniform(0.3, 1.0)) * float(rng.choice((-1, 1)))
+        band = rect(box.x - reach, y, box.width + 2 * reach, height)
+        bands.append(Group(scene, clip=band, transform=(1.0, 0.0, 0.0, 1.0, shift, 0.0)))
+    return tuple(bands)
+
+
+def stuck(box: Box, count: int, u: float, rng: np.random.Generator) -> Path:
+    """Clusters of small blocks, as when a decoder loses its place."""
+    blocks = []
+    side = 9 * u
+    for _ in range(count):
+        x, y = rng.uniform((box.x, box.y), (box.right, box.bottom))
+        for row, column in np.argwhere(rng.random((3, 9)) < 0.45).tolist():
+            blocks.append(rect(float(x) + column * side, float(y) + row * side, side, side))
+    return joined(*blocks)
+
+
+def streaks(box: Box, count: int, u: float, rng: np.random.Generator) -> Path:
+    """Long thin bars where a row of pixels was smeared."""
+    return joined(
+        *(
+            rect(float(rng.uniform(box.x, box.right)), float(rng.uniform(box.y, box.bottom)),
+                 box.width * float(rng.uniform(0.06, 0.3)), u * float(rng.choice((2, 3, 6))))
+            for _ in range(count)
+        )
+    )  # fmt: skip
+
+
+def scan_lines(box: Box, step: float) -> Path:
+    """The dark half of every line of a tube."""
+    return joined(*(rect(box.x, y, box.width, step * 0.42) for y in np.arange(box.y, box.bottom, step).tolist()))
+
+
+# The parts of the style
+
+
+def ground(stage: Stage) -> Marks:
+    """A dark tube with a few smears and lost blocks off the text."""
+    palette, u, rng = stage.palette, stage.unit, stage.rng
+    marks: Marks = (Fill(canvas(stage), palette.ground),)
+    places = spots(stage, whole(stage), 9, 110 * u, gap=10 * u)
+    for (x, y), color in zip(places, (palette.primary, palette.accent, palette.secondary) * 3):
+        near = Box(x=x - 50 * u, y=y - 12 * u, width=60 * u, height=12 * u)
+        marks += (Fill(joined(stuck(near, 1, u * 0.7, rng), streaks(near, 2, u, rng)), color, opacity=0.8),)
+    return marks
+
+
+def picture(stage: Stage, box: Box) -> Marks:
+    """The motif as a damaged frame: channels apart, bands torn sideways, blocks stuck."""
+    palette, u, rng = stage.palette, stage.unit, stage.rng
+    shapes = without_backdrop(motif(stage.subject, box, rng))
+    scene = _frame(shapes, palette, box, u)
+    debris = tuple(
+        Fill(joined(stuck(box, 3, u, rng), streaks(box, 7, u, rng)), color)
+        for color in (palette.accent, palette.primary, CYAN, WHITE)
+    )
+    lines = Fill(scan_lines(box, 5 * u), BLACK, opacity=0.3)
+    return (clipped((*scene, *torn(scene, box, 14, 90 * u, rng), *debris, lines), boxed(box)),)
+
+
+def _frame(shapes: tuple[Shape, ...], palette: Palette, box: Box, u: float) -> Marks:
+    """One whole picture of the signal: backdrop, red and cyan ghosts, the motif."""
+    low = mix(palette.ground, palette.secondary, 0.25)
+    colors = (
+        low,
+        mix(palette.ground, palette.secondary, 0.5),
+        palette.secondary,
+        palette.primary,
+        palette.accent,
+        WHITE,
+    )
+    solid = [shape for shape in shapes if shape.tone >= 2]
+    ghosts = tuple(
+        Group(tuple(drawn(shape, color, opacity=0.9) for shape in solid), transform=(1.0, 0.0, 0.0, 1.0, shift, 0.0))
+        for color, shift in ((RED, 16 * u), (CYAN, -16 * u))
+    )
+    return (Fill(boxed(box), low), *ghosts, *flat(shapes, colors))
+
+
+def finish(stage: Stage) -> Marks:
+    """Faint noise over the tube."""
+    return (Grain(canvas(stage), 0.10, int(stage.rng.integers(2**31)), speck=2.0),)
+
+
+def panel(stage: Stage, box: Box) -> Marks:
+    """A window of the broken interface: surface with a red and a cyan ghost edge."""
+    palette, u = stage.palette, stage.unit
+    left, right = (rect(box.x + d, box.y + d * 0.6, box.width, box.height) for d in (-7 * u, 7 * u))
+    return Fill(left, CYAN), Fill(right, RED), Fill(boxed(box), palette.surface)
+
+
+def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
+    """Headlines with the channels apart and one band of each line slipped."""
+    if role != "headline":
+        return Lettered(glyphs)
+    shift = size_of(glyphs) * 0.035
+    whole_line = (*copies(glyphs, CYAN, -shift), *copies(glyphs, RED, shift), *glyphs)
+    return Lettered(whole_line, ("chromatic",))
+
+
+STYLE = Style(
+    name="Glitch Art",
+    moods=("futuristic", "mysterious", "bold", "serious"),
+    displays=(("Archivo Black", 400), ("Anton", 400), ("Space Grotesk", 700)),
+    texts=(("Space Mono", 400), ("JetBrains Mono", 400)),
+    case="upper",
+    arrangements=("full-bleed", "big-type", "split", "hero-top", "hero-bottom", "mark-above", "mark-left"),
+    tune=tune,
+    ground=ground,
+    picture=picture,
+    finish=finish,
+    panel=panel,
+    letter=letter,
+    scale=1.1,
+)

@@ -1,0 +1,187 @@
+"""Light, for the styles that live on it: night palettes, neon lines, shaded bodies, and room kept around the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from salon.render.colors import contrast, from_oklch, mix, oklch
+from salon.render.layout import Box
+from salon.render.marks import Color, Fill, Glyphs, Linear, Paint, Path, Radial, Soft, Stroke
+from salon.render.plan import Palette
+from salon.render.shapes import bounds, circle, ellipse, joined, polygon, rounded
+from salon.render.style import Stage
+from salon.render.styles.ways import Marks, is_free
+
+WHITE, BLACK = "#ffffff", "#000000"
+GREY_CHROMA = 0.03
+"""Below this a color has no hue worth keeping: it is made lighter or darker, never colored."""
+
+
+# Colors
+
+
+def vivid(color: Color, lowest: float, highest: float, chroma: float) -> Color:
+    """The color brought between two OKLCH lightnesses and to at least `chroma`; its hue stays, greys stay grey."""
+    lightness, own_chroma, hue = oklch(color)
+    lightness = float(np.clip(lightness, lowest, highest))
+    return from_oklch(lightness, max(own_chroma, chroma) if own_chroma > GREY_CHROMA else own_chroma, hue)
+
+
+def night(palette: Palette, lightness: float, *, chroma: float, glow: float, hue: float) -> Palette:
+    """The palette after dark: a deep ground in its own hue, every color bright enough to shine on it.
+
+    A bright ground would be lost in the dark, so its color lives on as the primary, and the primary as the secondary.
+    `hue` is for grounds that have none, such as black, white and cream; `chroma` is how colored the ground may be,
+    `glow` how colored the rest must be.
+    """
+    own_lightness, own_chroma, own_hue = oklch(palette.ground)
+    primary, secondary = palette.primary, palette.secondary
+    if own_chroma > 0.07 and own_lightness > 0.36:
+        primary, secondary = palette.ground, palette.primary
+    if own_chroma > GREY_CHROMA:
+        hue = own_hue
+    depth = min(max(own_chroma, chroma * 0.5), chroma)
+    return inked(
+        replace(
+            palette,
+            ground=from_oklch(lightness, depth, hue),
+            surface=from_oklch(lightness + 0.05, depth, hue),
+            primary=vivid(primary, 0.64, 0.84, glow),
+            secondary=vivid(secondary, 0.6, 0.86, glow * 0.9),
+            accent=vivid(palette.accent, 0.7, 0.9, glow),
+        )
+    )
+
+
+def inked(palette: Palette, *, tint: float = 0.06) -> Palette:
+    """The palette with inks that read on its own ground, surface and accent, lightly tinted by the primary."""
+
+    def reading_on(color: Color, amount: float = tint) -> Color:
+        pure = max((WHITE, "#0b0b10"), key=lambda ink: contrast(ink, color))
+        return mix(pure, palette.primary, amount)
+
+    return replace(
+        palette,
+        ink=reading_on(palette.ground),
+        ink_soft=mix(reading_on(palette.ground), palette.ground, 0.18),
+        on_surface=reading_on(palette.surface),
+        on_accent=reading_on(palette.accent, 0.0),
+    )
+
+
+def faded(color: Color, start: float = 1.0, end: float = 0.0) -> tuple[tuple[float, Color, float], ...]:
+    """Gradient stops of one color from opacity `start` to `end`."""
+    return (0.0, color, start), (1.0, color, end)
+
+
+def down(box: Box, *colors: Color) -> Linear:
+    """Colors spread evenly from the top of a box to its bottom."""
+    last = max(len(colors) - 1, 1)
+    return Linear(box.x, box.y, box.x, box.bottom, tuple((i / last, color, 1.0) for i, color in enumerate(colors)))
+
+
+# Room around the text
+
+
+def hush(stage: Stage, color: Color, opacity: float = 0.9, reach: float = 26.0) -> Marks:
+    """The places of text veiled in `color`, with soft edges of `reach` units."""
+    if not stage.quiet:
+        return ()
+    spread = reach * stage.unit
+    veils = [
+        Fill(rounded(box.x - spread, box.y - spread, box.width + 2 * spread, box.height + 2 * spread, spread), color)
+        for box in stage.quiet
+    ]
+    return (Soft(tuple(veils), blur=spread * 0.7, opacity=opacity),)
+
+
+def spots(
+    stage: Stage, within: Box, count: int, size: float, *, gap: float = 0.0, tries: int = 12
+) -> list[tuple[float, float]]:
+    """Up to `count` places for things of diameter `size` in the box, off the text and off one another."""
+    found: list[tuple[float, float]] = []
+    for x, y in stage.rng.uniform((within.x, within.y), (within.right, within.bottom), (count * tries, 2)):
+        box = Box(x=x - size / 2, y=y - size / 2, width=size, height=size)
+        apart = all((x - u) ** 2 + (y - v) ** 2 > (size + gap) ** 2 for u, v in found)
+        if apart and is_free(stage, box, gap):
+            found.append((float(x), float(y)))
+        if len(found) == count:
+            break
+    return found
+
+
+# Things that shine
+
+
+def neon(path: Path, color: Color, width: float, *, core: float = 0.55, reach: float = 4.0) -> Marks:
+    """A glowing tube along a path: two faint wide lines, one of the color, one nearly white inside."""
+    return (
+        Stroke(path, color, width * reach * 2, opacity=0.10, cap="round", join="round"),
+        Stroke(path, color, width * reach, opacity=0.20, cap="round", join="round"),
+        Stroke(path, color, width * 1.6, cap="round", join="round"),
+        Stroke(path, mix(color, WHITE, core), width * 0.7, cap="round", join="round"),
+    )
+
+
+def sphere(x: float, y: float, r: float, color: Color, *, dark: float = 0.45) -> Marks:
+    """A glossy ball, lit from the upper left."""
+    lightness, chroma, hue = oklch(color)
+    deep = from_oklch(lightness * (1 - dark), chroma, hue)
+    body = Radial(
+        x - r * 0.35,
+        y - r * 0.4,
+        r * 1.45,
+        (
+            (0.0, mix(color, WHITE, 0.55), 1.0),
+            (0.35, color, 1.0),
+            (0.85, deep, 1.0),
+            (1.0, mix(deep, color, 0.35), 1.0),
+        ),
+    )
+    shine = Radial(x - r * 0.38, y - r * 0.46, r * 0.34, faded(WHITE, 0.95))
+    return Fill(circle(x, y, r), body), Fill(ellipse(x - r * 0.38, y - r * 0.46, r * 0.34, r * 0.28), shine)
+
+
+def sparkle(x: float, y: float, r: float, pinch: float = 0.12, points: int = 4) -> Path:
+    """A slender star of light with hollow sides."""
+    corners = []
+    for i in range(points * 2):
+        angle, reach = np.pi * i / points - np.pi / 2, r if i % 2 == 0 else r * pinch
+        corners.append((x + reach * float(np.cos(angle)), y + reach * float(np.sin(angle))))
+    return polygon(corners)
+
+
+def across(path: Path, stops: Sequence[tuple[float, Color, float]], lean: float = 0.0) -> Linear:
+    """A gradient from the top of a path's box to its bottom, leaning sideways by `lean` of its width."""
+    box = bounds(path)
+    middle = box.x + box.width / 2
+    return Linear(
+        middle - lean * box.width / 2,
+        box.y,
+        middle + lean * box.width / 2,
+        max(box.bottom, box.y + 1.0),
+        tuple(stops),
+    )
+
+
+def filled(paths: Iterable[Path], paint: Paint, opacity: float = 1.0) -> Fill:
+    """Many outlines as one mark: one pass of the painter."""
+    return Fill(joined(*paths), paint, opacity=opacity)
+
+
+# Letters
+
+
+def by_line(glyphs: Iterable[Glyphs], stops: Sequence[tuple[float, Color, float]], rise: float = 0.74) -> Marks:
+    """The letters in a gradient anew on every line: from `rise` type sizes above its baseline down to it."""
+    return tuple(
+        replace(run, paint=Linear(0.0, min(run.ys) - rise * run.size, 0.0, max(run.ys), tuple(stops))) for run in glyphs
+    )
+
+
+def aglow(glyphs: Iterable[Glyphs], color: Color, blur: float, opacity: float = 0.8) -> Marks:
+    """The shine of the letters in `color`; draw the letters themselves on top."""
+    return tuple(replace(run, paint=color, blur=blur * run.size, opacity=opacity) for run in glyphs)

@@ -1,0 +1,254 @@
+"""Pixel Art: the picture on a coarse grid, few colors, dithered skies, dark outlines, stepped frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from salon.render.colors import from_oklch, mix, oklch
+from salon.render.layout import Box
+from salon.render.marks import Color, Fill, Glyphs, Path
+from salon.render.motifs import Shape, motif
+from salon.render.plan import Palette
+from salon.render.shapes import joined, rect
+from salon.render.style import Lettered, Stage, Style
+from salon.render.styles.light import inked, spots, vivid
+from salon.render.styles.ways import Marks, canvas, copies, is_dark, shade, size_of, tones, whole
+
+BAYER = np.array([[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]]) / 16
+"""Thresholds of ordered dithering: a share s of color is on where s exceeds them."""
+
+SHADED = (2, 3, 4)
+"""Tones whose lower part is dithered darker."""
+
+
+def cell(stage: Stage) -> int:
+    """The side of one picture element: whole pixels, so that edges stay crisp."""
+    return max(2, round(stage.unit * 9))
+
+
+def tune(palette: Palette, rng: np.random.Generator) -> Palette:
+    """Console colors: a little more chroma everywhere, a ground that is clearly dark or clearly light."""
+    lightness, chroma, hue = oklch(palette.ground)
+    ground = from_oklch(min(lightness, 0.27) if lightness < 0.6 else max(lightness, 0.9), chroma, hue)
+    surface = shade(ground, oklch(ground)[0] + (0.06 if is_dark(ground) else 0.04))
+    return inked(
+        replace(
+            palette,
+            ground=ground,
+            surface=surface,
+            primary=vivid(palette.primary, 0.5, 0.78, 0.16),
+            secondary=vivid(palette.secondary, 0.45, 0.82, 0.12),
+            accent=vivid(palette.accent, 0.6, 0.88, 0.17),
+        )
+    )
+
+
+# A motif on a grid
+
+
+def pixels(shapes: Iterable[Shape], box: Box, step: int) -> np.ndarray:
+    """Rows x columns of the uppermost shape's tone at each cell's centre, -1 where there is none."""
+    columns, rows = int(box.width // step), int(box.height // step)
+    xs = box.x + step * (np.arange(columns) + 0.5)
+    ys = box.y + step * (np.arange(rows) + 0.5)
+    grid = np.full((rows, columns), -1, dtype=np.int8)
+    for shape in shapes:
+        inside = _near(shape, xs, ys, step) if shape.line else _covered(shape.path, xs, ys)
+        grid[inside] = shape.tone
+    return grid
+
+
+def _covered(path: Path, xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
+    """Which points (ys x xs) the outline encloses: edges crossed by a ray to the right, counted by direction."""
+    winding = np.zeros((len(ys), len(xs) + 1), dtype=np.int32)
+    for x0, y0, x1, y1 in _edges(path, close=True):
+        up = 1 if y1 > y0 else -1
+        low, high = np.searchsorted(ys, (min(y0, y1), max(y0, y1)))
+        if low == high:
+            continue
+        crossings = x0 + (ys[low:high] - y0) * ((x1 - x0) / (y1 - y0))
+        np.add.at(winding, (np.arange(low, high), np.searchsorted(xs, crossings)), up)
+    turns = winding.cumsum(axis=1)[:, :-1]
+    return turns % 2 != 0 if path.even_odd else turns != 0
+
+
+def _near(shape: Shape, xs: np.ndarray, ys: np.ndarray, step: int) -> np.ndarray:
+    """Which points lie on a drawn line: nearer than half its width, or half a cell where it is thin."""
+    reach = max(shape.width / 2, step * 0.5)
+    near = np.zeros((len(ys), len(xs)), dtype=bool)
+    for x0, y0, x1, y1 in _edges(shape.path, close=False):
+        columns = slice(*np.searchsorted(xs, (min(x0, x1) - reach, max(x0, x1) + reach)))
+        rows = slice(*np.searchsorted(ys, (min(y0, y1) - reach, max(y0, y1) + reach)))
+        px, py = xs[None, columns] - x0, ys[rows, None] - y0
+        dx, dy = x1 - x0, y1 - y0
+        along = np.clip((px * dx + py * dy) / max(dx * dx + dy * dy, 1e-9), 0, 1)
+        near[rows, columns] |= (px - along * dx) ** 2 + (py - along * dy) ** 2 <= reach**2
+    return near
+
+
+def _edges(path: Path, *, close: bool) -> list[tuple[float, float, float, float]]:
+    """The outline as straight edges; curves in eight, open parts closed where `close`."""
+    edges: list[tuple[float, float, float, float]] = []
+    here = start = (0.0, 0.0)
+    for name, *values in (*path.commands, ("M", 0.0, 0.0)):
+        if name in "MZ":
+            if (name == "Z" or close) and here != start:
+                edges.append((*here, *start))
+            here = start = (values[0], values[1]) if name == "M" else start
+            continue
+        for point in _along(here, values):
+            edges.append((*here, *point))
+            here = point
+    return edges
+
+
+def _along(here: tuple[float, float], values: list[float], pieces: int = 8) -> list[tuple[float, float]]:
+    """Points on a line or Bezier curve from `here` through its control points, its end last."""
+    if len(values) == 2:
+        return [(values[0], values[1])]
+    t = np.linspace(0, 1, pieces + 1)[1:, None]
+    points = [np.array(here), *np.reshape(values, (-1, 2))]
+    while len(points) > 1:
+        points = [a + (b - a) * t for a, b in pairwise(points)]
+    return [(float(x), float(y)) for x, y in points[0]]
+
+
+# Cells as marks
+
+
+def runs(mask: np.ndarray, x: float, y: float, step: float) -> Path:
+    """The cells that are on, as one outline of horizontal bars."""
+    edges = np.diff(np.pad(mask.astype(np.int8), ((0, 0), (1, 1))), axis=1)
+    rows, starts = np.nonzero(edges == 1)
+    ends = np.nonzero(edges == -1)[1]
+    bars = zip(rows.tolist(), starts.tolist(), ends.tolist())
+    return joined(*(rect(x + a * step, y + row * step, (b - a) * step, step) for row, a, b in bars))
+
+
+def _cells(mask: np.ndarray, box: Box, step: int, color: Color) -> Marks:
+    """The cells that are on, in one color."""
+    return (Fill(runs(mask, box.x, box.y, step), color),) if mask.any() else ()
+
+
+def _dithered(share: np.ndarray, columns: int) -> np.ndarray:
+    """Rows of cells, each on with its row's share, in Bayer's pattern."""
+    rows = len(share)
+    thresholds = np.tile(BAYER, (rows // 4 + 1, columns // 4 + 1))[:rows, :columns]
+    return share[:, None] > thresholds
+
+
+def _lower_parts(grid: np.ndarray, tone: int) -> np.ndarray:
+    """The shaded cells of a tone: dithered in, the deeper into its rows the more."""
+    here = grid == tone
+    rows = np.nonzero(here.any(axis=1))[0]
+    share = np.zeros(grid.shape[0])
+    share[rows[0] : rows[-1] + 1] = np.linspace(-0.35, 0.75, rows[-1] - rows[0] + 1)
+    return here & _dithered(share, grid.shape[1])
+
+
+def _rim(grid: np.ndarray) -> np.ndarray:
+    """The cells just outside the main and accent shapes: their dark outline."""
+    solid = np.isin(grid, (3, 4, 5))
+    padded = np.pad(solid, 1)
+    beside = padded[:-2, 1:-1] | padded[2:, 1:-1] | padded[1:-1, :-2] | padded[1:-1, 2:]
+    return beside & ~solid
+
+
+def snapped(box: Box, step: int) -> Box:
+    """The box grown to whole cells of the canvas' grid."""
+    x, y = step * int(box.x // step), step * int(box.y // step)
+    return Box(x=x, y=y, width=step * -int(-(box.right - x) // step), height=step * -int(-(box.bottom - y) // step))
+
+
+# The parts of the style
+
+
+def ground(stage: Stage) -> Marks:
+    """One color, strewn with single pixels and small crosses away from the text."""
+    step, palette = cell(stage), stage.palette
+    places = spots(stage, whole(stage), 34, step * 4, gap=step * 2)
+    corners = [(step * (x // step), step * (y // step)) for x, y in places]
+    crosses = [joined(rect(x - step, y, 3 * step, step), rect(x, y - step, step, 3 * step)) for x, y in corners[::4]]
+    singles = [rect(x, y, step, step) for x, y in corners]
+    quiet = mix(palette.ground, palette.secondary, 0.45)
+    return (
+        Fill(canvas(stage), palette.ground),
+        *((Fill(joined(*singles), quiet),) if singles else ()),
+        *((Fill(joined(*crosses), mix(palette.ground, palette.accent, 0.6)),) if crosses else ()),
+    )
+
+
+def picture(stage: Stage, box: Box) -> Marks:
+    """The motif in cells over a dithered sky, outlined and shaded like a sprite, in a stepped frame."""
+    step, palette = cell(stage), stage.palette
+    box = snapped(box, step)
+    grid = pixels((shape for shape in motif(stage.subject, box, stage.rng) if shape.tone > 0), box, step)
+    colors = tones(palette)
+    top, low = mix(palette.ground, palette.secondary, 0.28), mix(palette.ground, palette.primary, 0.32)
+    sky = _dithered(np.linspace(-0.1, 1.05, grid.shape[0]), grid.shape[1])
+    outline = shade(palette.primary, 0.24, 0.5) if not is_dark(palette.ground) else shade(palette.ground, 0.12)
+    marks: Marks = (Fill(rect(box.x, box.y, box.width, box.height), top), *_cells(sky, box, step, low))
+    for tone in range(1, 6):
+        marks += _cells(grid == tone, box, step, colors[tone])
+        if tone in SHADED and (grid == tone).any():
+            marks += _cells(_lower_parts(grid, tone), box, step, mix(colors[tone], outline, 0.35))
+    return (*marks, *_cells(_rim(grid), box, step, outline), *_frame(box, step, palette.ink))
+
+
+def _frame(box: Box, step: float, color: Color) -> Marks:
+    """A line of cells around a box, its corners left out as pixel artists do."""
+    x, y, w, h = box.x, box.y, box.width, box.height
+    sides = (
+        rect(x + step, y, w - 2 * step, step),
+        rect(x + step, y + h - step, w - 2 * step, step),
+        rect(x, y + step, step, h - 2 * step),
+        rect(x + w - step, y + step, step, h - 2 * step),
+    )
+    return (Fill(joined(*sides), color),)
+
+
+def finish(stage: Stage) -> Marks:
+    """Nothing: every cell is already placed."""
+    return ()
+
+
+def panel(stage: Stage, box: Box) -> Marks:
+    """A dialogue window: surface with a stepped double border."""
+    step = cell(stage)
+    inner = Box(x=box.x + step, y=box.y + step, width=box.width - 2 * step, height=box.height - 2 * step)
+    return (
+        Fill(rect(box.x + step, box.y, box.width - 2 * step, box.height), stage.palette.surface),
+        Fill(rect(box.x, box.y + step, box.width, box.height - 2 * step), stage.palette.surface),
+        *_frame(box, step, stage.palette.on_surface),
+        *_frame(inner, step / 2, stage.palette.primary),
+    )
+
+
+def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
+    """A hard shadow one font pixel off under the headline; the rest plain."""
+    if role != "headline":
+        return Lettered(glyphs)
+    font_pixel = size_of(glyphs) / 8
+    color = mix(stage.palette.ground, stage.palette.primary, 0.6)
+    return Lettered((*copies(glyphs, color, font_pixel * 0.7, font_pixel * 0.7), *glyphs), ("shadow",))
+
+
+STYLE = Style(
+    name="Pixel Art",
+    moods=("playful", "nostalgic", "joyful", "futuristic"),
+    displays=(("Press Start 2P", 400),),
+    texts=(("JetBrains Mono", 500), ("Space Mono", 400)),
+    case="upper",
+    arrangements=("hero-top", "framed", "stack", "hero-bottom", "full-bleed", "mark-above", "badge"),
+    tune=tune,
+    ground=ground,
+    picture=picture,
+    finish=finish,
+    panel=panel,
+    letter=letter,
+    scale=0.72,
+)
