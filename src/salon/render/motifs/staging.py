@@ -1,0 +1,92 @@
+"""Where a scene plays: skies, hills, walls, tables, and what fills the rest of a long box."""
+
+from __future__ import annotations
+
+import math
+
+from salon.render.marks import Path
+from salon.render.motifs.sketch import Part, Sketch, Thing
+from salon.render.shapes import circle, joined, polygon, rect, rounded, sector, smooth
+
+
+def sky(s: Sketch, tone: int = 0) -> None:
+    """The whole box in one tone."""
+    s.add(0.0, tone, rect(s.left, s.top, s.width, s.height))
+
+
+def hill(s: Sketch, level: float, tilt: float, swing: float) -> Path:
+    """Ground from a rolling line at about `level` of the height down to the lower edge."""
+    start = s.between(0, 6.28)
+    length = max(1.0, s.wide) * 1.1
+    points = []
+    for i in range(int(8 * max(1.0, s.wide)) + 1):
+        t = i / int(8 * max(1.0, s.wide))
+        rise = tilt * (t - 0.5) * 2 + swing * math.sin(start + t * length * 5)
+        points.append((s.x(-0.05 + 1.1 * t), s.y(level + rise)))
+    top = smooth(points, closed=False).commands
+    return Path((*top, ("L", s.x(1.05), s.bottom + 1), ("L", s.x(-0.05), s.bottom + 1), ("Z",)))
+
+
+def cloud() -> Thing:
+    """A flat-bottomed cloud about one unit wide, its foot at the origin."""
+    return (
+        Part(5, joined(
+            rounded(-0.5, -0.2, 1.0, 0.2, 0.1), circle(-0.14, -0.2, 0.2), circle(0.17, -0.17, 0.14),
+        )),
+    )  # fmt: skip
+
+
+def clouds(s: Sketch, depth: float, tone: int, count: int, low: float, high: float) -> None:
+    """Flat clouds at heights between two shares of the box, some cut off by its sides."""
+    for i in range(count):
+        share = (i + s.between(0.1, 0.9)) / count
+        size = s.unit * s.between(0.26, 0.44)
+        puff = tuple(Part(tone, part.path) for part in cloud())
+        s.put(depth, puff, s.x(share), s.y(s.between(low, high)), size, flip=s.chance(0.5))
+
+
+def rays(x: float, y: float, r: float, count: int, angle: float = 0.0, inner: float = 0.0, share: float = 0.5) -> Path:
+    """Wedges of light from a centre, each filling `share` of its angle."""
+    step = 360 / count
+    return joined(*(sector(x, y, r, angle + i * step, angle + (i + share) * step, inner) for i in range(count)))
+
+
+def wall(s: Sketch, level: float) -> None:
+    """A room: backdrop, one large quiet form on the wall behind the main thing, and a table or floor below `level`."""
+    sky(s)
+    s.one_of(_disc, _arch, _slant, _window)(s, level)
+    s.add(0.3, 2, rect(s.left, s.y(level), s.width, s.bottom - s.y(level)))
+
+
+def _disc(s: Sketch, level: float) -> None:
+    r = s.unit * s.between(0.34, 0.42)
+    s.add(0.1, 1, circle(s.x(s.between(0.4, 0.6)), s.y(level) - r * s.between(0.62, 0.9), r))
+
+
+def _arch(s: Sketch, level: float) -> None:
+    r = s.unit * s.between(0.3, 0.38)
+    x = s.x(s.between(0.4, 0.6))
+    top = max(s.y(level) - r * 2.3, s.top + r + s.unit * 0.08)
+    if s.wide < 0.7:
+        top = s.y(s.between(0.2, 0.3)) + r
+    s.add(0.1, 1, joined(sector(x, top, r, 180, 360), rect(x - r, top - 0.5, 2 * r, s.y(level) - top + 1)))
+
+
+def _slant(s: Sketch, level: float) -> None:
+    """Light from a window falls across the wall."""
+    lean = s.one_of(-1, 1) * s.unit * 0.4
+    x, half = s.x(0.5), s.unit * s.between(0.24, 0.32)
+    foot = s.y(level)
+    for shift in (-1.06, 1.06):
+        a, b = x + shift * half - half, x + shift * half + half
+        s.add(0.1, 1, polygon([(a + lean, s.top), (b + lean, s.top), (b - lean * 0.4, foot), (a - lean * 0.4, foot)]))
+
+
+def _window(s: Sketch, level: float) -> None:
+    """A window with four panes, a little off the middle."""
+    wide, tall = s.unit * 0.6, min(s.unit * 0.72, s.height * level * 0.8)
+    x, y = s.x(0.5) - wide * s.between(0.35, 0.65), s.y(level) - tall - s.height * level * 0.12
+    gap = s.unit * 0.025
+    for i in range(2):
+        for j in range(2):
+            s.add(0.1, 1, rect(x + i * (wide + gap) / 2, y + j * (tall + gap) / 2, (wide - gap) / 2, (tall - gap) / 2))
