@@ -228,7 +228,7 @@ def _checked(made: Made, *, travelled: bool) -> tuple[bytes, str, int, int, str]
     its header: decoding would take as long as drawing it did.
     """
     header = open_header(made.image)
-    if not travelled and header.format == "PNG":
+    if not travelled and header.format != "GIF":
         return made.image, header.format, header.width, header.height, ""
     picture = read_picture(made.image)
     data, format = picture.plain()
