@@ -123,7 +123,14 @@ def _company(colors: list[str], mood: Mood) -> list[str]:
     chroma = min(0.21, max(0.09, chroma)) * soft
     dark = oklch(colors[0])[0] < 0.6
     lights = (0.8, 0.68, 0.88) if dark else (0.52, 0.62, 0.38)
-    return [from_oklch(light, chroma, (hue + turn) % 360) for light, turn in zip(lights, TURNS[mood])]
+    return [_clean(light, chroma, (hue + turn) % 360) for light, turn in zip(lights, TURNS[mood])]
+
+
+def _clean(lightness: float, chroma: float, hue: float) -> str:
+    """The color, but dark yellows, which look like mud, turned to brown-red or green."""
+    if lightness < 0.72 and 65 < hue < 130:
+        hue = 48 if hue < 100 else 150
+    return from_oklch(lightness, chroma, hue)
 
 
 def _with_inks(palette: Palette, asked: list[str]) -> Palette:

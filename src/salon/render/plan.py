@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from salon.render.brief import Align, Brief, Place
 from salon.render.layout import Face
@@ -62,3 +63,7 @@ class Plan:
     """Role to added letter-space, in units of size."""
     kerning: float = 0.0
     """Standard deviation of random shifts between letters of the headline, in units of size: 0 is the font's own."""
+    headline_ink: Literal["ink", "primary", "accent"] = "ink"
+    """The palette's color a headline takes where it stands on the ground."""
+    cta: Literal["pill", "box", "outline", "line"] = "pill"
+    """How the call to action is marked."""

@@ -1,0 +1,134 @@
+"""What an arrangement is, and the ways of placing a headline that several share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from salon.render.arrangements.blocks import Block, across
+from salon.render.arrangements.sheet import NoRoom, Over, Sheet
+from salon.render.brief import Align, Format, Place
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """One way for picture and texts to share a canvas."""
+
+    name: str
+    formats: tuple[Format, ...]
+    """Formats it is made for."""
+    places: tuple[Place, ...]
+    """Where it can put the headline, best first."""
+    aligns: tuple[Align, ...]
+    """How it likes text aligned, best first; it obeys any."""
+    draw: Callable[[Sheet], None]
+    ratios: tuple[float, float] = (0.33, 3.0)
+    """Width over height of canvases it works on."""
+
+
+GAPS = {"headline": 0.0, "subhead": 1.0, "body": 1.25, "facts": 1.7, "action": 1.5, "closing": 1.8, "brand": 1.9}
+"""Space above each part, in gaps."""
+
+
+def part(s: Sheet, name: str, width: float, over: Over = "ground") -> Block | None:
+    """A text or a group of texts by name."""
+    ways = {
+        "subhead": s.subhead,
+        "body": s.running,
+        "facts": s.facts,
+        "action": s.action,
+        "closing": s.closing,
+        "brand": s.brand,
+    }
+    return ways[name](width, over=over)
+
+
+def parts(s: Sheet, names: tuple[str, ...], width: float, over: Over = "ground") -> Block | None:
+    """Several below each other."""
+    return s.stack([part(s, name, width, over) for name in names], [GAPS[name] for name in names], width)
+
+
+def high(block: Block | None, gap: float = 0.0) -> float:
+    """The height a block takes, with the gap that parts it from its neighbour: nothing for no block."""
+    return 0.0 if block is None else block.height + gap
+
+
+def lead(
+    s: Sheet, names: tuple[str, ...], width: float, limit: float, *, over: Over = "ground", loud: float = 1.0
+) -> Block:
+    """The headline, at most `limit` high, with other parts below it."""
+    head = s.headline(width, limit, over=over, loud=loud)
+    rest = [part(s, name, width, over) for name in names]
+    group = s.stack([head, *rest], [0.0, *(GAPS[name] for name in names)], width)
+    if group is None:
+        raise NoRoom
+    return group
+
+
+WAYS_DOWN: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    (("subhead", "body", "closing"), ()),
+    (("subhead", "closing"), ("body",)),
+    (("subhead", "action"), ("body", "facts")),
+    (("subhead",), ("body", "closing")),
+    ((), ("subhead", "body", "closing")),
+)
+"""How the parts may be shared out below and above a headline that stands low, best first."""
+
+
+def low_lead(
+    s: Sheet, width: float, bottom: float, *, over: Over = "ground", loud: float = 1.0, tallest: float = 0.3
+) -> tuple[Block, tuple[str, ...]]:
+    """The headline in the lower third with what fits below it, ending at `bottom`; and the parts left for above."""
+    low, _ = s.third("bottom")
+    for names, left in WAYS_DOWN:
+        below = high(parts(s, names, width, over), s.gap * (1.4 if names else 0))
+        limit = min(2 * (bottom - below - low), tallest * s.height)
+        if limit >= 0.14 * s.height or not names:
+            return lead(s, names, width, limit, over=over, loud=loud), left
+    raise NoRoom
+
+
+def steer(s: Sheet, group: Block, top: float, bottom: float, share: float = 0.5) -> float:
+    """The y for a group between `top` and `bottom`: at `share` of the free room, its headline's centre in its third."""
+    lowest, highest = s.third()
+    ink = group.piece("headline").ink
+    centre = ink.y + ink.height / 2 - group.y
+    y = top + share * (bottom - top - group.height)
+    y = min(max(y, lowest - centre), highest - centre)
+    if y < top - 0.01 or y + group.height > bottom + 0.01:
+        raise NoRoom
+    return y
+
+
+def column_of_text(
+    s: Sheet, x: float, y: float, width: float, height: float, *, over: Over = "ground", loud: float = 1.0
+) -> None:
+    """All texts in one column: the headline in its third, the rest at the ends."""
+    if s.plan.headline_at == "bottom":
+        _low_column(s, x, y, width, y + height, over, loud)
+    else:
+        _high_column(s, x, y, width, y + height, over, loud)
+
+
+def _low_column(s: Sheet, x: float, top: float, width: float, bottom: float, over: Over, loud: float) -> None:
+    group, left = low_lead(s, width, bottom, over=over, loud=loud, tallest=0.45)
+    above = parts(s, ("brand", *left), width, over)
+    y = bottom - group.height
+    if high(above, 2 * s.gap) > y - top:
+        raise NoRoom
+    s.put(above, x, top)
+    s.put(group, x, y)
+
+
+def _high_column(s: Sheet, x: float, top: float, width: float, bottom: float, over: Over, loud: float) -> None:
+    at_top = s.plan.headline_at == "top"
+    first = None if at_top else s.brand(width, over=over)
+    foot = parts(s, ("closing", "brand") if at_top else ("closing",), width, over)
+    start, end = top + high(first, 2 * s.gap), bottom - high(foot, 2 * s.gap)
+    limit = min(end - start - high(parts(s, ("subhead", "body"), width, over), 1.2 * s.gap), 0.5 * s.height)
+    if at_top:
+        limit = min(limit, 2 * (s.third()[1] - start))
+    group = lead(s, ("subhead", "body"), width, limit, over=over, loud=loud)
+    s.put(first, x + across(high(first) and first.width, width, s.align), top)
+    s.put(group, x, steer(s, group, start, end, share=0.0 if at_top else 0.5))
+    s.put(foot, x, bottom - high(foot))

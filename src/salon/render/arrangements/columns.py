@@ -1,0 +1,81 @@
+"""Arrangements on columns: picture and text side by side, or around each other on a grid."""
+
+from __future__ import annotations
+
+from salon.render.arrangements.arrangement import Arrangement, column_of_text, high, lead, low_lead, parts, steer
+from salon.render.arrangements.heroes import ALL_BUT_LOGO
+from salon.render.arrangements.sheet import NoRoom, Sheet
+
+
+def split(s: Sheet) -> None:
+    """Two halves: a picture that bleeds off three edges, and text on a panel; side by side, or stacked if upright."""
+    if s.landscape:
+        _halves(s, 0.48 if s.rng.random() < 0.6 else 0.42)
+        return
+    m, pad = s.margin, 1.5 * s.body
+    at_top = s.plan.headline_at == "top"
+    width = s.measure
+    if s.plan.headline_at == "bottom":
+        group, left = low_lead(s, width, s.foot, over="surface")
+        above = parts(s, ("brand", *left), width, "surface")
+        group = s.stack((above, group), (0, 1.6), width)
+    else:
+        limit = min(0.3 * s.height, 2 * (s.third()[1] - m))
+        group = lead(s, ("subhead", "body", "closing", "brand"), width, limit, over="surface")
+    tall = group.height + m + 1.25 * pad
+    if tall > 0.7 * s.height:
+        raise NoRoom
+    y = m if at_top else s.height - m - group.height
+    top = 0 if at_top else s.height - tall
+    s.put_picture(0, tall if at_top else 0, s.width, s.height - tall, least=0.25)
+    s.put_panel(0, top, s.width, tall)
+    s.put(group, m, y)
+
+
+def _halves(s: Sheet, share: float) -> None:
+    """Picture on the side the text turns its back to."""
+    wide = share * s.width
+    at_left = s.align == "right" or (s.align == "center" and s.rng.random() < 0.5)
+    s.put_picture(0 if at_left else s.width - wide, 0, wide, s.height, least=0.2)
+    column_of_text(
+        s, wide + s.margin if at_left else s.margin, s.margin, s.width - wide - 2 * s.margin, s.height - 2 * s.margin
+    )
+
+
+def sidebar(s: Sheet) -> None:
+    """A tall strip of picture along one edge, text in the wide column beside it."""
+    _halves(s, 0.34 if s.landscape else 0.36)
+
+
+def corner_grid(s: Sheet) -> None:
+    """A Swiss grid: facts on a line at the head, a headline, and a picture hung from the far corner."""
+    m, width = s.margin, s.measure
+    head = s.stack((s.wide_facts(width), s.rule(width, s.plan.palette.ink)), (0, 0.7), width)
+    first = s.put(head, m, m)
+    top = first.bottom + 1.7 * s.gap
+    third = (width - s.gap) / 3
+    notes = parts(s, ("body", "action", "brand"), third)
+    if s.plan.headline_at == "top":
+        limit = min(2 * (s.third()[1] - top), 0.4 * s.height)
+        group = s.put(lead(s, ("subhead",), width, limit), m, top)
+        start, end = group.bottom + 2 * s.gap, s.height
+        notes_y = s.foot - high(notes)
+    else:
+        group = lead(s, ("subhead",), width, min(0.4 * s.height, 2 * (s.foot - s.third()[0])))
+        y = steer(s, group, top, s.foot, share=1.0)
+        group = s.put(group, m, y)
+        start, end = top, group.y - 2 * s.gap
+        notes_y = top
+    if high(notes) > end - start - (s.margin if end == s.height else 0):
+        raise NoRoom
+    mirrored = s.align == "right"
+    hung = third + s.gap + m if notes else m
+    s.put(notes, s.width - m - third if mirrored else m, notes_y)
+    s.put_picture(0 if mirrored else hung, start, s.width - hung, end - start, least=0.28)
+
+
+COLUMNS = (
+    Arrangement("split", ALL_BUT_LOGO, ("top", "bottom", "middle"), ("left", "right", "center"), split),
+    Arrangement("sidebar", ALL_BUT_LOGO, ("top", "middle", "bottom"), ("left", "right", "center"), sidebar, (0.6, 3.0)),
+    Arrangement("corner-grid", ALL_BUT_LOGO, ("top", "bottom"), ("left", "right", "center"), corner_grid, (0.45, 2.2)),
+)

@@ -1,0 +1,103 @@
+"""Arrangements led by type: a headline that fills the page, or crosses it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from salon.render.arrangements.arrangement import Arrangement, high, lead, parts, steer
+from salon.render.arrangements.blocks import Block
+from salon.render.arrangements.heroes import ALL_BUT_LOGO
+from salon.render.arrangements.sheet import NoRoom, Sheet
+from salon.render.layout import Box
+
+
+def big_type(s: Sheet) -> None:
+    """The headline from margin to margin, as tall as it can be; picture and notes share what it leaves."""
+    m, width = s.margin, s.measure
+    tall = 0.5 * s.height
+    place = s.plan.headline_at
+    low, up = s.third()
+    limit = {"top": 2 * (up - m), "middle": tall, "bottom": 2 * (s.foot - low)}[place]
+    group = lead(s, (), width, min(limit, tall), loud=1.7)
+    y = {"top": m, "bottom": s.foot - group.height}.get(place)
+    if y is None:
+        y = steer(s, group, m, s.foot)
+    s.put(group, m, y)
+    above, below = (m, y - 2 * s.gap), (y + group.height + 2 * s.gap, s.foot)
+    if place == "middle":
+        _notes_row(s, *below)
+        s.put_picture(m, 0, s.width - m, above[1], least=0.16)
+    else:
+        _notes_and_picture(s, *(below if place == "top" else above))
+
+
+def _notes_row(s: Sheet, top: float, bottom: float) -> None:
+    notes = parts(s, ("subhead", "body", "closing", "brand"), s.measure)
+    if high(notes) > bottom - top:
+        raise NoRoom
+    s.put(notes, s.margin, bottom - high(notes))
+
+
+def _notes_and_picture(s: Sheet, top: float, bottom: float) -> None:
+    """Notes in a narrow column, the picture in a wide one that bleeds off the far corner."""
+    m = s.margin
+    narrow = 0.4 * s.measure
+    notes = parts(s, ("subhead", "body", "facts", "action", "brand"), narrow)
+    if high(notes) > bottom - top:
+        raise NoRoom
+    mirrored = s.align == "right"
+    x = s.width - m - narrow if mirrored else m
+    s.put(notes, x, top if s.plan.headline_at == "bottom" else bottom - high(notes))
+    start = m + narrow + 2 * s.gap if notes else m
+    edge_top, edge_bottom = (0, bottom) if s.plan.headline_at == "bottom" else (top, s.height)
+    s.put_picture(0 if mirrored else start, edge_top, s.width - start, edge_bottom - edge_top, least=0.28)
+
+
+def diagonal(s: Sheet) -> None:
+    """The picture everywhere, a slanting strip with the headline across it, the rest on a bar at the far edge."""
+    m, pad = s.margin, 1.1 * s.body
+    angle = -7.0 if s.width < 1.4 * s.height else -4.5
+    at_bottom = s.plan.headline_at == "bottom"
+    rest = parts(s, ("subhead", "body", "closing", "brand"), s.measure, "surface")
+    bar = high(rest) and rest.height + m + 1.4 * s.body
+    sine, cosine = abs(math.sin(math.radians(angle))), math.cos(math.radians(angle))
+    limit = 0.2 * s.height
+    width = (s.measure - limit * sine) / cosine
+    head = s.headline(width, limit, over="accent", align="center" if s.align == "center" else None, loud=1.3)
+    swing = s.width * sine / 2 + 2 * pad
+    start, end = (bar + swing, s.foot) if at_bottom else (m, s.height - bar - swing)
+    y = steer(s, head, start, end, share={"top": 0.6, "middle": 0.4, "bottom": 0.4}[s.plan.headline_at])
+    x = (s.width - width) / 2
+    s.put_picture(0, 0, s.width, s.height)
+    _strip(s, y - pad * 1.4, head.height + 2.8 * pad, angle)
+    s.put(_turned(head, angle), x, y)
+    if rest:
+        s.put_panel(0, 0 if at_bottom else s.height - bar, s.width, bar)
+        s.put(rest, m, m if at_bottom else s.foot - rest.height)
+
+
+def _turned(block: Block, angle: float) -> Block:
+    return replace(block, pieces=tuple(replace(piece, rotation=angle) for piece in block.pieces))
+
+
+def _strip(s: Sheet, y: float, height: float, angle: float) -> None:
+    over = 0.2 * s.width
+    s.put_shape(
+        "slant", Box(x=-over, y=y, width=s.width + 2 * over, height=height), s.plan.palette.accent, rotation=angle
+    )
+
+
+LOUD = (
+    Arrangement(
+        "big-type", ALL_BUT_LOGO, ("top", "bottom", "middle"), ("left", "right", "center"), big_type, (0.4, 2.4)
+    ),
+    Arrangement(
+        "diagonal",
+        ("poster", "flyer", "square"),
+        ("middle", "top", "bottom"),
+        ("left", "center", "right"),
+        diagonal,
+        (0.5, 1.6),
+    ),
+)

@@ -1,0 +1,269 @@
+"""From a plan to a poster: the arrangement finds a place for everything, the style draws it, the record is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from salon.errors import BadValue
+from salon.render.arrangements import ARRANGEMENTS, suitable
+from salon.render.arrangements.blocks import Piece, shifted
+from salon.render.arrangements.sheet import BODY, NoRoom, Sheet
+from salon.render.chance import chance
+from salon.render.layout import Box, Element, Grid, Layout, Lettering, Line, Word
+from salon.render.marks import Fill, Group, Layer, Mark, Stroke
+from salon.render.plan import Plan
+from salon.render.poster import Poster
+from salon.render.setting import SetText, TooMuchText
+from salon.render.shapes import circle, ellipse, rect, rounded, turn
+from salon.render.style import Stage, Style
+from salon.render.styles import style_named
+
+ZOOMS = (1.0, 0.92, 0.84, 0.76, 0.68, 0.6)
+"""Factors on the body size that are tried until the texts fit."""
+COLUMNS = 12
+
+
+def lay_out(plan: Plan) -> Poster:
+    """The poster a plan describes: the same plan gives the same layout, byte for byte.
+
+    Text too long for the planned arrangement is set smaller, then in another arrangement that puts the headline in
+    the same place; what fits nowhere raises `TooMuchText` with the text's role and what would fit.
+    """
+    style = style_named(plan.style)
+    sheet, name = _arranged(plan)
+    return _record(replace(plan, arrangement=name), sheet, style)
+
+
+def _arranged(plan: Plan) -> tuple[Sheet, str]:
+    """A filled sheet and the arrangement that filled it."""
+    others = [a.name for a in suitable(plan.brief.format, plan.width, plan.height, plan.headline_at)]
+    names = [plan.arrangement, *(name for name in others if name != plan.arrangement)]
+    trouble: TooMuchText | None = None
+    for zooms in (ZOOMS[:3], ZOOMS[3:]):
+        for name in names:
+            for zoom in zooms:
+                sheet = Sheet(replace(plan, arrangement=name), zoom)
+                try:
+                    ARRANGEMENTS[name].draw(sheet)
+                    _check(sheet)
+                except NoRoom:
+                    continue
+                except TooMuchText as error:
+                    trouble = error
+                    continue
+                return sheet, name
+    raise trouble or _no_room(plan)
+
+
+def _check(sheet: Sheet) -> None:
+    """NoRoom unless texts keep to the canvas and off one another, and the headline is in its third."""
+    inks = [(piece.role, _upright(piece)) for block in sheet.blocks for piece in block.pieces if piece.set]
+    edge = 0.4 * sheet.margin
+    for at, (role, ink) in enumerate(inks):
+        outside = min(ink.x, ink.y, sheet.width - ink.right, sheet.height - ink.bottom) < edge
+        if outside or any(_meet(ink, other) for _, other in inks[:at]):
+            raise NoRoom
+        if role == "headline" and not _within(ink.y + ink.height / 2, sheet.third()):
+            raise NoRoom
+
+
+def _no_room(plan: Plan) -> BadValue:
+    return BadValue(
+        f"a canvas with room for the texts of a {plan.brief.format} is needed",
+        found=f"{plan.width} x {plan.height} px, {sum(map(len, plan.texts.values())):,} characters",
+        where=f"brief {plan.brief.id}",
+        remedy="ask for a squarer or larger canvas, or shorten the texts",
+    )
+
+
+# The record
+
+
+class _Record:
+    """Elements and layers in step, lowest first."""
+
+    def __init__(self, plan: Plan, sheet: Sheet, style: Style) -> None:
+        self.plan, self.sheet, self.style = plan, sheet, style
+        self.elements: list[Element] = []
+        self.layers: list[Layer] = []
+
+    def stage(self, part: str) -> Stage:
+        """What the style sees, with chance of its own for each part."""
+        plan = self.plan
+        return Stage(
+            width=plan.width,
+            height=plan.height,
+            format=plan.brief.format,
+            palette=plan.palette,
+            subject=plan.brief.subject,
+            mood=plan.brief.mood,
+            align=plan.align,
+            quiet=_quiet(self.sheet),
+            rng=chance(plan.seed, "draw", part),
+        )
+
+    def add(self, name: str, role: str, kind: str, box: Box, marks: tuple[Mark, ...], **fields) -> None:
+        """One more element on top."""
+        fields.setdefault("frame", box)
+        fields = {key: _rounded(value) if isinstance(value, Box) else value for key, value in fields.items()}
+        self.elements.append(Element(id=name, role=role, kind=kind, box=_rounded(box), z=len(self.elements), **fields))
+        self.layers.append(Layer(name, marks))
+
+
+def _record(plan: Plan, sheet: Sheet, style: Style) -> Poster:
+    """Everything drawn by the style, in order of depth."""
+    record = _Record(plan, sheet, style)
+    whole = Box(x=0, y=0, width=plan.width, height=plan.height)
+    ground = style.ground(record.stage("ground"))
+    record.add("ground", "ground", "shape", whole, ground, color=plan.palette.ground, recipe=f"ground of {style.name}")
+    for box in sheet.pictures:
+        marks = style.picture(record.stage("picture"), box)
+        record.add("picture", "picture", "picture", box, marks, recipe=f"{plan.brief.subject} in {style.name}")
+    for number, box in enumerate(sheet.panels, 1):
+        name = f"panel-{number}"
+        marks = style.panel(record.stage(name), box)
+        record.add(name, "panel", "shape", box, marks, color=plan.palette.surface, recipe=f"panel of {style.name}")
+    finish = style.finish(record.stage("finish"))
+    if finish:
+        record.add("finish", "ornament", "shape", whole, finish, recipe=f"finish of {style.name}")
+    pieces = [*sheet.shapes, *(piece for block in sheet.blocks for piece in block.pieces)]
+    for piece in sorted(pieces, key=lambda piece: piece.set is not None):
+        _add_piece(record, piece)
+    return Poster(_layout(plan, sheet, tuple(record.elements)), tuple(record.layers))
+
+
+def _layout(plan: Plan, sheet: Sheet, elements: tuple[Element, ...]) -> Layout:
+    gutter = 0.02 * sheet.short
+    palette = {name: getattr(plan.palette, name) for name in plan.palette.__slots__}
+    return Layout(
+        width=plan.width,
+        height=plan.height,
+        house=plan.house,
+        seed=plan.seed,
+        style=plan.style,
+        arrangement=plan.arrangement,
+        palette=palette,
+        grid=Grid(
+            margin=round(sheet.margin, 2),
+            columns=COLUMNS,
+            gutter=round(gutter, 2),
+            baseline=round(1.45 * BODY[plan.brief.format] * sheet.short, 2),
+        ),
+        brief=plan.brief,
+        elements=elements,
+    )
+
+
+def _add_piece(record: _Record, piece: Piece) -> None:
+    frame = shifted(piece.frame, piece.dx, piece.dy)
+    fields = {"frame": frame, "rotation": piece.rotation, "color": piece.color}
+    if piece.set is None:
+        marks = _turned(_shape_marks(piece, frame, record.sheet), piece, frame)
+        record.add(piece.id, piece.role, "shape", _upright(piece), marks, recipe=piece.shape, **fields)
+        return
+    done = _moved(piece.set, piece.dx, piece.dy)
+    lettered = record.style.letter(record.stage(piece.id), piece.role, done.glyphs)
+    lettering = Lettering(
+        text=done.text,
+        asked=getattr(record.plan.brief, piece.role),
+        face=done.face,
+        size=done.size,
+        leading=done.leading,
+        tracking=done.tracking,
+        align=done.align,
+        lines=tuple(_turned_line(line, piece.rotation, frame) for line in done.lines),
+        effects=lettered.effects,
+    )
+    marks = _turned(lettered.marks, piece, frame)
+    box = _upright(piece)
+    record.add(piece.id, piece.role, "text", box, marks, over=piece.over, lettering=lettering, **fields)
+
+
+def _shape_marks(piece: Piece, box: Box, sheet: Sheet) -> tuple[Mark, ...]:
+    x, y, width, height = box.x, box.y, box.width, box.height
+    stroke = max(1.0, 0.11 * sheet.body)
+    match piece.shape:
+        case "pill":
+            return (Fill(rounded(x, y, width, height, min(height / 2, 1.6 * sheet.body)), piece.color),)
+        case "outline":
+            path = rounded(x + stroke / 2, y + stroke / 2, width - stroke, height - stroke, 1.6 * sheet.body)
+            return (Stroke(path, piece.color, stroke),)
+        case "disc":
+            return (Fill(ellipse(x + width / 2, y + height / 2, width / 2, height / 2), piece.color),)
+        case "ring":
+            return (Stroke(circle(x + width / 2, y + height / 2, width / 2 - stroke), piece.color, stroke),)
+    return (Fill(rect(x, y, width, height), piece.color),)
+
+
+# Places
+
+
+def _quiet(sheet: Sheet) -> tuple[Box, ...]:
+    """Panels, and the blocks that stand on the ground with a breath around them."""
+    breath = 0.5 * sheet.gap
+    bare = [block.box for block in sheet.blocks if not any(_meet(block.box, panel) for panel in sheet.panels)]
+    return (
+        *sheet.panels,
+        *(Box(x=b.x - breath, y=b.y - breath, width=b.width + 2 * breath, height=b.height + 2 * breath) for b in bare),
+    )
+
+
+def _moved(done: SetText, dx: float, dy: float) -> SetText:
+    """The set text at its place."""
+    glyphs = tuple(
+        replace(run, xs=tuple(x + dx for x in run.xs), ys=tuple(y + dy for y in run.ys)) for run in done.glyphs
+    )
+    lines = tuple(
+        Line(
+            text=line.text,
+            box=_rounded(shifted(line.box, dx, dy)),
+            baseline=round(line.baseline + dy, 2),
+            words=tuple(Word(text=word.text, box=_rounded(shifted(word.box, dx, dy))) for word in line.words),
+        )
+        for line in done.lines
+    )
+    return replace(done, lines=lines, glyphs=glyphs, box=shifted(done.box, dx, dy))
+
+
+def _turned(marks: tuple[Mark, ...], piece: Piece, frame: Box) -> tuple[Mark, ...]:
+    if not piece.rotation:
+        return marks
+    return (Group(marks, transform=turn(piece.rotation, *_centre(frame))),)
+
+
+def _turned_line(line: Line, angle: float, frame: Box) -> Line:
+    """The line with upright boxes around its turned ink."""
+    if not angle:
+        return line
+    words = tuple(Word(text=word.text, box=_rounded(_turned_box(word.box, angle, frame))) for word in line.words)
+    return line.model_copy(update={"box": _rounded(_turned_box(line.box, angle, frame)), "words": words})
+
+
+def _upright(piece: Piece) -> Box:
+    """The upright box around a piece's ink after turning."""
+    if not piece.rotation:
+        return piece.ink
+    return _turned_box(piece.ink, piece.rotation, shifted(piece.frame, piece.dx, piece.dy))
+
+
+def _turned_box(box: Box, angle: float, frame: Box) -> Box:
+    a, b, c, d, e, f = turn(angle, *_centre(frame))
+    corners = [(x, y) for x in (box.x, box.right) for y in (box.y, box.bottom)]
+    xs, ys = [a * x + c * y + e for x, y in corners], [b * x + d * y + f for x, y in corners]
+    return Box(x=min(xs), y=min(ys), width=max(xs) - min(xs), height=max(ys) - min(ys))
+
+
+def _centre(box: Box) -> tuple[float, float]:
+    return box.x + box.width / 2, box.y + box.height / 2
+
+
+def _meet(one: Box, other: Box) -> bool:
+    return one.x < other.right and other.x < one.right and one.y < other.bottom and other.y < one.bottom
+
+
+def _within(value: float, span: tuple[float, float]) -> bool:
+    return span[0] - 0.01 <= value <= span[1] + 0.01
+
+
+def _rounded(box: Box) -> Box:
+    return Box(x=round(box.x, 2), y=round(box.y, 2), width=round(box.width, 2), height=round(box.height, 2))
