@@ -1,0 +1,76 @@
+"""What comes back for a call: an answer, kept and paid once, or a refusal with its reason."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+KEPT_HEADERS = ("content-type", "date", "retry-after", "x-request-id", "openai-version", "openai-processing-ms")
+"""Headers worth keeping; all others, cookies above all, are dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response with a status of 2xx that was found usable. It is in the store before anyone sees it."""
+
+    key: str
+    status: int
+    headers: dict[str, str]
+    body: bytes = field(repr=False)
+    seconds: float
+    """From sending the request that succeeded to its last byte."""
+    attempts: int
+    at: str
+    """When it came, UTC, ISO 8601."""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    """By the price list; None where the list does not know the model."""
+    stored: bool = False
+    """True when it was in the store already and nothing was sent."""
+
+    def data(self) -> Any:
+        """The body as JSON; ValueError when it is none."""
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A call without an answer."""
+
+    key: str
+    kind: str
+    """One of KINDS."""
+    reason: str
+    """One sentence for people, without secrets."""
+    status: int | None = None
+    code: str | None = None
+    """The server's own word for the error (`moderation_blocked`)."""
+    attempts: int = 1
+
+
+KINDS = {
+    "rejected": "the server will not do this call (4xx)",
+    "redirect": "the server points elsewhere (3xx), which is not followed",
+    "busy": "429 at every attempt",
+    "server": "5xx at every attempt",
+    "timeout": "no whole answer in time, at every attempt",
+    "broken": "the connection broke at every attempt",
+    "too-large": "more bytes than the limit",
+    "unusable": "answered with 2xx, but with nothing that can be used, at every attempt",
+}
+
+
+def read_error(body: bytes) -> tuple[str | None, str]:
+    """(code, message) of an error body in any of the usual shapes; else the beginning of its text."""
+    try:
+        content = json.loads(body)
+    except ValueError:
+        return None, " ".join(body[:300].decode("utf-8", "replace").split())
+    error = content.get("error", content) if isinstance(content, dict) else content
+    if not isinstance(error, dict):
+        return None, str(error)[:300]
+    code = next((str(error[name]) for name in ("code", "type") if error.get(name)), None)
+    message = next((error[name] for name in ("message", "detail", "error") if error.get(name)), error)
+    return code, str(message)[:300]

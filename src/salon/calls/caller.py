@@ -1,0 +1,245 @@
+"""Ask one call, with everything that can go wrong on the way: the asynchronous heart of this room.
+
+ask ─▶ in the store? ─▶ claim ─▶ room, pause, rate ─▶ budget ─▶ send ─▶ usable? ─▶ store ─▶ answer
+                            └──────────────── wait ◀── worth another attempt ◀──┘
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+
+from salon.errors import MissingExtra
+
+try:
+    import httpx2
+    from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("generate") from None
+
+from salon.calls.account import Account
+from salon.calls.address import checked_url, origin
+from salon.calls.answer import Answer, Refusal
+from salon.calls.budget import Reservation
+from salon.calls.call import Call
+from salon.calls.errors import CallsStopped, Unreachable
+from salon.calls.ledger import Ledger
+from salon.calls.pace import Pace, Slot
+from salon.calls.retry import OVERLOADED, RETRIED, Again, complaint, stop_for, wait_before
+from salon.calls.sending import Reply, Sender, TooLarge
+from salon.calls.service import Service
+from salon.calls.store import CallStore, now
+from salon.calls.usage import Usable, examine
+
+_LOOK_AGAIN = 0.05
+"""Seconds before looking again for an answer that someone else is asking for; grows to 1."""
+
+
+@dataclass
+class Tries:
+    """What has been done for one call so far."""
+
+    sent: int = 0
+    unusable: int = 0
+    since: float | None = None
+    """When the first request was sent: time spent queueing is not held against a call."""
+
+
+class Caller:
+    """Asks a service, keeping what it learns about each host's pace. Made and used inside one running loop."""
+
+    def __init__(
+        self,
+        service: Service,
+        store: CallStore,
+        account: Account,
+        *,
+        transport: httpx2.AsyncBaseTransport | None,
+        rng: np.random.Generator,
+    ) -> None:
+        self.service, self.limits, self.account = service, service.limits, account
+        self.in_flight: set[asyncio.Task[object] | None] = set()
+        """Tasks with a request under way, until its answer is stored."""
+        self.stopped: CallsStopped | None = None
+        """Why nothing more is sent."""
+        self._store, self._rng = store, rng
+        self._ledger = Ledger(store)
+        self._sender = Sender(service, transport)
+        self._paces: dict[str, Pace] = {}
+        self._asking: dict[str, asyncio.Future[None]] = {}
+        self._answered = False
+
+    async def close(self) -> None:
+        """Close connections; write what is waiting."""
+        await self._sender.close()
+        await self._ledger.close()
+
+    async def ask(self, call: Call, usable: Usable | None = None) -> Answer | Refusal:
+        """The answer, from the store or fresh; or why there is none. CallsStopped when no call is worth sending."""
+        checked_url(call.url, allow_http=self.service.allow_http)
+        while (other := self._asking.get(call.key)) is not None:
+            await asyncio.wait({other})
+        ours = self._asking[call.key] = asyncio.get_running_loop().create_future()
+        try:
+            outcome = await self._asked(call, usable)
+        except CallsStopped as stop:
+            self.stopped = stop
+            raise
+        finally:
+            del self._asking[call.key]
+            ours.set_result(None)
+        self.account.asked += 1
+        self.account.refused += isinstance(outcome, Refusal)
+        self.account.from_store += isinstance(outcome, Answer) and outcome.stored
+        return outcome
+
+    async def set_aside(self, answer: Answer, why: str) -> None:
+        """An answer turned out to be of no use: its call is open again."""
+        await self._ledger(self._store.set_aside, answer, why)
+
+    async def _asked(self, call: Call, usable: Usable | None) -> Answer | Refusal:
+        kept: Answer | None = None
+        try:
+            kept = await self._claimed(call.key)
+            return kept or await self._attempts(call, usable)
+        finally:
+            if kept is None:
+                self._ledger(self._store.release, call.key)  # not awaited: a cancelled call ends its claim too
+
+    async def _claimed(self, key: str) -> Answer | None:
+        """The kept answer; None once the call is ours to ask."""
+        wait = _LOOK_AGAIN
+        while (held := await self._ledger(self._store.claim, key)) is False:
+            await asyncio.sleep(wait)
+            wait = min(1.0, wait * 1.5)
+        return held if isinstance(held, Answer) else None
+
+    async def _attempts(self, call: Call, usable: Usable | None) -> Answer | Refusal:
+        tries = Tries()
+
+        def patience_ends(state: RetryCallState) -> bool:
+            return time.monotonic() - (tries.since or 0) + state.upcoming_sleep >= self.limits.patience
+
+        attempts = AsyncRetrying(
+            retry=retry_if_exception_type(Again),
+            stop=stop_after_attempt(self.limits.attempts) | patience_ends,
+            wait=self._wait,
+            reraise=True,
+        )
+        try:
+            return await attempts(self._attempt, call, usable, tries)
+        except Again as last:
+            return self._given_up(call, last, tries)
+
+    def _wait(self, state: RetryCallState) -> float:
+        last = state.outcome.exception() if state.outcome else None
+        asked = last.retry_after if isinstance(last, Again) else None
+        return wait_before(state.attempt_number, asked, self.limits, self._rng)
+
+    async def _attempt(self, call: Call, usable: Usable | None, tries: Tries) -> Answer | Refusal:
+        """One request. Raises Again when another may fare better."""
+        pace = self._paces.setdefault(origin(call.url), Pace(self.limits))
+        most = self.service.prices.most(call.order)
+        async with pace.slot() as slot:
+            if self.stopped is not None:
+                raise self.stopped
+            async with self.service.budget.reserve(most) as reservation:
+                with self._under_way():
+                    return await self._outcome(call, slot, reservation, usable, tries)
+
+    async def _outcome(
+        self, call: Call, slot: Slot, reservation: Reservation, usable: Usable | None, tries: Tries
+    ) -> Answer | Refusal:
+        """Send, and make of the reply what it is."""
+        try:
+            reply = await self._sent(call, slot, reservation, tries)
+        except TooLarge as error:
+            self._lost(call, "too large")
+            return Refusal(call.key, "too-large", str(error), attempts=tries.sent)
+        if 200 <= reply.status < 300:
+            slot.fine()
+            return await self._answer(call, reply, reservation, usable, tries)
+        reservation.cost = Decimal(0)
+        return self._error(call, reply, slot, tries)
+
+    @contextmanager
+    def _under_way(self) -> Iterator[None]:
+        task = asyncio.current_task()
+        self.in_flight.add(task)
+        try:
+            yield
+        finally:
+            self.in_flight.discard(task)
+
+    async def _sent(self, call: Call, slot: Slot, reservation: Reservation, tries: Tries) -> Reply:
+        tries.sent += 1
+        tries.since = tries.since or time.monotonic()
+        self.account.sent += 1
+        try:
+            return await self._sender.send(call)
+        except Again as failure:
+            if failure.kind == "unreachable":
+                reservation.cost = Decimal(0)
+            else:
+                self._lost(call, failure.kind)
+            if failure.kind != "broken":
+                slot.overloaded()
+            raise
+        except asyncio.CancelledError:
+            self._lost(call, "cancelled")
+            raise
+
+    async def _answer(
+        self, call: Call, reply: Reply, reservation: Reservation, usable: Usable | None, tries: Tries
+    ) -> Answer | Refusal:
+        """Look at a reply of 2xx, book it, and store it: as the answer, or apart when it cannot be used."""
+        self._answered = True
+        answer = Answer(call.key, reply.status, reply.headers, reply.body, reply.seconds, tries.sent, now())
+        answer, why = await examine(answer, usable)
+        if call.order is not None:
+            reservation.cost = self.service.prices.cost(call.order, answer.tokens_in, answer.tokens_out)
+        if reservation.cost is not None:
+            answer = replace(answer, cost=float(reservation.cost))
+        self.account.bought(answer, reservation.cost)
+        if why is None:
+            await self._ledger(self._store.keep, answer, call.url)
+            return answer
+        await self._ledger(self._store.set_aside, answer, why)
+        tries.unusable += 1
+        if tries.unusable >= self.limits.unusable:
+            return Refusal(call.key, "unusable", why, reply.status, attempts=tries.sent)
+        raise Again("unusable", why, reply.status)
+
+    def _error(self, call: Call, reply: Reply, slot: Slot, tries: Tries) -> Refusal:
+        """What a reply that is no 2xx means."""
+        failure = complaint(reply.status, reply.headers, reply.body)
+        stop = stop_for(failure, url=call.url, answered=self._answered) if self.service.is_home(call.url) else None
+        if stop is not None:
+            raise stop
+        if reply.status in OVERLOADED:
+            slot.overloaded(failure.retry_after)
+        else:
+            slot.fine()
+        if reply.status in RETRIED:
+            raise failure
+        kind = "redirect" if 300 <= reply.status < 400 else "rejected"
+        return Refusal(call.key, kind, failure.reason, reply.status, failure.code, tries.sent)
+
+    def _given_up(self, call: Call, last: Again, tries: Tries) -> Refusal:
+        """The end of all attempts."""
+        if last.kind == "unreachable" and self.service.is_home(call.url) and not self._answered:
+            raise Unreachable(
+                "a server must answer", found=last.reason, where=call.url, remedy="check base_url, and that it runs"
+            )
+        kind = "broken" if last.kind == "unreachable" else last.kind
+        return Refusal(call.key, kind, last.reason, last.status, last.code, tries.sent)
+
+    def _lost(self, call: Call, why: str) -> None:
+        """Note a request that may have been charged; not awaited, so that it is noted when we are cancelled too."""
+        self._ledger(self._store.lose, call.key, why)

@@ -1,0 +1,42 @@
+"""Keys come from the environment when a request is sent, and from nowhere else; they are never stored or shown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from salon.calls.errors import WrongKey
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A header whose value holds the contents of an environment variable. Its repr shows names only."""
+
+    variable: str
+    header: str = "Authorization"
+    form: str = "Bearer {}"
+
+    def value(self) -> str:
+        """What the variable holds; WrongKey when that is nothing, or no header could carry it."""
+        value = os.environ.get(self.variable, "")
+        if not value.strip() or not value.isascii() or not value.isprintable():
+            raise WrongKey(
+                f"the key must be in the environment variable {self.variable}",
+                found="nothing" if not value.strip() else "characters that a header cannot carry",
+                remedy=f"export {self.variable}=... in the shell that runs Salon",
+            )
+        return value
+
+    def filled(self) -> tuple[str, str]:
+        """The header and its value, for the moment of sending."""
+        return self.header, self.form.replace("{}", self.value())
+
+
+def redact(text: bytes, secrets: Iterable[Secret]) -> bytes:
+    """`text` with every secret a server may have echoed replaced by the name of its variable."""
+    for secret in secrets:
+        value = os.environ.get(secret.variable, "").encode()
+        if value.strip():
+            text = text.replace(value, f"[{secret.variable}]".encode())
+    return text
