@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from salon.render.skia_library import skia
+from salon.render.skia_library import PIXEL, opaque, skia
 
 TILE = 512
 KINDS = 4
@@ -30,8 +30,8 @@ def _tile(kind: int, speck: float) -> skia.Image:
     grey = np.round(255 * np.clip(noise, 0, 1)).astype(np.uint8)
     pixels = np.full((cells, cells, 4), 255, np.uint8)
     pixels[..., :3] = grey[..., None]
-    small = skia.Image.fromarray(pixels, colorType=skia.kN32_ColorType)
-    surface = skia.Surface.MakeRaster(skia.ImageInfo.Make(TILE, TILE, skia.kN32_ColorType, skia.kOpaque_AlphaType))
+    small = skia.Image.fromarray(pixels, colorType=PIXEL)
+    surface = skia.Surface.MakeRaster(opaque(TILE, TILE))
     whole = skia.Rect.MakeWH(TILE, TILE)
     surface.getCanvas().drawImageRect(small, whole, skia.SamplingOptions(skia.FilterMode.kLinear))
     return surface.makeImageSnapshot()

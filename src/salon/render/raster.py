@@ -10,7 +10,7 @@ from salon.errors import BadValue
 from salon.render.marks import Layer
 from salon.render.png import encode_png
 from salon.render.raster_marks import Painter
-from salon.render.skia_library import skia
+from salon.render.skia_library import opaque, skia
 
 LARGEST = 16_384
 """Pixels of a side; four bytes each, a square of them takes a gigabyte."""
@@ -25,8 +25,7 @@ def paint(layers: Sequence[Layer], width: int, height: int, scale: float = 1.0) 
     if not (1 <= columns <= LARGEST and 1 <= rows <= LARGEST):
         raise BadValue(f"a picture of 1 to {LARGEST:,} pixels a side", found=f"{columns} x {rows}")
     canvas_pixels = np.full((rows, columns, 4), 255, np.uint8)
-    info = skia.ImageInfo.Make(columns, rows, skia.kBGRA_8888_ColorType, skia.kOpaque_AlphaType)
-    surface = skia.Surface.MakeRasterDirect(info, canvas_pixels, canvas_pixels.strides[0])
+    surface = skia.Surface.MakeRasterDirect(opaque(columns, rows), canvas_pixels, canvas_pixels.strides[0])
     canvas = surface.getCanvas()
     canvas.scale(columns / width, rows / height)
     painter = Painter(canvas)

@@ -10,15 +10,20 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
+import numpy as np
+
 from salon.render.grain import noise_tile
 from salon.render.marks import Fill, Glyphs, Grain, Group, Mark, Path, Shadow, Soft, Stroke, Tile
-from salon.render.raster_paint import NEAREST, SMOOTH, ink, layer_paint, rgb, with_line
-from salon.render.skia_library import skia
+from salon.render.raster_paint import LARGE, NEAREST, SMOOTH, along, coarse, ink, layer_paint, rgb
+from salon.render.setting import outlines
+from salon.render.skia_library import clear, skia
 
 UNITS = 1000.0
 """Size at which glyph outlines are kept."""
 FEW = 4.0
 """Pixels of blur below which drawing small does not pay."""
+WIDEST = 2048
+"""Pixels of a pattern's cell that is drawn as an image."""
 REPEAT = skia.TileMode.kRepeat
 
 
@@ -36,12 +41,22 @@ class Painter:
 
     def fill(self, mark: Fill) -> None:
         """A filled outline."""
-        self._outlined(mark, self.outline(mark.path))
+        path = self.outline(mark.path)
+        small = None
+        if not isinstance(mark.paint, str) and not mark.blur:
+            small = coarse(mark.paint, path.getBounds(), self.canvas)
+        if small is None:
+            self._outlined(mark, path)
+            return
+        self.canvas.save()
+        self.canvas.clipPath(path, doAntiAlias=True)
+        self._enlarge(small.image, small.over, small.sampling, layer_paint(mark.opacity, mark.blend))
+        self.canvas.restore()
 
     def stroke(self, mark: Stroke) -> None:
         """A line along an outline."""
         path = self.outline(mark.path)
-        self.canvas.drawPath(path, with_line(ink(mark, path.getBounds(), self.canvas), mark))
+        self.canvas.drawPath(path, along(mark))
 
     def glyphs(self, mark: Glyphs) -> None:
         """Letters by their outlines: exact places, no hinting, the same shapes as in the SVG."""
@@ -49,16 +64,32 @@ class Painter:
 
     def tile(self, mark: Tile) -> None:
         """A pattern, cut to its area."""
-        cell = skia.Rect.MakeWH(mark.width, mark.height)
+        canvas, cell = self.canvas, skia.Rect.MakeWH(mark.width, mark.height)
         recorder = skia.PictureRecorder()
         Painter(recorder.beginRecording(cell), self.known).draw(mark.marks)
         picture = recorder.finishRecordingAsPicture()
-        whole = self.canvas.getTotalMatrix().isTranslate() and mark.angle % 90 == 0 == mark.width % 1 == mark.height % 1
-        sampling = skia.FilterMode.kNearest if whole else skia.FilterMode.kLinear
+        if mark.angle % 360 and cell.contains(self.reach(mark.marks)):
+            self._copies(mark, picture)
+            return
         paint = layer_paint(mark.opacity, mark.blend)
         paint.setAntiAlias(True)
-        paint.setShader(picture.makeShader(REPEAT, REPEAT, sampling, skia.Matrix.RotateDeg(mark.angle), cell))
-        self.canvas.drawPath(self.outline(mark.within), paint)
+        paint.setShader(_pattern(picture, cell, mark.angle, canvas.getTotalMatrix()))
+        canvas.drawPath(self.outline(mark.within), paint)
+
+    def _copies(self, mark: Tile, picture: skia.Picture) -> None:
+        """A turned pattern whose marks keep inside their cell, each copy drawn: four times faster than resampling."""
+        canvas = self.canvas
+        depth = canvas.save()
+        canvas.clipPath(self.outline(mark.within), doAntiAlias=True)
+        if mark.opacity < 1 or mark.blend != "normal":
+            canvas.saveLayer(self.outline(mark.within).getBounds(), layer_paint(mark.opacity, mark.blend))
+        places = _lattice(mark, canvas.getLocalClipBounds())
+        canvas.rotate(mark.angle)
+        for x, y in places:
+            canvas.translate(x, y)
+            canvas.drawPicture(picture)
+            canvas.translate(-x, -y)
+        canvas.restoreToCount(depth)
 
     def soft(self, mark: Soft) -> None:
         """Marks blurred together."""
@@ -143,24 +174,43 @@ class Painter:
         bare = Group(group.marks, group.clip, group.transform)
         tint = skia.ColorFilters.Blend(rgb(shadow.color), skia.BlendMode.kSrcIn)
         self.canvas.save()
+        if (covered := self._covered(group)) is not None:
+            self.canvas.clipRegion(covered, skia.ClipOp.kDifference)
         self.canvas.translate(shadow.dx, shadow.dy)
         paint = layer_paint(shadow.opacity, "normal")
         self._blurred(shadow.blur, self.reach((bare,)), paint, lambda small: small.group(bare), tint)
         self.canvas.restore()
 
+    def _covered(self, group: Group) -> skia.Region | None:
+        """Pixels that a large opaque fill of the group will hide for certain: no shadow need be drawn there."""
+        matrix = skia.Matrix.Concat(self.canvas.getTotalMatrix(), _matrix(group.transform))
+        clip = self.canvas.getDeviceClipBounds()
+        found = None
+        for mark in group.marks if group.clip is None else ():
+            if not isinstance(mark, Fill) or not _hides(mark):
+                continue
+            path = skia.Path()
+            self.outline(mark.path).transform(matrix, path)
+            if path.getBounds().width() * path.getBounds().height() < LARGE:
+                continue
+            inner = _inner_pixels(path, clip)
+            if found is None:
+                found = inner
+            else:
+                found.op(inner, skia.Region.kUnion_Op)
+        return found
+
     def _outlined(self, mark: Fill | Glyphs, path: skia.Path) -> None:
         """Draw an outline, blurred where asked."""
-        bounds = path.getBounds()
         pixels = mark.blur * _scale(self.canvas.getTotalMatrix())
         if pixels >= FEW:
             plain = _unblurred(mark)
             paint = layer_paint(1.0, mark.blend)
-            self._blurred(mark.blur, bounds, paint, lambda small: small._outlined(plain, path))
+            self._blurred(mark.blur, path.getBounds(), paint, lambda small: small._outlined(plain, path))
             return
-        paint = ink(mark, bounds, self.canvas)
-        if isinstance(mark, Glyphs) and mark.outline is not None:
-            paint = with_line(paint, mark)
+        paint = along(mark) if isinstance(mark, Glyphs) and mark.outline is not None else ink(mark)
         if mark.blur > 0:
+            paint = skia.Paint(paint)
             paint.setMaskFilter(skia.MaskFilter.MakeBlur(skia.kNormal_BlurStyle, mark.blur))
         self.canvas.drawPath(path, paint)
 
@@ -180,7 +230,7 @@ class Painter:
         area = _area(matrix.mapRect(reach), canvas.getDeviceClipBounds(), 3 * sigma, grid)
         if area is None:
             return
-        small = skia.Surface.MakeRasterN32Premul(int(area.width()) // grid, int(area.height()) // grid)
+        small = skia.Surface.MakeRaster(clear(int(area.width()) // grid, int(area.height()) // grid))
         on_grid = small.getCanvas()
         blurring = skia.ImageFilters.Blur(sigma / grid, sigma / grid) if sigma > 0 else None
         on_grid.saveLayer(None, skia.Paint(ImageFilter=blurring, ColorFilter=tint))
@@ -189,9 +239,19 @@ class Painter:
         on_grid.concat(matrix)
         draw(Painter(on_grid, self.known))
         on_grid.restore()
+        self._enlarge(small.makeImageSnapshot(), area, SMOOTH, paint)
+
+    def _enlarge(self, image: skia.Image, over: skia.Rect, sampling: skia.SamplingOptions, paint: skia.Paint) -> None:
+        """Lay a small image over a part of the device. Skia enlarges fast only without a blend, hence the layer."""
+        canvas = self.canvas
         canvas.save()
         canvas.resetMatrix()
-        canvas.drawImageRect(small.makeImageSnapshot(), area, SMOOTH, paint)
+        if paint.isSrcOver():
+            canvas.drawImageRect(image, over, sampling, paint)
+        else:
+            canvas.saveLayer(over, paint)
+            canvas.drawImageRect(image, over, sampling)
+            canvas.restore()
         canvas.restore()
 
 
@@ -217,11 +277,39 @@ def skia_path(path: Path) -> skia.Path:
     return made
 
 
+def _pattern(picture: skia.Picture, cell: skia.Rect, angle: float, matrix: skia.Matrix) -> skia.Shader:
+    """A repeated cell; where cells fall on whole pixels, from an image of one (fifteen times faster)."""
+    turn = skia.Matrix.RotateDeg(angle)
+    width, height = matrix.getScaleX() * cell.width(), matrix.getScaleY() * cell.height()
+    whole = matrix.isScaleTranslate() and max(abs(side - round(side)) for side in (width, height)) < 1e-3
+    if angle % 360 or not whole or not (0 < width < WIDEST and 0 < height < WIDEST):
+        return picture.makeShader(REPEAT, REPEAT, skia.FilterMode.kLinear, turn, cell)
+    surface = skia.Surface.MakeRaster(clear(round(width), round(height)))
+    canvas = surface.getCanvas()
+    canvas.scale(matrix.getScaleX(), matrix.getScaleY())
+    canvas.drawPicture(picture)
+    shrunk = skia.Matrix.Scale(1 / matrix.getScaleX(), 1 / matrix.getScaleY())
+    return surface.makeImageSnapshot().makeShader(REPEAT, REPEAT, NEAREST, shrunk)
+
+
+def _lattice(mark: Tile, seen: skia.Rect) -> list[list[float]]:
+    """Where cells start, in the pattern's own turned coordinates, to fill the box `seen`."""
+    turned = skia.Matrix.RotateDeg(-mark.angle).mapRect(seen)
+    columns = np.arange(math.floor(turned.left() / mark.width), math.ceil(turned.right() / mark.width))
+    rows = np.arange(math.floor(turned.top() / mark.height), math.ceil(turned.bottom() / mark.height))
+    x, y = (axis.ravel() for axis in np.meshgrid(columns * mark.width, rows * mark.height))
+    c, s = math.cos(math.radians(mark.angle)), math.sin(math.radians(mark.angle))
+    middle = np.stack([x + mark.width / 2, y + mark.height / 2])
+    across, down = c * middle[0] - s * middle[1], s * middle[0] + c * middle[1]
+    reach = math.hypot(mark.width, mark.height) / 2
+    near = (across > seen.left() - reach) & (across < seen.right() + reach)
+    near &= (down > seen.top() - reach) & (down < seen.bottom() + reach)
+    return np.stack([x[near], y[near]], axis=1).tolist()
+
+
 @lru_cache(maxsize=20_000)
 def _letter(face: str, glyph: int) -> skia.Path:
     """One glyph's outline at size UNITS, its origin at (0, 0)."""
-    from salon.render.setting import outlines
-
     return skia_path(outlines(Glyphs(face, UNITS, (glyph,), (0.0,), (0.0,), "#000000")))
 
 
@@ -238,6 +326,24 @@ def _unblurred(mark: Fill | Glyphs) -> Fill | Glyphs:
     if isinstance(mark, Fill):
         return Fill(mark.path, mark.paint, mark.opacity)
     return Glyphs(mark.face, mark.size, mark.ids, mark.xs, mark.ys, mark.paint, mark.opacity, outline=mark.outline)
+
+
+def _hides(mark: Fill) -> bool:
+    """Whether nothing shows through the fill."""
+    solid = isinstance(mark.paint, str) or all(stop[2] >= 1 for stop in mark.paint.stops)
+    return solid and mark.opacity >= 1 and mark.blend == "normal" and mark.blur == 0
+
+
+def _inner_pixels(path: skia.Path, clip: skia.IRect) -> skia.Region:
+    """The pixels inside the outline and at least one away from its edge."""
+    inner, whole = skia.Region(clip), skia.Region(clip)
+    for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+        path.offset(dx, dy)
+        shifted = skia.Region()
+        shifted.setPath(path, whole)
+        inner.op(shifted, skia.Region.kIntersect_Op)
+        path.offset(-dx, -dy)
+    return inner
 
 
 def _shaded(box: skia.Rect, shadow: Shadow) -> skia.Rect:

@@ -7,11 +7,12 @@ one row or column where its bands are upright (exact), else at every fourth pixe
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from salon.render.marks import Blend, Color, Fill, Glyphs, Linear, Radial, Stroke
-from salon.render.skia_library import skia
+from salon.render.skia_library import clear, opaque, skia
 
 BLENDS = {
     "normal": skia.BlendMode.kSrcOver,
@@ -23,7 +24,6 @@ BLENDS = {
 CAPS = {"butt": skia.Paint.kButt_Cap, "round": skia.Paint.kRound_Cap, "square": skia.Paint.kSquare_Cap}
 JOINS = {"miter": skia.Paint.kMiter_Join, "round": skia.Paint.kRound_Join, "bevel": skia.Paint.kBevel_Join}
 NEAREST, SMOOTH = skia.SamplingOptions(), skia.SamplingOptions(skia.FilterMode.kLinear)
-CLAMP = skia.TileMode.kClamp
 
 COARSE = 4
 """Pixels per cell of a gradient drawn small."""
@@ -36,19 +36,19 @@ def layer_paint(opacity: float, blend: Blend) -> skia.Paint:
     return skia.Paint(Alphaf=opacity, BlendMode=BLENDS[blend])
 
 
-def ink(mark: Fill | Stroke | Glyphs, bounds: skia.Rect, canvas: skia.Canvas) -> skia.Paint:
-    """The paint of a mark that covers `bounds` (in the canvas's current coordinates)."""
-    paint = skia.Paint(AntiAlias=True, BlendMode=BLENDS[mark.blend])
+def ink(mark: Fill | Stroke | Glyphs) -> skia.Paint:
+    """The paint of a mark, computed at every pixel. Shared by marks of one color: change only a copy."""
     if isinstance(mark.paint, str):
-        paint.setColor(rgb(mark.paint))
-    else:
-        paint.setShader(_shader(mark.paint, bounds, canvas))
+        return _plain(mark.paint, mark.opacity, mark.blend)
+    paint = skia.Paint(AntiAlias=True, BlendMode=BLENDS[mark.blend])
+    paint.setShader(_shader(mark.paint))
     paint.setAlphaf(mark.opacity)
     return paint
 
 
-def with_line(paint: skia.Paint, mark: Stroke | Glyphs) -> skia.Paint:
-    """The paint made to draw along the outline."""
+def along(mark: Stroke | Glyphs) -> skia.Paint:
+    """The paint of a mark that draws along an outline."""
+    paint = skia.Paint(ink(mark))
     paint.setStyle(skia.Paint.kStroke_Style)
     if isinstance(mark, Glyphs):
         paint.setStrokeWidth(mark.outline)
@@ -63,24 +63,54 @@ def with_line(paint: skia.Paint, mark: Stroke | Glyphs) -> skia.Paint:
     return paint
 
 
+@lru_cache(maxsize=1024)
+def _plain(color: Color, opacity: float, blend: Blend) -> skia.Paint:
+    paint = skia.Paint(AntiAlias=True, BlendMode=BLENDS[blend], Color=rgb(color))
+    paint.setAlphaf(opacity)
+    return paint
+
+
 @lru_cache(maxsize=4096)
 def rgb(color: Color) -> int:
     """'#rrggbb' as Skia's opaque integer."""
     return 0xFF000000 | int(color[1:7], 16)
 
 
-def _shader(paint: Linear | Radial, bounds: skia.Rect, canvas: skia.Canvas) -> skia.Shader:
-    exact = _exact_shader(paint)
+@dataclass(frozen=True, slots=True)
+class Coarse:
+    """A gradient drawn small, and the part of the device it is to be enlarged over."""
+
+    image: skia.Image
+    over: skia.Rect
+    sampling: skia.SamplingOptions
+
+
+def coarse(paint: Linear | Radial, bounds: skia.Rect, canvas: skia.Canvas) -> Coarse | None:
+    """The gradient drawn small for an area of the canvas; None where that would not pay or not be exact enough.
+
+    Not as a shader: the binding copies a shader's image through PNG whenever it is given to a paint.
+    """
     matrix = canvas.getTotalMatrix()
     area = matrix.mapRect(bounds)
     if not area.intersect(skia.Rect.Make(canvas.getDeviceClipBounds())) or area.width() * area.height() < LARGE:
-        return exact
+        return None
     if (step := _step(paint, matrix, area)) is None:
-        return exact
-    return _drawn_small(exact, area, matrix, step, opaque=all(stop[2] >= 1 for stop in paint.stops))
+        return None
+    left, top = math.floor(area.left()) - step[0], math.floor(area.top()) - step[1]
+    columns = math.ceil((area.right() - left) / step[0]) + 1
+    rows = math.ceil((area.bottom() - top) / step[1]) + 1
+    solid = all(stop[2] >= 1 for stop in paint.stops)
+    surface = skia.Surface.MakeRaster((opaque if solid else clear)(columns, rows))
+    small = surface.getCanvas()
+    small.scale(1 / step[0], 1 / step[1])
+    small.translate(-left, -top)
+    small.concat(matrix)
+    small.drawPaint(skia.Paint(Shader=_shader(paint), BlendMode=skia.BlendMode.kSrc))
+    over = skia.Rect.MakeXYWH(left, top, columns * step[0], rows * step[1])
+    return Coarse(surface.makeImageSnapshot(), over, NEAREST if 1 in step else SMOOTH)
 
 
-def _exact_shader(paint: Linear | Radial) -> skia.Shader:
+def _shader(paint: Linear | Radial) -> skia.Shader:
     places = [float(stop[0]) for stop in paint.stops]
     colors = [(round(255 * opacity) << 24) | (rgb(color) & 0xFFFFFF) for _, color, opacity in paint.stops]
     if isinstance(paint, Radial):
@@ -89,35 +119,14 @@ def _exact_shader(paint: Linear | Radial) -> skia.Shader:
     return skia.GradientShader.MakeLinear(ends, colors, places)
 
 
-def _step(paint: Linear | Radial, matrix: skia.Matrix, area: skia.Rect) -> tuple[float, float] | None:
-    """Width and height of the cells in which the gradient may be drawn; None where its bands are too narrow."""
+def _step(paint: Linear | Radial, matrix: skia.Matrix, area: skia.Rect) -> tuple[int, int] | None:
+    """Width and height in pixels of the cells in which it may be drawn; None where its bands are too narrow."""
     if isinstance(paint, Linear) and matrix.isScaleTranslate():
         if paint.x0 == paint.x1:
-            return area.width() + 2, 1
+            return math.ceil(area.width()) + 2, 1
         if paint.y0 == paint.y1:
-            return 1, area.height() + 2
+            return 1, math.ceil(area.height()) + 2
     length = paint.r if isinstance(paint, Radial) else math.hypot(paint.x1 - paint.x0, paint.y1 - paint.y0)
     gaps = (b[0] - a[0] for a, b in pairwise(paint.stops))
     narrowest = min(gaps, default=1.0) * length * matrix.getMinScale()
     return (COARSE, COARSE) if narrowest >= 8 * COARSE else None
-
-
-def _drawn_small(
-    exact: skia.Shader, area: skia.Rect, matrix: skia.Matrix, step: tuple[float, float], *, opaque: bool
-) -> skia.Shader:
-    """The shader sampled once per cell of the device area, as an image laid over it."""
-    left, top = math.floor(area.left()) - step[0], math.floor(area.top()) - step[1]
-    columns = math.ceil((area.right() - left) / step[0]) + 1
-    rows = math.ceil((area.bottom() - top) / step[1]) + 1
-    alpha = skia.kOpaque_AlphaType if opaque else skia.kPremul_AlphaType
-    surface = skia.Surface.MakeRaster(skia.ImageInfo.Make(columns, rows, skia.kN32_ColorType, alpha))
-    canvas = surface.getCanvas()
-    to_cells = skia.Matrix.Scale(1 / step[0], 1 / step[1])
-    to_cells.preTranslate(-left, -top)
-    canvas.setMatrix(skia.Matrix.Concat(to_cells, matrix))
-    canvas.drawPaint(skia.Paint(Shader=exact, BlendMode=skia.BlendMode.kSrc))
-    back, from_cells = skia.Matrix(), skia.Matrix()
-    if not matrix.invert(back) or not to_cells.invert(from_cells):
-        return exact
-    sampling = NEAREST if 1 in step else SMOOTH
-    return surface.makeImageSnapshot().makeShader(CLAMP, CLAMP, sampling, skia.Matrix.Concat(back, from_cells))
