@@ -25,8 +25,19 @@ def break_places(text: str) -> tuple[int, ...]:
     return tuple(place for place in range(1, len(text)) if _may_break(text, place)) + (len(text),)
 
 
+def parts_phrase(text: str, place: int) -> bool:
+    """Whether a break here may part a phrase: between ideographs, or anywhere but after hiragana that ends a word."""
+    before, after = text[place - 1], text[place]
+    if not (_is_ideographic(before) and before.isalpha()):
+        return False
+    kana_ends_word = _is_hiragana(before) and not _is_hiragana(after)
+    return not kana_ends_word
+
+
 def _may_break(text: str, place: int) -> bool:
     before, after = text[place - 1], text[place]
+    if before.isalnum() and after.isalnum() and before.isascii() and after.isascii():
+        return False
     if before == "\n":
         return True
     if after.isspace() or after in GLUE or before in GLUE or _is_mark(after):
@@ -70,3 +81,7 @@ def _is_wide(character: str) -> bool:
 def _is_ideographic(character: str) -> bool:
     """Text that breaks between any two characters: Han, kana, full-width forms; Hangul keeps its words whole."""
     return _is_wide(character) and not unicodedata.name(character, "").startswith("HANGUL")
+
+
+def _is_hiragana(character: str) -> bool:
+    return "\u3041" <= character <= "\u309f"

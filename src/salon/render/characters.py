@@ -42,6 +42,8 @@ Span = tuple[int, int, LoadedFont]
 
 def cleaned(text: str, *, where: str | None = None) -> str:
     """Text as it will be set: composed (NFC), plain spaces and line ends. BadValue for what no font can show."""
+    if text.isascii() and text.isprintable():
+        return text
     wrong = next((character for character in text if _unprintable(character)), None)
     if wrong is not None:
         raise BadValue(
@@ -82,11 +84,16 @@ def _has(font: LoadedFont, character: str) -> bool:
 
 
 def _chain(own: LoadedFont, text: str) -> list[Face]:
-    """The faces to try after the text's own, in its weight."""
+    """The faces to try after the text's own, as heavy as it looks; scripts without an italic stay upright."""
     names = [*FALLBACKS[own.family.kind], "Poppins", "Chakra Petch"]
     if importlib.util.find_spec("justmytype_intl_cjk"):
         names += _cjk_order(text)
-    return [own.face.model_copy(update={"family": name}) for name in names if name != own.family.name]
+    weight = own.family.looks or own.face.weight
+    return [
+        Face(family=name, weight=weight, italic=own.face.italic and FAMILIES[name].italic)
+        for name in names
+        if name != own.family.name
+    ]
 
 
 def _cjk_order(text: str) -> list[str]:

@@ -31,6 +31,8 @@ class Family:
     weights: tuple[int, ...]
     """The cuts there are. For a variable family the ends of its range count, and every weight between is exact."""
     variable: bool = False
+    looks: int | None = None
+    """For a family of one cut: the weight it has to the eye, whatever the file says."""
     italic: bool = False
     """Whether it has drawn italics; otherwise they are slanted."""
     serif: bool = False
@@ -72,11 +74,11 @@ def _variable(name: str, kind: Kind, lightest: int, heaviest: int, **attributes)
 
 _ALL = (
     # Serif. Optical sizes are held near those of a poster's headline and sub-head.
-    _cut("Abril Fatface", "serif", serif=True),
+    _cut("Abril Fatface", "serif", looks=900, serif=True),
     _variable("Bodoni Moda", "serif", 400, 900, italic=True, serif=True, axes={"opsz": 28}),
     _variable("Cinzel", "serif", 400, 900, serif=True, caps=True),
     _variable("Cormorant Garamond", "serif", 300, 700, italic=True, serif=True, scripts=LATIN_CYRILLIC),
-    _cut("DM Serif Display", "serif", italic=True, serif=True),
+    _cut("DM Serif Display", "serif", looks=700, italic=True, serif=True),
     _variable("EB Garamond", "serif", 400, 800, italic=True, serif=True, scripts=GREEK_CYRILLIC),
     _variable("Fraunces", "serif", 100, 900, italic=True, serif=True, axes={"opsz": 72, "SOFT": 0, "WONK": 0}),
     _variable("Lora", "serif", 400, 700, italic=True, serif=True, scripts=LATIN_CYRILLIC),
@@ -87,7 +89,7 @@ _ALL = (
     _variable("Archivo Condensed", "sans", 100, 900, italic=True, package="Archivo", width="condensed",
               axes={"wdth": 68}),
     _variable("Archivo Expanded", "sans", 100, 900, italic=True, package="Archivo", width="wide", axes={"wdth": 125}),
-    _cut("Archivo Black", "sans", width="wide"),
+    _cut("Archivo Black", "sans", looks=900, width="wide"),
     _cut("Barlow Condensed", "sans", THIN_TO_BLACK, italic=True, width="condensed"),
     _cut("Chakra Petch", "sans", _weights(300, 700), italic=True, scripts=("latin", "thai")),
     _variable("DM Sans", "sans", 100, 1000, italic=True, axes={"opsz": 24}),
@@ -102,30 +104,30 @@ _ALL = (
     _variable("Space Grotesk", "sans", 300, 700),
     _variable("Work Sans", "sans", 100, 900, italic=True),
     # Display.
-    _cut("Anton", "display", width="condensed"),
-    _cut("Bebas Neue", "display", width="condensed", caps=True),
-    _cut("Bungee", "display", width="wide", caps=True),
-    _cut("Luckiest Guy", "display", caps=True),
+    _cut("Anton", "display", looks=800, width="condensed"),
+    _cut("Bebas Neue", "display", looks=600, width="condensed", caps=True),
+    _cut("Bungee", "display", looks=900, width="wide", caps=True),
+    _cut("Luckiest Guy", "display", looks=900, caps=True),
     _variable("Orbitron", "display", 400, 900, width="wide"),
-    _cut("Righteous", "display"),
-    _cut("Russo One", "display", scripts=LATIN_CYRILLIC),
+    _cut("Righteous", "display", looks=700),
+    _cut("Russo One", "display", looks=800, scripts=LATIN_CYRILLIC),
     _variable("Syne", "display", 400, 800, width="wide"),
     _variable("Unbounded", "display", 200, 900, width="wide", scripts=LATIN_CYRILLIC),
     # Slab.
-    _cut("Alfa Slab One", "slab", serif=True, width="wide"),
+    _cut("Alfa Slab One", "slab", looks=900, serif=True, width="wide"),
     _cut("Zilla Slab", "slab", _weights(300, 700), italic=True, serif=True),
     # Script and hand.
     _variable("Dancing Script", "script", 400, 700, joined=True),
-    _cut("Great Vibes", "script", joined=True, scripts=LATIN_CYRILLIC),
-    _cut("Lobster", "script", joined=True, scripts=LATIN_CYRILLIC),
-    _cut("Pacifico", "script", joined=True, scripts=LATIN_CYRILLIC),
-    _cut("Yellowtail", "script", joined=True),
+    _cut("Great Vibes", "script", looks=300, joined=True, scripts=LATIN_CYRILLIC),
+    _cut("Lobster", "script", looks=700, joined=True, scripts=LATIN_CYRILLIC),
+    _cut("Pacifico", "script", looks=700, joined=True, scripts=LATIN_CYRILLIC),
+    _cut("Yellowtail", "script", looks=500, joined=True),
     _variable("Caveat", "hand", 400, 700, scripts=LATIN_CYRILLIC),
-    _cut("Permanent Marker", "hand", caps=True),
+    _cut("Permanent Marker", "hand", looks=800, caps=True),
     # Monospaced and pixel.
     _variable("JetBrains Mono", "mono", 100, 800, italic=True, scripts=GREEK_CYRILLIC),
     _cut("Space Mono", "mono", (400, 700), italic=True),
-    _cut("Press Start 2P", "pixel", width="wide", scripts=GREEK_CYRILLIC),
+    _cut("Press Start 2P", "pixel", looks=900, width="wide", scripts=GREEK_CYRILLIC),
     # Other scripts.
     _cut("Amiri", "serif", (400, 700), italic=True, serif=True, scripts=("latin", "arabic")),
     _variable("Noto Sans Arabic", "sans", 100, 900, scripts=("latin", "arabic")),

@@ -23,17 +23,19 @@ __all__ = ["FAMILIES", "SLANT", "Extents", "Family", "LoadedFont", "load_font", 
 SLANT = 0.2
 """Run over rise of a slanted upright: x' = x + SLANT * height."""
 
-Extents = tuple[int, int, int, int]
-"""Left, lowest, right and highest place of ink in font units, y upwards."""
+Extents = tuple[float, float, float, float]
+"""Left, top, right and bottom of some ink, in ems, y downwards from the baseline."""
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedFont:
-    """One cut, ready for shaping and painting. Lengths are in font units, `upem` to the size."""
+    """One cut, ready for shaping and painting."""
 
     family: Family
     face: Face
-    """As asked for: marks name the font by its key."""
+    """As asked for."""
+    key: str
+    """Of the face: how marks name the font."""
     file: Path
     data: bytes = field(repr=False)
     index: int
@@ -52,32 +54,21 @@ class LoadedFont:
         return self.hb.face.upem
 
     @functools.cached_property
-    def cap_height(self) -> int:
-        """Height of H."""
+    def cap_height(self) -> float:
+        """Height of H in ems."""
         return self._height_of("H")
 
     @functools.cached_property
-    def x_height(self) -> int:
-        """Height of x."""
+    def x_height(self) -> float:
+        """Height of x in ems."""
         return self._height_of("x")
 
-    @functools.cached_property
-    def ascent(self) -> int:
-        """How far the font says it reaches above the baseline."""
-        return self.hb.get_font_extents("ltr").ascender
-
-    @functools.cached_property
-    def descent(self) -> int:
-        """How far the font says it reaches below the baseline, as a positive number."""
-        return -self.hb.get_font_extents("ltr").descender
-
     def extents(self, glyph: int) -> Extents | None:
-        """The ink of a glyph, or None where it has none."""
+        """The ink of a glyph placed at (0, 0), or None where it has none."""
         if glyph not in self._extents:
             ink = self.hb.get_glyph_extents(glyph)
-            left, top = ink.x_bearing, ink.y_bearing
-            empty = not (ink.width and ink.height)
-            self._extents[glyph] = None if empty else (left, top + ink.height, left + ink.width, top)
+            box = (ink.x_bearing, -ink.y_bearing, ink.x_bearing + ink.width, -ink.y_bearing - ink.height)
+            self._extents[glyph] = tuple(side / self.upem for side in box) if ink.width and ink.height else None
         return self._extents[glyph]
 
     def outline(self, glyph: int) -> tuple[tuple, ...]:
@@ -88,10 +79,10 @@ class LoadedFont:
             self._outlines[glyph] = tuple(commands)
         return self._outlines[glyph]
 
-    def _height_of(self, letter: str) -> int:
+    def _height_of(self, letter: str) -> float:
         glyph = self.hb.get_nominal_glyph(ord(letter))
-        extents = self.extents(glyph) if glyph is not None else None
-        return extents[3] if extents else round(0.7 * self.upem)
+        extents = None if glyph is None else self.extents(glyph)
+        return -extents[1] if extents else 0.7
 
 
 def load_font(face: str | Face) -> LoadedFont:
@@ -124,7 +115,7 @@ def _load(key: str) -> LoadedFont:
     slanted = face.italic and not italic and "slnt" not in axes
     if slanted:
         font.synthetic_slant = SLANT
-    return LoadedFont(family, face, file, data, 0, variations, slanted, font, frozenset(hb_face.unicodes))
+    return LoadedFont(family, face, face.key, file, data, 0, variations, slanted, font, frozenset(hb_face.unicodes))
 
 
 def _variations(axes: dict, family: Family, weight: int, italic: bool) -> dict[str, float]:

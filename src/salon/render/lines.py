@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import unicodedata
 from dataclasses import dataclass
 
 from salon.errors import BadValue
-from salon.render.breaks import break_places
+from salon.render.breaks import break_places, parts_phrase
 from salon.render.characters import cleaned, script_of
 from salon.render.layout import Face
 from salon.render.shape import JOINED_SCRIPTS, Cluster, EmLine, clusters, em_line
@@ -27,8 +28,8 @@ class Paragraph:
     key: str
     tracking: float
     places: tuple[int, ...]
-    """Where a line may end."""
-    hyphenated: frozenset[int] = frozenset()
+    """Where a line may start or end: 0, every chance to break, the end."""
+    cuts: frozenset[int] = frozenset()
     """Those places that cut a word."""
 
     @functools.cached_property
@@ -39,40 +40,51 @@ class Paragraph:
     @functools.cached_property
     def pens(self) -> list[float]:
         """Where each character starts, were it all one line."""
-        pens = [0.0]
-        for cluster in self.clusters:
-            pens.append(pens[-1] + cluster.advance)
-        return pens
+        return list(itertools.accumulate((cluster.advance for cluster in self.clusters), initial=0.0))
 
-    def end(self, place: int) -> int:
-        """A line's last place without its trailing spaces and soft hyphen."""
-        while place and (self.text[place - 1].isspace() or self.text[place - 1] == "\u00ad"):
-            place -= 1
-        return place
+    @functools.cached_property
+    def ends(self) -> list[int]:
+        """For every place, where the ink of a line that ends there stops: before spaces and a soft hyphen."""
+        return [len(self.text[:place].rstrip(" \u3000\u00ad\u200b")) for place in self.places]
+
+    @functools.cached_property
+    def ink_starts(self) -> list[float]:
+        """For every place but the last, the ink's start in a line that starts there."""
+        return [self.pens[place] + self.clusters[place].lead for place in self.places[:-1]]
+
+    @functools.cached_property
+    def ink_ends(self) -> list[float]:
+        """For every place, the ink's end in a line that ends there, with its hyphen if it shows one."""
+        return [
+            self.pens[end] - (self.clusters[end - 1].trail if end else 0.0) + HYPHEN * self.hyphen(place)
+            for place, end in zip(self.places, self.ends)
+        ]
+
+    @functools.cached_property
+    def awkwardness(self) -> list[float]:
+        """For every place, how badly it ends a line, as a share of the line's square."""
+        return [_awkwardness(self, place, end) for place, end in zip(self.places, self.ends)]
 
     def hyphen(self, place: int) -> bool:
         """Whether a line that ends here shows a hyphen."""
-        return place in self.hyphenated or (place < len(self.text) and self.text[place - 1] == "\u00ad")
+        return place in self.cuts or (0 < place < len(self.text) and self.text[place - 1] == "\u00ad")
 
-    def width(self, start: int, place: int) -> float:
-        """Ink from one end of a line to the other."""
-        end = self.end(place)
-        if end <= start:
-            return 0.0
-        bearings = self.clusters[start].lead + self.clusters[end - 1].trail
-        return self.pens[end] - self.pens[start] - bearings + HYPHEN * self.hyphen(place)
+    def width(self, first: int, last: int) -> float:
+        """Ink from end to end of the line between two places, given by number."""
+        return self.ink_ends[last] - self.ink_starts[first]
 
-    def line(self, start: int, place: int) -> EmLine:
-        """The line as it will be set."""
+    def line(self, first: int, last: int) -> EmLine:
+        """The line between two places, given by number, as it will be set."""
+        hyphen = self.hyphen(self.places[last])
         return em_line(
-            self.text, self.key, start, self.end(place), tracking=self.tracking, hyphen=self.hyphen(place)
+            self.text, self.key, self.places[first], self.ends[last], tracking=self.tracking, hyphen=hyphen
         )  # fmt: skip
 
 
 @functools.lru_cache(maxsize=4096)
 def paragraph(text: str, key: str, tracking: float = 0.0) -> Paragraph:
     """A cleaned text of one paragraph, measured."""
-    return Paragraph(text, key, tracking, break_places(text))
+    return Paragraph(text, key, tracking, (0, *break_places(text)))
 
 
 def break_lines(
@@ -81,49 +93,46 @@ def break_lines(
     """The lines of a text within `width` pixels; a word longer than a line is cut with a hyphen as a last resort."""
     lines = []
     for part in cleaned(text).split("\n"):
-        whole = paragraph(part.strip(), face.key, tracking)
-        if fewest(whole, width / size) is None:
-            whole = with_cut_words(whole, width / size)
-        places = best(whole, width / size, balanced=balanced)
-        if places is None:
-            raise BadValue("a line wide enough for a letter is needed", found=f"{width:g} px at size {size:g}")
-        lines += [whole.line(start, place).text for start, place in zip([0, *places], places)]
+        whole = with_cut_words(paragraph(part.strip(), face.key, tracking), width / size)
+        breaks = best(whole, width / size, balanced=balanced)
+        if breaks is None:
+            raise BadValue("a line wide enough for its letters is needed", found=f"{width:g} px at size {size:g}")
+        lines += [whole.line(*pair).text for pair in itertools.pairwise(breaks)]
     return lines
 
 
 def fewest(whole: Paragraph, width: float) -> list[int] | None:
-    """Line ends when each line takes all it can; None where something does not fit on any line."""
-    ends: list[int] = []
-    start = reached = 0
-    for place in whole.places:
-        if whole.width(start, place) > width:
-            if reached == start or whole.width(reached, place) > width:
+    """Numbers of the places between lines, both ends included, when each line takes all it can; None if one cannot."""
+    starts, ends = whole.ink_starts, whole.ink_ends
+    breaks = [0]
+    for last in range(1, len(ends)):
+        if ends[last] - starts[breaks[-1]] > width:
+            if breaks[-1] == last - 1 or ends[last] - starts[last - 1] > width:
                 return None
-            ends.append(reached)
-            start = reached
-        reached = place
-    return [*ends, reached]
+            breaks.append(last - 1)
+    return [*breaks, len(ends) - 1]
 
 
 def best(whole: Paragraph, width: float, *, balanced: bool) -> list[int] | None:
-    """Line ends for the fewest lines: of equal length if `balanced`, else full lines with a quiet edge."""
-    ends = fewest(whole, width)
-    if ends is None or len(ends) == 1:
-        return ends
-    if balanced:
-        target = sum(whole.width(start, place) for start, place in zip([0, *ends], ends)) / len(ends)
-        return _cheapest(whole, width, target, lines=len(ends), free_end=False)
-    return _cheapest(whole, width, width, lines=len(ends), free_end=True)
+    """As `fewest`, with lines of equal length if `balanced`, else full lines with a quiet edge."""
+    breaks = fewest(whole, width)
+    if breaks is None or len(breaks) < 3:
+        return breaks
+    lines = len(breaks) - 1
+    target = sum(whole.width(*pair) for pair in itertools.pairwise(breaks)) / lines if balanced else width
+    return _cheapest(whole, width, target, breaks, free_end=not balanced)
 
 
 def with_cut_words(whole: Paragraph, width: float) -> Paragraph:
     """The paragraph with places inside every word that is wider than a line."""
     cuts: set[int] = set()
-    for start, place in zip([0, *whole.places], whole.places):
-        if whole.width(start, place) > width:
-            cuts |= {p for p in range(start + 2, whole.end(place) - 1) if _may_cut(whole.text, p)}
-    places = tuple(sorted(cuts | set(whole.places)))
-    return Paragraph(whole.text, whole.key, whole.tracking, places, frozenset(cuts))
+    for last in range(1, len(whole.places)):
+        if whole.width(last - 1, last) > width:
+            inside = range(whole.places[last - 1] + 2, whole.ends[last] - 1)
+            cuts |= {place for place in inside if _may_cut(whole.text, place)}
+    if not cuts:
+        return whole
+    return Paragraph(whole.text, whole.key, whole.tracking, tuple(sorted(cuts.union(whole.places))), frozenset(cuts))
 
 
 def _may_cut(text: str, place: int) -> bool:
@@ -133,31 +142,36 @@ def _may_cut(text: str, place: int) -> bool:
     return before.isalnum() and after.isalnum() and not joined and unicodedata.category(after)[0] != "M"
 
 
-def _cheapest(whole: Paragraph, width: float, target: float, *, lines: int, free_end: bool) -> list[int]:
-    """The line ends of least cost, by dynamic programming over (lines used, place reached)."""
-    nodes = [0, *whole.places]
-    reached: dict[int, tuple[float, tuple[int, ...]]] = {0: (0.0, ())}
-    for line in range(1, lines + 1):
+def _cheapest(whole: Paragraph, width: float, target: float, latest: list[int], *, free_end: bool) -> list[int]:
+    """The breaks of least cost in as many lines, by dynamic programming over (lines used, place reached).
+
+    `latest` is the greedy answer: no line can end later, which keeps the table narrow.
+    """
+    final = len(whole.places) - 1
+    reached: dict[int, tuple[float, tuple[int, ...]]] = {0: (0.0, (0,))}
+    for line in range(1, len(latest)):
         following: dict[int, tuple[float, tuple[int, ...]]] = {}
-        for node, (cost, ends) in reached.items():
-            for ahead in range(node + 1, len(nodes)):
-                length = whole.width(nodes[node], nodes[ahead])
+        last_line = line == len(latest) - 1
+        for first, (cost, breaks) in reached.items():
+            for last in range(final if last_line else first + 1, latest[line] + 1):
+                length = whole.width(first, last)
                 if length > width:
                     break
-                last = ahead == len(nodes) - 1
-                if last != (line == lines):
-                    continue
-                total = cost + _cost(whole, nodes[node], nodes[ahead], length, target, free=last and free_end)
-                if total < following.get(ahead, (math.inf, ()))[0]:
-                    following[ahead] = (total, (*ends, nodes[ahead]))
+                lack = max(0.0, target / 4 - length) if last_line and free_end else target - length
+                total = cost + lack * lack + whole.awkwardness[last] * target * target
+                if last not in following or total < following[last][0]:
+                    following[last] = (total, (*breaks, last))
         reached = following
-    return list(reached[len(nodes) - 1][1])
+    return list(reached.get(final, (math.inf, latest))[1])
 
 
-def _cost(whole: Paragraph, start: int, place: int, length: float, target: float, *, free: bool) -> float:
-    """How bad a line is: the square of what it lacks or exceeds, and something for an awkward end."""
-    lack = max(0.0, target / 4 - length) if free else target - length
-    last_word = whole.text[start:place].split()[-1:]
-    torn = place < len(whole.text) and last_word and len(last_word[0]) <= SHORT_WORD and last_word[0].isalpha()
-    awkward = 0.03 * torn + 0.5 * (place in whole.hyphenated)
-    return lack * lack + awkward * target * target
+def _awkwardness(whole: Paragraph, place: int, end: int) -> float:
+    """Dislike of a break: after a short word, inside a phrase of ideographs, inside a word."""
+    if end in (0, len(whole.text)):
+        return 0.0
+    if place in whole.cuts:
+        return 0.5
+    last_word = whole.text[max(0, end - SHORT_WORD - 1) : end].split()[-1]
+    if last_word.isalpha() and len(last_word) <= SHORT_WORD and script_of(last_word[-1]) != "CJK":
+        return 0.03
+    return 0.2 * parts_phrase(whole.text, place)

@@ -19,10 +19,10 @@ from salon.errors import BadValue, shorten
 from salon.render.brief import Align
 from salon.render.characters import cleaned
 from salon.render.fonts import load_font
-from salon.render.layout import Box, Face, Line, Word
+from salon.render.layout import Box, Face, Line
 from salon.render.lines import Paragraph, best, fewest, paragraph, with_cut_words
 from salon.render.marks import Glyphs, Paint, Path
-from salon.render.shape import EmLine, ShapedLine, scaled
+from salon.render.shape import EmLine, placed_line
 
 STEP = 0.25
 """Sizes are whole multiples of this many pixels, so that a fit is the same number everywhere."""
@@ -105,10 +105,12 @@ def set_text(
     if found is None:
         raise _too_much(fit, plain, smallest, role)
     chosen, block = found
-    shaped = [scaled(line, face, chosen, _shifts(line, kerning * chosen, shifts_rng)) for line in block.lines]
-    placed = _placed(shaped, block, chosen, frame, align, valign)
-    glyphs = tuple(mark for line, x, y in placed for mark in _marks(line, x, y, paint))
-    lines = tuple(_line(line, x, y) for line, x, y in placed)
+    placed = [
+        placed_line(line, face, chosen, x=x, baseline=y, shifts=_shifts(line, kerning * chosen, shifts_rng))
+        for line, x, y in _places(block, chosen, frame, align, valign)
+    ]
+    glyphs = tuple(Glyphs(run.face, chosen, run.ids, run.xs, run.ys, paint) for line in placed for run in line.runs)
+    lines = tuple(Line(text=p.text, box=p.ink, baseline=round(p.baseline, 2), words=p.words) for p in placed)
     return SetText(
         " ".join(plain.split()), face, chosen, round(block.leading, 4), tracking, align, lines, glyphs, _around(lines)
     )
@@ -165,43 +167,44 @@ class _Fit:
     def _seems_to_fit(self, parts: list[Paragraph], size: float) -> bool:
         """By measures of the characters alone, without shaping any line."""
         found = [fewest(part, self.frame.width / size) for part in parts]
-        if any(ends is None for ends in found):
+        if any(breaks is None for breaks in found):
             return False
-        count = sum(len(ends) for ends in found)
+        count = sum(len(breaks) - 1 for breaks in found)
         if self.max_lines is not None and count > self.max_lines:
             return False
-        first, last = parts[0].clusters[: found[0][0]], parts[-1].clusters[([0, *found[-1]])[-2] :]
+        first = parts[0].clusters[: parts[0].places[found[0][1]]]
+        last = parts[-1].clusters[parts[-1].places[found[-1][-2]] :]
         ink = max(cluster.top for cluster in first) + max(cluster.bottom for cluster in last)
         return ((count - 1) * self.leading + ink) * size <= self.frame.height
 
     def _block(self, parts: list[Paragraph], size: float) -> _Block:
         lines = []
         for part in parts:
-            ends = best(part, self.frame.width / size, balanced=self.balanced)
-            lines += [part.line(start, end) for start, end in zip([0, *ends], ends)]
+            breaks = best(part, self.frame.width / size, balanced=self.balanced)
+            lines += [part.line(*pair) for pair in itertools.pairwise(breaks)]
         leading = self.leading
         if not self.touching:
-            leading = max([leading, *(_least_leading(*pair, self.align) for pair in itertools.pairwise(lines))])
-        font = next(glyph.font for glyph in lines[0].glyphs if glyph.ink)
-        cap = font.cap_height / font.upem
-        inks = [line.ink for line in lines]
-        width = max(max(ink[2] for ink in line) - min(ink[0] for ink in line) for line in inks)
-        top = max(cap, -min(ink[1] for ink in inks[0]))
-        return _Block(tuple(lines), leading, cap, top, max(0.0, max(ink[3] for ink in inks[-1])), width)
+            leading = max(
+                [leading, *(_least_leading(*pair, self.align, leading) for pair in itertools.pairwise(lines))]
+            )
+        cap = next(glyph.font for glyph in lines[0].glyphs if glyph.ink).cap_height
+        width = max(line.ink[2] - line.ink[0] for line in lines)
+        top, bottom = max(cap, -lines[0].ink[1]), max(0.0, lines[-1].ink[3])
+        return _Block(tuple(lines), leading, cap, top, bottom, width)
 
     def _cut(self, smallest: float) -> list[Paragraph]:
-        width = self.frame.width / smallest
-        return [part if fewest(part, width) else with_cut_words(part, width) for part in self.parts]
+        return [with_cut_words(part, self.frame.width / smallest) for part in self.parts]
 
 
-def _least_leading(upper: EmLine, lower: EmLine, align: Align) -> float:
-    """The distance of baselines at which no ink touches ink of the line above, letters compared box by box."""
-    above, below = upper.ink, lower.ink
-    left, right = min(ink[0] for ink in above), max(ink[2] for ink in above)
-    shift_left, shift_right = left - min(ink[0] for ink in below), right - max(ink[2] for ink in below)
-    shift = {"left": shift_left, "right": shift_right, "center": (shift_left + shift_right) / 2}[align]
-    least = 0.0
-    for left, top, right, _ in below:
+def _least_leading(upper: EmLine, lower: EmLine, align: Align, enough: float) -> float:
+    """The distance of baselines, from `enough` up, at which no letter's box touches one of the line above."""
+    if upper.ink[3] - lower.ink[1] + CLEARANCE <= enough:
+        return enough
+    to_left, to_right = upper.ink[0] - lower.ink[0], upper.ink[2] - lower.ink[2]
+    shift = {"left": to_left, "right": to_right, "center": (to_left + to_right) / 2}[align]
+    above = [glyph.ink for glyph in upper.glyphs if glyph.ink]
+    least = enough
+    for left, top, right, _ in (glyph.ink for glyph in lower.glyphs if glyph.ink):
         reach = max((ink[3] for ink in above if ink[0] < right + shift and left + shift < ink[2]), default=-math.inf)
         least = max(least, reach - top + CLEARANCE)
     return least
@@ -248,43 +251,19 @@ def _shifts(line: EmLine, deviation: float, rng: np.random.Generator | None) -> 
     return [0.0, *inner.tolist(), 0.0]
 
 
-def _placed(
-    lines: list[ShapedLine], block: _Block, size: float, frame: Box, align: Align, valign: str
-) -> list[tuple[ShapedLine, float, float]]:
+def _places(block: _Block, size: float, frame: Box, align: Align, valign: str) -> list[tuple[EmLine, float, float]]:
     """Every line with the x of its origin and the y of its baseline."""
-    spread = (len(lines) - 1) * block.leading * size
+    spread = (len(block.lines) - 1) * block.leading * size
     highest, lowest = frame.y + block.top * size, frame.bottom - block.bottom * size - spread
     wanted = {"top": highest, "middle": frame.y + (frame.height + block.cap * size - spread) / 2, "bottom": lowest}
     baseline = max(highest, min(lowest, wanted[valign]))
-    placed = []
-    for number, line in enumerate(lines):
-        room = frame.width - line.ink.width
-        x = frame.x + {"left": 0.0, "center": room / 2, "right": room}[align] - line.ink.x
-        placed.append((line, x, baseline + number * block.leading * size))
-    return placed
-
-
-def _marks(line: ShapedLine, x: float, y: float, paint: Paint) -> list[Glyphs]:
-    return [
-        Glyphs(
-            face=run.face,
-            size=line.size,
-            ids=run.ids,
-            xs=tuple(round(x + dx, 3) for dx in run.xs),
-            ys=tuple(round(y + dy, 3) for dy in run.ys),
-            paint=paint,
-        )
-        for run in line.runs
-    ]
-
-
-def _line(line: ShapedLine, x: float, y: float) -> Line:
-    words = tuple(Word(text=word.text, box=_moved(word.box, x, y)) for word in line.words)
-    return Line(text=line.text, box=_moved(line.ink, x, y), baseline=round(y, 2), words=words)
-
-
-def _moved(box: Box, x: float, y: float) -> Box:
-    return Box(x=round(x + box.x, 2), y=round(y + box.y, 2), width=round(box.width, 2), height=round(box.height, 2))
+    places = []
+    for number, line in enumerate(block.lines):
+        left, _, right, _ = line.ink
+        room = frame.width - (right - left) * size
+        x = frame.x + {"left": 0.0, "center": room / 2, "right": room}[align] - left * size
+        places.append((line, x, baseline + number * block.leading * size))
+    return places
 
 
 def _around(lines: tuple[Line, ...]) -> Box:

@@ -17,7 +17,7 @@ import uharfbuzz
 
 from salon.render.bidi import levels, visual_order
 from salon.render.characters import cleaned, font_spans, script_of
-from salon.render.fonts import LoadedFont, load_font
+from salon.render.fonts import Extents, LoadedFont, load_font
 from salon.render.layout import Box, Face, Word
 
 JOINED_SCRIPTS = frozenset({"ARABIC", "SYRIAC", "NKO", "MONGOLIAN", "DEVANAGARI", "BENGALI", "GURMUKHI"})
@@ -33,8 +33,7 @@ class Placed(NamedTuple):
     """Of its first character in the line's text."""
     x: float
     y: float
-    ink: tuple[float, float, float, float] | None
-    """Left, top, right, bottom; None where there is nothing to see."""
+    ink: Extents | None
 
 
 class EmLine(NamedTuple):
@@ -43,11 +42,8 @@ class EmLine(NamedTuple):
     text: str
     glyphs: tuple[Placed, ...]
     advance: float
-
-    @property
-    def ink(self) -> list[tuple[float, float, float, float]]:
-        """The ink of every glyph that has any, from left to right."""
-        return [glyph.ink for glyph in self.glyphs if glyph.ink]
+    ink: Extents | None
+    """Around all of it."""
 
 
 class Cluster(NamedTuple):
@@ -76,10 +72,12 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class ShapedLine:
-    """A line at a size, in pixels."""
+    """A line at a size and place, in pixels."""
 
     text: str
     size: float
+    x: float
+    baseline: float
     runs: tuple[Run, ...]
     advance: float
     ink: Box
@@ -97,26 +95,33 @@ def shape_line(
     `tracking` is added between letters in ems and turns ligatures off. Faces and scripts whose letters join ignore it.
     """
     text = cleaned(text)
-    return scaled(em_line(text, face.key, 0, len(text), tracking=tracking), face, size, shifts)
+    return placed_line(em_line(text, face.key, 0, len(text), tracking=tracking), face, size, shifts=shifts)
 
 
-def scaled(line: EmLine, face: Face, size: float, shifts: Sequence[float] | None = None) -> ShapedLine:
-    """An em line at a size; a glyph of the same letter as its left neighbour (an accent) moves with it."""
-    moves = _moves(line, shifts or ())
-    runs = _runs(line, size, moves)
-    inks = [_moved(glyph.ink, size, move) for glyph, move in zip(line.glyphs, moves)]
-    words = [(m.group(), _box([i for g, i in zip(line.glyphs, inks) if i and m.start() <= g.place < m.end()]))
-             for m in re.finditer(r"\S+", line.text)]  # fmt: skip
+def placed_line(
+    line: EmLine,
+    face: Face,
+    size: float,
+    *,
+    x: float = 0.0,
+    baseline: float = 0.0,
+    shifts: Sequence[float] | None = None,
+) -> ShapedLine:
+    """An em line at a size with its origin at (x, baseline); an accent moves with the letter it belongs to."""
+    moves = [x] * len(line.glyphs) if shifts is None else [x + move for move in _moves(line, shifts)]
+    inks = [_scaled(glyph.ink, size, move, baseline) for glyph, move in zip(line.glyphs, moves)]
     font = load_font(face)
     return ShapedLine(
         line.text,
         size,
-        runs,
+        x,
+        baseline,
+        _runs(line, size, moves, baseline),
         line.advance * size,
         _box([ink for ink in inks if ink]),
-        tuple(Word.model_construct(text=word, box=box) for word, box in words),
-        font.cap_height / font.upem * size,
-        font.x_height / font.upem * size,
+        _words(line, inks),
+        font.cap_height * size,
+        font.x_height * size,
     )
 
 
@@ -126,9 +131,7 @@ def em_line(text: str, key: str, start: int, end: int, *, tracking: float = 0.0,
     pieces = []
     for first, last, font, level in _pieces(text, key, start, end):
         part = text[first:last] + ("-" if hyphen and last == end else "")
-        pieces.append(
-            (first - start, level, _shaped(part, font.face.key, level % 2 == 1, _space(part, font, tracking)))
-        )
+        pieces.append((first - start, level, _shaped(part, font.key, level % 2 == 1, _space(part, font, tracking))))
     glyphs: list[Placed] = []
     pen = 0.0
     for index in visual_order([level for _, level, _ in pieces]):
@@ -137,7 +140,8 @@ def em_line(text: str, key: str, start: int, end: int, *, tracking: float = 0.0,
             glyphs.append(_placed(glyph, offset, pen))
             pen += glyph.advance
     last_space = pieces[-1][2][-1].space if pieces and pieces[-1][2] else 0.0
-    return EmLine(text[start:end] + ("-" if hyphen else ""), tuple(glyphs), pen - last_space)
+    ink = around([glyph.ink for glyph in glyphs if glyph.ink])
+    return EmLine(text[start:end] + ("-" if hyphen else ""), tuple(glyphs), pen - last_space, ink)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -147,9 +151,9 @@ def clusters(text: str, key: str, tracking: float = 0.0) -> tuple[Cluster, ...]:
     found = [empty] * len(text)
     for first, last, font, level in _pieces(text, key, 0, len(text)):
         part = text[first:last]
-        shaped = _shaped(part, font.face.key, level % 2 == 1, _space(part, font, tracking))
+        shaped = _shaped(part, font.key, level % 2 == 1, _space(part, font, tracking))
         for place, glyphs in itertools.groupby(shaped, key=lambda glyph: glyph.place):
-            found[first + place] = _cluster(list(glyphs), backwards=level % 2 == 1)
+            found[first + place] = _cluster(tuple(glyph[:5] for glyph in glyphs), level % 2 == 1)
     return tuple(found)
 
 
@@ -158,10 +162,10 @@ class _Glyph(NamedTuple):
 
     font: LoadedFont
     glyph: int
-    place: int
     advance: float
     dx: float
     dy: float
+    place: int
     space: float
     """The tracking inside `advance`."""
 
@@ -181,13 +185,17 @@ def _shaped(text: str, key: str, backwards: bool, tracking: float) -> tuple[_Gly
     for i, (info, at) in enumerate(zip(infos, positions)):
         ends_letter = i + 1 == len(infos) or infos[i + 1].cluster != info.cluster
         space = tracking if ends_letter else 0.0
-        shaped.append(_Glyph(font, info.codepoint, info.cluster, at.x_advance / em + space,
-                             at.x_offset / em, at.y_offset / em, space))  # fmt: skip
+        advance = at.x_advance / em + space
+        shaped.append(
+            _Glyph(font, info.codepoint, advance, at.x_offset / em, at.y_offset / em, info.cluster, space)
+        )  # fmt: skip
     return tuple(shaped)
 
 
 def _space(text: str, font: LoadedFont, tracking: float) -> float:
     """The letter-space this run can take."""
+    if not tracking:
+        return 0.0
     joined = font.family.joined or any(script_of(character) in JOINED_SCRIPTS for character in text)
     return 0.0 if joined else tracking
 
@@ -212,26 +220,27 @@ def _pieces(text: str, key: str, start: int, end: int) -> list[tuple[int, int, L
 
 def _placed(glyph: _Glyph, offset: int, pen: float) -> Placed:
     x, y = pen + glyph.dx, -glyph.dy
-    extents = glyph.font.extents(glyph.glyph)
-    ink = None
-    if extents:
-        em = glyph.font.upem
-        left, lowest, right, highest = extents
-        ink = (x + left / em, y - highest / em, x + right / em, y - lowest / em)
-    return Placed(glyph.font, glyph.glyph, glyph.place + offset, x, y, ink)
+    return Placed(glyph.font, glyph.glyph, glyph.place + offset, x, y, _ink(glyph.font, glyph.glyph, x, y))
 
 
-def _cluster(glyphs: list[_Glyph], *, backwards: bool) -> Cluster:
+def _ink(font: LoadedFont, glyph: int, x: float, y: float) -> Extents | None:
+    ink = font.extents(glyph)
+    return ink and (x + ink[0], y + ink[1], x + ink[2], y + ink[3])
+
+
+@functools.lru_cache(maxsize=16384)
+def _cluster(glyphs: tuple[tuple[LoadedFont, int, float, float, float], ...], backwards: bool) -> Cluster:
+    """The measures of one letter's glyphs: (font, glyph, advance, dx, dy) each."""
     pen, inks = 0.0, []
-    for glyph in glyphs:
-        inks.append(_placed(glyph, 0, pen).ink)
-        pen += glyph.advance
-    drawn = [ink for ink in inks if ink]
-    if not drawn:
+    for font, glyph, advance, dx, dy in glyphs:
+        inks.append(_ink(font, glyph, pen + dx, -dy))
+        pen += advance
+    ink = around([ink for ink in inks if ink])
+    if ink is None:
         return Cluster(pen, 0.0, 0.0, 0.0, 0.0)
-    left, right = min(ink[0] for ink in drawn), pen - max(ink[2] for ink in drawn)
+    left, right = ink[0], pen - ink[2]
     lead, trail = (right, left) if backwards else (left, right)
-    return Cluster(pen, lead, trail, -min(ink[1] for ink in drawn), max(ink[3] for ink in drawn))
+    return Cluster(pen, lead, trail, -ink[1], ink[3])
 
 
 def _moves(line: EmLine, shifts: Sequence[float]) -> list[float]:
@@ -243,26 +252,44 @@ def _moves(line: EmLine, shifts: Sequence[float]) -> list[float]:
     return moves
 
 
-def _runs(line: EmLine, size: float, moves: list[float]) -> tuple[Run, ...]:
+def _runs(line: EmLine, size: float, moves: list[float], baseline: float) -> tuple[Run, ...]:
     """Glyphs that leave a mark, gathered by face."""
     by_face: dict[str, tuple[list[int], list[float], list[float]]] = {}
     for glyph, move in zip(line.glyphs, moves):
         if glyph.ink:
-            ids, xs, ys = by_face.setdefault(glyph.font.face.key, ([], [], []))
+            ids, xs, ys = by_face.setdefault(glyph.font.key, ([], [], []))
             ids.append(glyph.glyph)
-            xs.append(glyph.x * size + move)
-            ys.append(glyph.y * size)
+            xs.append(round(glyph.x * size + move, 3))
+            ys.append(round(glyph.y * size + baseline, 3))
     return tuple(Run(face, tuple(ids), tuple(xs), tuple(ys)) for face, (ids, xs, ys) in by_face.items())
 
 
-def _moved(ink: tuple[float, float, float, float] | None, size: float, move: float):
-    return ink and (ink[0] * size + move, ink[1] * size, ink[2] * size + move, ink[3] * size)
+def _words(line: EmLine, inks: list[Extents | None]) -> tuple[Word, ...]:
+    """The words of a line with the ink of their glyphs."""
+    spans = list(re.finditer(r"\S+", line.text))
+    word_at = [0] * (len(line.text) + 1)
+    for number, span in enumerate(spans):
+        word_at[span.start() : span.end()] = [number] * (span.end() - span.start())
+    gathered: list[list[Extents]] = [[] for _ in spans]
+    for glyph, ink in zip(line.glyphs, inks):
+        if ink:
+            gathered[word_at[glyph.place]].append(ink)
+    return tuple(Word(text=span.group(), box=_box(inks)) for span, inks in zip(spans, gathered))
 
 
-def _box(inks: list[tuple[float, float, float, float]]) -> Box:
-    """The box around some ink; empty at the origin where there is none."""
-    if not inks:
-        return Box.model_construct(x=0.0, y=0.0, width=0.0, height=0.0)
-    left, top = min(ink[0] for ink in inks), min(ink[1] for ink in inks)
-    right, bottom = max(ink[2] for ink in inks), max(ink[3] for ink in inks)
-    return Box.model_construct(x=left, y=top, width=right - left, height=bottom - top)
+def _scaled(ink: Extents | None, size: float, x: float, y: float) -> Extents | None:
+    return ink and (ink[0] * size + x, ink[1] * size + y, ink[2] * size + x, ink[3] * size + y)
+
+
+def around(inks: Sequence[Extents]) -> Extents | None:
+    """The extents around some ink, None for none."""
+    if len(inks) < 2:
+        return inks[0] if inks else None
+    lefts, tops, rights, bottoms = zip(*inks)
+    return min(lefts), min(tops), max(rights), max(bottoms)
+
+
+def _box(inks: list[Extents]) -> Box:
+    """The box around some ink, in hundredths of a pixel; empty where there is none."""
+    left, top, right, bottom = around(inks) or (0.0, 0.0, 0.0, 0.0)
+    return Box(x=round(left, 2), y=round(top, 2), width=round(right - left, 2), height=round(bottom - top, 2))
