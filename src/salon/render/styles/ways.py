@@ -8,26 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from salon.render.colors import contrast, from_oklch, luminance, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Group, Mark, Paint, Path, Stroke
+from salon.render.motifs import Shape
 from salon.render.plan import Palette
-from salon.render.shapes import rect, rounded
+from salon.render.shapes import joined, rect, rounded, sector
 from salon.render.style import Lettered, Stage
-
-if TYPE_CHECKING:
-    from salon.render.motifs import Shape
 
 Marks = tuple[Mark, ...]
 Tones = tuple[Color, Color, Color, Color, Color, Color]
 """Colors of a motif's tones: backdrop, far, middle, main, accent, detail."""
-
-LOUD_ROLES = ("headline",)
-"""Text that may carry an effect; everything else stays plain, to be read."""
 
 
 # Places
@@ -78,6 +72,27 @@ def is_free(stage: Stage, box: Box, gap: float = 0.0) -> bool:
     return on_canvas and not any(meet(inset(quiet, -gap), box) for quiet in stage.quiet)
 
 
+def bleeds(stage: Stage, box: Box) -> bool:
+    """Whether the box reaches the left and the right edge of the canvas."""
+    return box.x <= 1 and box.right >= stage.width - 1
+
+
+def freest(stage: Stage, box: Box) -> Box:
+    """The largest part of the box beside, above or below all text that stands in it; the box where none does."""
+    inside = [quiet for quiet in stage.quiet if meet(quiet, box)]
+    if not inside:
+        return box
+    left, right = max(box.x, min(q.x for q in inside)), min(box.right, max(q.right for q in inside))
+    top, bottom = max(box.y, min(q.y for q in inside)), min(box.bottom, max(q.bottom for q in inside))
+    parts = (
+        Box(x=box.x, y=box.y, width=box.width, height=top - box.y),
+        Box(x=box.x, y=bottom, width=box.width, height=box.bottom - bottom),
+        Box(x=box.x, y=box.y, width=left - box.x, height=box.height),
+        Box(x=right, y=box.y, width=box.right - right, height=box.height),
+    )
+    return max(parts, key=lambda part: min(part.width, part.height) ** 2 * max(part.width, part.height))
+
+
 # Colors
 
 
@@ -109,18 +124,38 @@ def apart(color: Color, ground: Color, least: float = 1.5) -> Color:
     return color
 
 
+def toward(color: Color, other: Color, share: float) -> Color:
+    """A share of the way to another color without passing through grey: far hues are not crossed, only approached."""
+    (_, chroma, hue), (_, other_chroma, other_hue) = oklch(color), oklch(other)
+    turn = abs((hue - other_hue + 180) % 360 - 180)
+    if turn < 75 or min(chroma, other_chroma) < 0.04:
+        return mix(color, other, share)
+    lightness, _, _ = oklch(mix(color, other, share))
+    return from_oklch(lightness, chroma * (1 - 0.4 * share), hue)
+
+
 def tones(palette: Palette) -> Tones:
     """The plain reading of a palette: far things near the ground, the main thing primary, one accent, light details."""
     ground, primary = palette.ground, palette.primary
     detail = max((ground, palette.surface, palette.ink), key=lambda color: contrast(color, primary))
     return (
-        mix(ground, palette.secondary, 0.22),
-        mix(ground, palette.secondary, 0.55),
+        toward(ground, palette.secondary, 0.22),
+        toward(ground, palette.secondary, 0.5),
         apart(palette.secondary, ground, 1.25),
         apart(primary, ground, 1.6),
         apart(palette.accent, ground, 1.4),
         detail,
     )
+
+
+def nearest_hue(palette: Palette, hue: float) -> Color:
+    """The most saturated of primary, accent and secondary whose OKLCH hue is nearest `hue` degrees."""
+
+    def distance(color: Color) -> float:
+        _, chroma, own = oklch(color)
+        return abs((own - hue + 180) % 360 - 180) + (0 if chroma > 0.05 else 180)
+
+    return min((palette.accent, palette.primary, palette.secondary), key=distance)
 
 
 def keep(palette: Palette, rng: np.random.Generator) -> Palette:
@@ -151,6 +186,12 @@ def without_backdrop(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
 def clipped(marks: Marks, outline: Path) -> Group:
     """The marks, cut along an outline."""
     return Group(marks, clip=outline)
+
+
+def rays(x: float, y: float, reach: float, count: int) -> Path:
+    """Every other slice of a full turn about (x, y), as one outline: a sunburst."""
+    step = 180 / count
+    return joined(*(sector(x, y, reach, 2 * k * step, (2 * k + 1) * step) for k in range(count)))
 
 
 # Plain parts of a style
@@ -192,6 +233,16 @@ def copies(
             outline=outline,
         )
         for run in glyphs
+    )
+
+
+def stands_out(stage: Stage, glyphs: Sequence[Glyphs], least: float = 3.0) -> bool:
+    """Whether the letters keep their promised contrast: effects are for these, never a rescue for faint ones."""
+    palette = stage.palette
+    promised = {palette.on_surface: palette.surface, palette.on_accent: palette.accent, palette.ink: palette.ground}
+    paints = {run.paint for run in glyphs}
+    return all(
+        isinstance(paint, str) and contrast(paint, promised.get(paint, palette.ground)) >= least for paint in paints
     )
 
 

@@ -1,0 +1,136 @@
+"""Papercut: sheets of paper stacked into the depth, each with the soft shadow of the one above."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import numpy as np
+
+from salon.render.layout import Box
+from salon.render.marks import Color, Fill, Glyphs, Mark, Path, Soft, Stroke
+from salon.render.motifs import Shape, emblem, motif
+from salon.render.shapes import joined, moved, smooth
+from salon.render.style import Lettered, Stage, Style
+from salon.render.styles.ways import (
+    Marks,
+    apart,
+    boxed,
+    clipped,
+    copies,
+    drawn,
+    inset,
+    keep,
+    middle,
+    no_finish,
+    plain_ground,
+    shade,
+    size_of,
+    stands_out,
+    tones,
+    toward,
+)
+
+FALL = (4.0, 7.0)
+"""Where shadows fall, in units: light comes from the upper left."""
+EDGES = ((5.0, 0.14), (12.0, 0.1), (21.0, 0.07), (32.0, 0.05))
+"""Widths in units and opacities of the lines that add up to a soft edge: far cheaper than a blur for each sheet."""
+SHEETS = 3
+
+
+def picture(stage: Stage, box: Box) -> Marks:
+    """The scene, sheet by sheet, at the bottom of a well of ever smaller openings."""
+    if stage.format == "logo":
+        return _stacked(stage, emblem(stage.subject, box, stage.rng))
+    rims = _openings(stage, box)
+    scene = (Fill(boxed(box), tones(stage.palette)[0]), *_stacked(stage, motif(stage.subject, box, stage.rng)))
+    return (clipped((*scene, *_frames(stage, box, rims)), boxed(box)),)
+
+
+def _stacked(stage: Stage, shapes: tuple[Shape, ...]) -> Marks:
+    """One sheet per depth: the shadow of all its outlines, then the outlines."""
+    colors = tones(stage.palette)
+    marks: list[Mark] = []
+    for _, sheet in groupby(shapes, key=lambda shape: (shape.depth, shape.line)):
+        parts = tuple(sheet)
+        if not parts[0].line and parts[0].tone > 0:
+            marks += _cast(stage, joined(*(part.path for part in parts)))
+        marks += [drawn(part, colors[part.tone]) for part in parts]
+    return tuple(marks)
+
+
+def _openings(stage: Stage, box: Box) -> list[Path]:
+    """Nested soft outlines, the outermost first; where the box meets the canvas's edge they run off it."""
+    rim = min(box.width, box.height) * 0.06
+    whole = box.width >= stage.width - 1 and box.height >= stage.height - 1
+    out = 0.0 if whole else 4 * rim
+    left, top = (out if box.x <= 1 else 0.0), (out if box.y <= 1 else 0.0)
+    right, bottom = (out if box.right >= stage.width - 1 else 0.0), (out if box.bottom >= stage.height - 1 else 0.0)
+    wide = Box(x=box.x - left, y=box.y - top, width=box.width + left + right, height=box.height + top + bottom)
+    phases = stage.rng.uniform(0, 2 * np.pi, (SHEETS, 3))
+    return [_opening(inset(wide, rim * (0.3 + 0.8 * k)), phases[k], rim * 0.3) for k in range(SHEETS)]
+
+
+def _opening(box: Box, phases: np.ndarray, sway: float) -> Path:
+    """A window between a rectangle and an oval (a superellipse) whose edge sways."""
+    x, y = middle(box)
+    angles = np.linspace(0, 2 * np.pi, 40, endpoint=False)
+    cos, sin = np.cos(angles), np.sin(angles)
+    swing = sum(np.sin((2 * k + 3) * angles + phase) for k, phase in enumerate(phases)) * sway / 2
+    xs = x + np.sign(cos) * np.abs(cos) ** 0.4 * box.width / 2 + swing * cos
+    ys = y + np.sign(sin) * np.abs(sin) ** 0.4 * box.height / 2 + swing * sin
+    return smooth(list(zip(xs.tolist(), ys.tolist())))
+
+
+def _frames(stage: Stage, box: Box, rims: list[Path]) -> Marks:
+    """The sheets with the openings, deepest first: the nearer to the eye, the nearer to the ground's color."""
+    palette = stage.palette
+    outer = boxed(inset(box, -40 * stage.unit))
+    deepest = apart(palette.primary, palette.ground, 1.5)
+    marks: list[Mark] = []
+    for depth in reversed(range(len(rims))):
+        color = toward(palette.ground, deepest, 0.32 * depth)
+        marks += [*_cast(stage, rims[depth]), Fill(joined(outer, rims[depth], even_odd=True), color)]
+    return tuple(marks)
+
+
+def _cast(stage: Stage, path: Path) -> Marks:
+    """The shadow along an outline, falling to the lower right."""
+    dark = shadow_color(stage)
+    edge = moved(path, FALL[0] * stage.unit, FALL[1] * stage.unit)
+    return tuple(Stroke(edge, dark, width * stage.unit, opacity=opacity, join="round") for width, opacity in EDGES)
+
+
+def shadow_color(stage: Stage) -> Color:
+    """A very dark shade of the ground's own hue: shadows on colored paper are never grey."""
+    return shade(stage.palette.ground, 0.16, 0.6)
+
+
+def panel(stage: Stage, box: Box) -> Marks:
+    """A sheet lying on the picture."""
+    path = boxed(box, 14 * stage.unit)
+    return (*_cast(stage, path), Fill(path, stage.palette.surface))
+
+
+def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
+    """Headlines are cut out too, and throw a small shadow."""
+    if role != "headline" or not stands_out(stage, glyphs):
+        return Lettered(glyphs)
+    size = size_of(glyphs)
+    shadow = Soft(copies(glyphs, shadow_color(stage), size * 0.025, size * 0.045), size * 0.03, opacity=0.3)
+    return Lettered((shadow, *glyphs), ("shadow",))
+
+
+STYLE = Style(
+    name="Papercut",
+    moods=("warm", "calm", "playful", "mysterious"),
+    displays=(("Fredoka", 600), ("DM Serif Display", 400), ("Fraunces", 700)),
+    texts=(("DM Sans", 400), ("Work Sans", 400), ("Lora", 400)),
+    case="as is",
+    arrangements=("hero-top", "full-bleed", "hero-bottom", "framed", "mark-above"),
+    tune=keep,
+    ground=plain_ground,
+    picture=picture,
+    finish=no_finish,
+    panel=panel,
+    letter=letter,
+)

@@ -1,0 +1,229 @@
+"""Pop Art: Ben-Day dots, thick black outlines, primary colors printed slightly off their outlines, bursts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from salon.render.colors import contrast, mix, oklch
+from salon.render.layout import Box
+from salon.render.marks import Color, Fill, Glyphs, Mark, Path, Stroke, Tile
+from salon.render.motifs import Shape, emblem, motif
+from salon.render.plan import Palette
+from salon.render.shapes import bounds, circle, moved, polygon
+from salon.render.style import Lettered, Stage, Style
+from salon.render.styles.ways import (
+    Marks,
+    apart,
+    boxed,
+    canvas,
+    clipped,
+    copies,
+    freest,
+    haloed,
+    middle,
+    no_finish,
+    rays,
+    shade,
+    size_of,
+    square,
+    stands_out,
+    toward,
+)
+
+BLACK = "#14110f"
+WHITE = "#fffdf5"
+SCENERY = ("abstract", "mountain", "sea", "city", "forest", "stars", "moon", "sun")
+"""Subjects that are places rather than things: a comic panel suits them better than a portrait."""
+
+
+def tune(palette: Palette, rng: np.random.Generator) -> Palette:
+    """Printer's colors: the same hues at full strength."""
+    return replace(
+        palette,
+        primary=_vivid(palette.primary),
+        secondary=_vivid(palette.secondary),
+        accent=_vivid(palette.accent),
+    )
+
+
+def _vivid(color: Color) -> Color:
+    lightness, chroma, _ = oklch(color)
+    return color if chroma < 0.04 else shade(color, lightness, 1.35)
+
+
+def ground(stage: Stage) -> Marks:
+    """Paper with a halftone running in from two corners, kept off the text."""
+    plain = Fill(canvas(stage), stage.palette.ground)
+    if stage.format == "logo":
+        return (plain,)
+    color = toward(stage.palette.ground, apart(stage.palette.secondary, stage.palette.ground, 1.3), 0.6)
+    return (plain, Fill(_halftone(stage), color))
+
+
+def _halftone(stage: Stage) -> Path:
+    """Dots that shrink away from the lower left and the upper right corner."""
+    pitch, gap = 30 * stage.unit, 16 * stage.unit
+    reach = 0.55 * min(stage.width, stage.height)
+    commands: list[tuple] = []
+    for row in range(int(stage.height / pitch) + 2):
+        for column in range(int(stage.width / pitch) + 2):
+            x, y = (column + 0.5 * (row % 2)) * pitch, row * pitch * 0.87
+            far = min(math.hypot(x, stage.height - y), math.hypot(stage.width - x, y)) / reach
+            radius = pitch * 0.48 * (1 - far)
+            if radius > pitch * 0.07 and not _near_text(stage, x, y, gap + radius):
+                commands += circle(x, y, radius).commands
+    return Path(tuple(commands))
+
+
+def _near_text(stage: Stage, x: float, y: float, gap: float) -> bool:
+    return any(q.x - gap < x < q.right + gap and q.y - gap < y < q.bottom + gap for q in stage.quiet)
+
+
+def picture(stage: Stage, box: Box) -> Marks:
+    """A comic panel, a thing in a burst, or the thing four times over."""
+    if stage.format == "logo":
+        return _printed(stage, emblem(stage.subject, box, stage.rng), inks(stage.palette), 9)
+    ways = (_panel_scene, _serial) if stage.subject in SCENERY else (_burst, _serial, _burst)
+    marks = ways[int(stage.rng.integers(len(ways)))](stage, box)
+    return (clipped(marks, boxed(box)), Stroke(boxed(box), BLACK, 14 * stage.unit))
+
+
+def inks(palette: Palette) -> tuple[Color, ...]:
+    """Tones as a cheap press has them: plates of full color, and white."""
+    ground = palette.ground
+    return (
+        toward(ground, palette.secondary, 0.3),
+        toward(ground, palette.secondary, 0.65),
+        apart(palette.secondary, ground, 1.3),
+        apart(palette.primary, ground, 1.5),
+        apart(palette.accent, ground, 1.3),
+        WHITE,
+    )
+
+
+def _panel_scene(stage: Stage, box: Box) -> Marks:
+    """The scene with dots in its sky."""
+    colors = inks(stage.palette)
+    back = (Fill(boxed(box), colors[0]), _dots(boxed(box), colors[1], 20 * stage.unit))
+    shapes = tuple(shape for shape in motif(stage.subject, box, stage.rng) if shape.tone > 0)
+    return (*back, *_printed(stage, shapes, colors, 6))
+
+
+def _burst(stage: Stage, box: Box) -> Marks:
+    """Rays, a jagged burst with a hard shadow, and the thing upon it."""
+    place, colors = freest(stage, box), inks(stage.palette)
+    x, y = middle(place)
+    side = min(place.width, place.height)
+    reach = float(np.hypot(box.width, box.height))
+    radii = side * np.where(np.arange(28) % 2, 0.345, 0.47) * stage.rng.uniform(0.93, 1.06, 28)
+    angles = np.linspace(0, 2 * np.pi, 28, endpoint=False)
+    star = polygon(list(zip((x + radii * np.cos(angles)).tolist(), (y + radii * np.sin(angles)).tolist())))
+    bright = max((WHITE, stage.palette.accent), key=lambda color: contrast(color, colors[3]))
+    form = emblem(stage.subject, square(Box(x=x - side / 2, y=y - side / 2, width=side, height=side), 0.52), stage.rng)
+    return (
+        Fill(boxed(box), colors[4]),
+        Fill(rays(x, y, reach, 14), toward(colors[4], colors[3], 0.4)),
+        Fill(moved(star, 14 * stage.unit, 14 * stage.unit), BLACK),
+        Fill(star, bright),
+        _dots(star, toward(bright, colors[2], 0.55), 20 * stage.unit),
+        Stroke(star, BLACK, 8 * stage.unit, join="round"),
+        *_printed(stage, form, (*colors[:4], stage.palette.secondary if bright != WHITE else colors[4], WHITE), 9),
+    )
+
+
+def _serial(stage: Stage, box: Box) -> Marks:
+    """The same print in changing inks, side by side."""
+    columns = 2 if box.width < 1.7 * box.height else 3
+    rows = max(1, round(box.height / (box.width / columns)))
+    wide, high = box.width / columns, box.height / rows
+    first = Box(x=box.x, y=box.y, width=wide, height=high)
+    form = emblem(stage.subject, square(first, 0.66), stage.rng)
+    plates = inks(stage.palette)[2:5]
+    marks: list[Mark] = []
+    for k in range(columns * rows):
+        row, column = divmod(k, columns)
+        turn = (k + row) % 3
+        back, main, accent = plates[turn], plates[(turn + 1) % 3], plates[(turn + 2) % 3]
+        cell = moved(boxed(first), column * wide, row * high)
+        shapes = tuple(replace(s, path=moved(s.path, column * wide, row * high)) for s in form)
+        marks += [Fill(cell, back)]
+        if (row + column) % 2:
+            marks.append(_dots(cell, mix(back, WHITE, 0.5), 20 * stage.unit))
+        marks += _printed(stage, shapes, (back, WHITE, mix(main, WHITE, 0.5), main, accent, WHITE), 7)
+        marks.append(Stroke(cell, BLACK, 8 * stage.unit))
+    return tuple(marks)
+
+
+def _printed(stage: Stage, shapes: Sequence[Shape], colors: Sequence[Color], line: float) -> Marks:
+    """Color a little off its outline; dots in the middle tones; black lines around what is large enough."""
+    off, width, least = 6 * stage.unit, line * stage.unit, 22 * stage.unit
+    marks: list[Mark] = []
+    for shape in shapes:
+        if shape.line:
+            marks.append(Stroke(shape.path, BLACK, max(shape.width, width * 0.8), cap="round", join="round"))
+            continue
+        around = bounds(shape.path)
+        large = min(around.width, around.height) > least
+        marks.append(Fill(moved(shape.path, off, off * 0.6) if large else shape.path, colors[shape.tone]))
+        if shape.tone == 2 and large and around.width * around.height > (90 * stage.unit) ** 2:
+            marks.append(_dots(shape.path, mix(colors[2], WHITE, 0.55), 16 * stage.unit))
+        if large:
+            marks.append(Stroke(shape.path, BLACK, width, join="round"))
+    return tuple(marks)
+
+
+def _dots(within: Path, color: Color, pitch: float) -> Tile:
+    """Ben-Day dots on the diagonal; whole pixels, which the rasteriser repeats fastest."""
+    cell = max(4.0, float(round(pitch * 1.4142)))
+    dots = tuple(Fill(circle(cell * at, cell * at, cell * 0.21), color) for at in (0.25, 0.75))
+    return Tile(dots, cell, cell, within)
+
+
+def panel(stage: Stage, box: Box) -> Marks:
+    """A caption box with a hard shadow."""
+    drop = 12 * stage.unit
+    return (
+        Fill(moved(boxed(box), drop, drop), BLACK),
+        Fill(boxed(box), stage.palette.surface),
+        Stroke(boxed(box), BLACK, 7 * stage.unit),
+    )
+
+
+def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
+    """Headlines printed twice, slightly off; light letters get a black rim."""
+    if role != "headline" or not stands_out(stage, glyphs):
+        return Lettered(glyphs)
+    size, ink = size_of(glyphs), str(glyphs[0].paint)
+    off = size * 0.055
+    if contrast(ink, BLACK) > 5:
+        rim = haloed(glyphs, BLACK, size * 0.03)
+        return Lettered((*copies(glyphs, BLACK, off, off), *rim, *glyphs), ("outline", "shadow"))
+    return Lettered((*copies(glyphs, _second_ink(stage, ink), off, off), *glyphs), ("shadow",))
+
+
+def _second_ink(stage: Stage, ink: Color) -> Color:
+    """The color of the palette that shows best between the letters and the ground."""
+    palette = stage.palette
+    choices = (palette.accent, palette.primary, palette.secondary)
+    return max(choices, key=lambda color: min(contrast(color, ink), 2 * contrast(color, palette.ground)))
+
+
+STYLE = Style(
+    name="Pop Art",
+    moods=("bold", "playful", "joyful"),
+    displays=(("Luckiest Guy", 400), ("Bungee", 400), ("Anton", 400)),
+    texts=(("Archivo", 600), ("Barlow Condensed", 600), ("Montserrat", 600)),
+    case="upper",
+    arrangements=("hero-bottom", "turned", "hero-top", "full-bleed", "badge", "mark-above"),
+    tune=tune,
+    ground=ground,
+    picture=picture,
+    finish=no_finish,
+    panel=panel,
+    letter=letter,
+    scale=1.12,
+)

@@ -1,0 +1,123 @@
+"""Typographic Minimalism: type is the picture. One enormous cropped letter, heavy rules, two colors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from salon.render.layout import Box, Face
+from salon.render.marks import Color, Fill, Glyphs, Group
+from salon.render.shape import shape_line
+from salon.render.shapes import rect
+from salon.render.style import Stage, Style
+from salon.render.styles.ways import (
+    Marks,
+    apart,
+    boxed,
+    clipped,
+    freest,
+    keep,
+    no_finish,
+    plain_ground,
+    plain_letter,
+    plain_panel,
+)
+
+FACES = (
+    Face(family="Archivo Black"),
+    Face(family="Bodoni Moda", weight=900),
+    Face(family="Anton"),
+    Face(family="Abril Fatface"),
+    Face(family="Syne", weight=800),
+)
+
+
+def picture(stage: Stage, box: Box) -> Marks:
+    """An enormous initial: cropped, sliced, or answered by bars."""
+    if stage.format == "logo":
+        return _fitted(stage, box, 1.0)
+    place = freest(stage, box)
+    way = (_cropped, _sliced, _bars)[int(stage.rng.integers(3))]
+    return way(stage, place)
+
+
+def _color(stage: Stage) -> Color:
+    return apart(stage.palette.primary, stage.palette.ground, 2.0)
+
+
+def _giant(stage: Stage, box: Box, height: float, x: float, y: float) -> tuple[Glyphs, ...]:
+    """The subject's initial with its ink `height` pixels tall, centred on shares (x, y) of the box."""
+    face = FACES[int(stage.rng.integers(len(FACES)))]
+    shaped = shape_line(stage.subject[0].upper(), face, 1000.0)
+    ink = shaped.ink
+    size = 1000.0 * height / ink.height
+    scale = size / 1000.0
+    left = box.x + box.width * x - (ink.x + ink.width / 2) * scale
+    top = box.y + box.height * y - (ink.y + ink.height / 2) * scale
+    return tuple(
+        Glyphs(
+            run.face,
+            size,
+            run.ids,
+            tuple(left + at * scale for at in run.xs),
+            tuple(top + at * scale for at in run.ys),
+            _color(stage),
+        )
+        for run in shaped.runs
+    )
+
+
+def _fitted(stage: Stage, box: Box, share: float) -> Marks:
+    return _giant(stage, box, min(box.height, box.width) * share, 0.5, 0.5)
+
+
+def _cropped(stage: Stage, box: Box) -> Marks:
+    """Larger than its place, cut by two edges."""
+    x = 0.62 if stage.align == "left" else 0.4
+    return (clipped(_giant(stage, box, max(box.height * 1.35, box.width * 0.9), x, 0.56), boxed(box)),)
+
+
+def _sliced(stage: Stage, box: Box) -> Marks:
+    """Cut into strips, each shifted against the next."""
+    letter = _giant(stage, box, box.height * 0.98, 0.5, 0.5)
+    strips = 5
+    height = box.height / strips
+    marks = []
+    for k in range(strips):
+        shift = box.width * 0.045 * (k - (strips - 1) / 2) * (1 if k % 2 else -1)
+        strip = rect(box.x, box.y + k * height, box.width, height - 5 * stage.unit)
+        marks.append(Group((Group(letter, transform=(1, 0, 0, 1, shift, 0)),), clip=strip))
+    return tuple(marks)
+
+
+def _bars(stage: Stage, box: Box) -> Marks:
+    """Rules that grow by a constant ratio, one of them in the accent."""
+    ratio, gap = 1.55, 0.35
+    count = 7
+    heights = ratio ** np.arange(count)
+    unit = box.height / float(heights.sum() * (1 + gap) - gap * heights[-1])
+    special = int(stage.rng.integers(2, count - 1))
+    marks: list = []
+    y = box.y
+    for k, height in enumerate(heights * unit):
+        color = apart(stage.palette.accent, stage.palette.ground, 1.5) if k == special else _color(stage)
+        marks.append(Fill(rect(box.x, y, box.width, float(height)), color))
+        y += float(height) * (1 + gap)
+    return tuple(marks)
+
+
+STYLE = Style(
+    name="Typographic Minimalism",
+    moods=("serious", "bold", "elegant"),
+    displays=(("Archivo Black", 400), ("Anton", 400), ("Bodoni Moda", 800), ("Syne", 800)),
+    texts=(("Archivo", 400), ("Inter", 400), ("Space Grotesk", 400)),
+    case="as is",
+    arrangements=("big-type", "split", "corner-grid", "turned", "hero-top", "mark-left"),
+    tune=keep,
+    ground=plain_ground,
+    picture=picture,
+    finish=no_finish,
+    panel=plain_panel,
+    letter=plain_letter,
+    tracking=-0.03,
+    scale=1.35,
+)
