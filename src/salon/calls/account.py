@@ -21,6 +21,8 @@ class Account:
     sent: int = 0
     """Requests, retries included."""
     refused: int = 0
+    lost: int = 0
+    """Requests that ended without an answer and may have been charged."""
     tokens_in: int = 0
     tokens_out: int = 0
     cost: Decimal = Decimal(0)

@@ -242,4 +242,5 @@ class Caller:
 
     def _lost(self, call: Call, why: str) -> None:
         """Note a request that may have been charged; not awaited, so that it is noted when we are cancelled too."""
+        self.account.lost += 1
         self._ledger(self._store.lose, call.key, why)

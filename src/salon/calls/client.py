@@ -15,7 +15,7 @@ import asyncio
 import queue
 import threading
 import weakref
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -57,7 +57,9 @@ class Client:
         self._rng = np.random.default_rng() if rng is None else rng
         self._caller: Caller | None = None
 
-    def each(self, calls: Iterable[Call], usable: Usable | None = None) -> Iterator[tuple[int, Answer | Refusal]]:
+    def each(
+        self, calls: Iterable[Call], usable: Usable | None = None
+    ) -> Generator[tuple[int, Answer | Refusal], None, None]:
         """(index into `calls`, outcome) for each call exactly once, in the order they are finished.
 
         Raises CallsStopped when no further call is worth sending, after delivering those in flight.
@@ -66,7 +68,7 @@ class Client:
 
     def over(
         self, items: Iterable[Item], work: Callable[[Caller, Item], Awaitable[Result]]
-    ) -> Iterator[tuple[int, Result]]:
+    ) -> Generator[tuple[int, Result], None, None]:
         """Like `each`, where one item may take several calls: `work` asks them of the caller it is given."""
         caller = self._open()
         caller.stopped = None
@@ -91,6 +93,15 @@ class Client:
             flight.end(self.service.limits.grace)
         if error is not None:
             raise error
+
+    def notes(self) -> list[str]:
+        """What a report should say: what cost nothing, and what may have cost something without an answer."""
+        said = []
+        if self.account.from_store:
+            said.append(f"{self.account.from_store:,} answers came from {self.store.path.name} and cost nothing")
+        if self.account.lost:
+            said.append(f"{self.account.lost:,} requests ended without an answer; the server may have charged them")
+        return said
 
     def _open(self) -> Caller:
         if self._caller is None:

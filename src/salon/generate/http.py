@@ -1,0 +1,304 @@
+"""Pictures from any server that takes JSON over HTTP: a small TOML template says what to send and where to look.
+
+    name = "studio"
+    url = "https://host/generate"           # placeholders work here too, for servers asked by GET
+    [headers]
+    Authorization = "Bearer ${STUDIO_KEY}"  # from the environment, when a request is sent; in headers only
+    [body]
+    prompt = "{prompt}"                     # alone in its quotes, a placeholder keeps its type: {seed} is a number
+    seed = "{seed}"
+    size = "{width}x{height}"
+    [answer]
+    image = "images[0].data"                # where the picture is; form: base64, url, or bytes for the whole body
+    facts = { model = "meta.model" }
+    [defaults]
+    width = 1024
+    height = 1024
+    [limits]
+    per_minute = 60
+
+Placeholders: {prompt} {seed} {width} {height} {image} (base64) {strength}; {{ and }} for braces.
+"""
+
+from __future__ import annotations
+
+import base64
+import difflib
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+from urllib.parse import quote
+
+from pydantic import Field
+
+from salon.calls.answer import Answer, Refusal
+from salon.calls.budget import Budget
+from salon.calls.call import SECRET_HEADERS, Call
+from salon.calls.caller import Caller
+from salon.calls.client import Client
+from salon.calls.limits import Limits
+from salon.calls.prices import Order, Prices
+from salon.calls.secret import Secret
+from salon.calls.service import Service
+from salon.calls.store import CallStore
+from salon.errors import BadFile, BadValue
+from salon.generate.received import decoded, failed, fetched, made, why_broken, why_not_a_picture
+from salon.study.generator import Abilities, Ask, Failed, Made
+from salon.study.noun import Noun
+from salon.study.signature import Signature
+
+if TYPE_CHECKING:
+    import httpx2
+
+PLACEHOLDERS = ("prompt", "seed", "width", "height", "image", "strength")
+_PLACE = re.compile(r"\{\{|\}\}|\{(\w*)\}")
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
+
+
+class Where(Noun):
+    """Where in an answer the picture is."""
+
+    form: Literal["base64", "url", "bytes"] = "base64"
+    image: str = ""
+    """A path such as `data[0].b64_json`; none for bytes."""
+    facts: dict[str, str] = Field(default_factory=dict)
+    """Paths of what else to keep, by the name to keep it under."""
+
+
+class Defaults(Noun):
+    """What stands in for a size or strength that an ask leaves open."""
+
+    width: int | None = Field(default=None, ge=16, le=8192)
+    height: int | None = Field(default=None, ge=16, le=8192)
+    strength: float | None = Field(default=None, gt=0, le=1)
+
+
+class Template(Noun):
+    """How one server is asked."""
+
+    name: str
+    url: str
+    method: Literal["GET", "POST", "PUT"] = "POST"
+    headers: dict[str, str] = Field(default_factory=dict)
+    body: dict[str, Any] = Field(default_factory=dict)
+    answer: Where = Field(default_factory=Where)
+    defaults: Defaults = Field(default_factory=Defaults)
+    limits: Limits = Field(default_factory=Limits)
+    model: str | None = None
+    """The name to look up in a price list."""
+    allow_http: bool = False
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """The template in a TOML file, checked."""
+        try:
+            content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise BadFile("a template in TOML is needed", found=str(error), where=str(path)) from None
+        template = cls.parse(content, where=str(path))
+        template.check(where=str(path))
+        return template
+
+    def check(self, *, where: str | None = None) -> None:
+        """Raise BadValue for what could only fail, or leak, once requests are sent."""
+        used = self.placeholders()
+        for name in sorted(used - set(PLACEHOLDERS)):
+            near = difflib.get_close_matches(name, PLACEHOLDERS, n=1)
+            remedy = f"{{{near[0]}}}" if near else "one of " + " ".join(f"{{{word}}}" for word in PLACEHOLDERS)
+            raise BadValue("a known placeholder is needed", found=f"{{{name}}}", where=where, remedy=remedy)
+        if "prompt" not in used:
+            raise BadValue("the body or url needs {prompt}", found="none", where=where, remedy='prompt = "{prompt}"')
+        if self.method == "GET" and self.body:
+            raise BadValue("GET has no body", found="[body]", where=where, remedy="placeholders in url, or POST")
+        if any(_VARIABLE.search(text) for text in (self.url, *_texts(self.body))):
+            raise BadValue("${...} works in [headers] only", where=where, remedy="send the key in a header")
+        if (self.answer.form == "bytes") == bool(self.answer.image):
+            needed = "answer.image is needed, and only for base64 and url"
+            raise BadValue(needed, found=self.answer.image or "none", where=where, remedy='image = "data[0].b64_json"')
+        self.secrets(where=where)
+
+    def placeholders(self) -> set[str]:
+        """The names in braces, in body and url."""
+        found = (_PLACE.finditer(text) for text in (self.url, *_texts(self.body)))
+        return {match[1] for matches in found for match in matches if match[1] is not None}
+
+    def secrets(self, *, where: str | None = None) -> tuple[Secret, ...]:
+        """The headers that take their value from the environment."""
+        found = []
+        for header, value in self.headers.items():
+            names = _VARIABLE.findall(value)
+            if len(names) > 1 or (not names and header.lower() in SECRET_HEADERS):
+                raise BadValue(
+                    f"the header {header} must take its key from one environment variable",
+                    found=f"{len(names)} variables" if names else "a value in the file",
+                    where=where,
+                    remedy=f'{header} = "Bearer ${{MY_KEY}}"',
+                )
+            if names:
+                found.append(Secret(names[0], header, _VARIABLE.sub("{}", value)))
+        return tuple(found)
+
+    def plain_headers(self) -> dict[str, str]:
+        """The headers that hold no secret."""
+        return {name: value for name, value in self.headers.items() if not _VARIABLE.search(value)}
+
+
+class HttpGenerator:
+    """The server that a template describes."""
+
+    def __init__(
+        self,
+        template: Template,
+        *,
+        store: CallStore,
+        prices: Prices | None = None,
+        budget: Budget | None = None,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        template.check()
+        self.template, self.name = template, template.name
+        self._used = template.placeholders()
+        self.abilities = Abilities(
+            text_to_image="image" not in self._used,
+            image_to_image="image" in self._used,
+            seeded="seed" in self._used,
+            batch=template.limits.concurrency,
+        )
+        base_url = _PLACE.sub("x", template.url)
+        self._service = Service(
+            base_url, template.secrets(), template.limits, prices or Prices(), budget or Budget(), template.allow_http
+        )
+        self._client = Client(self._service, store, transport=transport)
+
+    @property
+    def signature(self) -> Signature:
+        """The address, and a hash of what is sent and read; the key is no part of it."""
+        content = self.template.model_dump(mode="json", include={"method", "headers", "body", "answer", "defaults"})
+        told = {"url": self.template.url, "template": json.dumps(content, sort_keys=True)}
+        return Signature(method="http", settings=told)
+
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+        """(index into `asks`, result) as the pictures come. What cannot work is raised before anything is sent."""
+        for ask in asks:
+            self._values(ask)
+        if self._service.budget.money is not None:
+            self._service.prices.need(self.template.model or self.name)
+        self._service.secret_headers(self._service.base_url)
+        return self._results(asks)
+
+    def notes(self) -> list[str]:
+        """What the report of a run should say about the calls."""
+        return self._client.notes()
+
+    def _results(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+        with closing(self._client.over(asks, self._ask)) as results:
+            yield from results
+
+    def _values(self, ask: Ask) -> dict[str, Any]:
+        """What each placeholder stands for; BadValue when the template needs what neither ask nor defaults have."""
+        defaults = self.template.defaults
+        values = {
+            "prompt": ask.prompt.view(),
+            "seed": ask.seed,
+            "width": ask.width or defaults.width,
+            "height": ask.height or defaults.height,
+            "strength": ask.strength or defaults.strength,
+            "image": None if ask.image is None else base64.b64encode(ask.image).decode(),
+        }
+        missing = sorted(name for name in self._used if values[name] is None)
+        spare = [name for name in ("image", "strength") if getattr(ask, name) is not None and name not in self._used]
+        if missing or spare:
+            raise BadValue(
+                f"the template of {self.name!r} and the ask must fit",
+                found=f"no value for {{{missing[0]}}}" if missing else f"an ask with {spare[0]}, which is never sent",
+                where=f"prompt {ask.prompt.id!r}",
+                remedy="add it to [defaults], or to the ask" if missing else f"use {{{spare[0]}}} in the template",
+            )
+        return values
+
+    def _call(self, ask: Ask) -> Call:
+        values = self._values(ask)
+        template = self.template
+        return Call(
+            url=str(_filled(template.url, {name: quote(str(value), safe="") for name, value in values.items()})),
+            method=template.method,
+            headers=template.plain_headers(),
+            body=_filled(template.body, values) if template.body else None,
+            repeat=0 if self.abilities.seeded else ask.seed,
+            order=Order(model=template.model or self.name, images=1, size=f"{values['width']}x{values['height']}"),
+        )
+
+    async def _ask(self, caller: Caller, ask: Ask) -> Made | Failed:
+        answer = await caller.ask(self._call(ask), self._why_unusable)
+        if isinstance(answer, Refusal):
+            return failed(answer)
+        where = self.template.answer
+        if where.form == "bytes":
+            return made(answer.body, answer, {})
+        content = answer.data()
+        source = found_at(content, where.image)
+        data = await fetched(caller, source, answer) if where.form == "url" else decoded(source)
+        if isinstance(data, Failed):
+            return data
+        return made(data, answer, {name: _fact(content, path) for name, path in where.facts.items()})
+
+    def _why_unusable(self, answer: Answer) -> str | None:
+        where = self.template.answer
+        if where.form == "bytes":
+            return why_broken(answer.body)
+        try:
+            source = found_at(answer.data(), where.image)
+        except ValueError:
+            return "the answer is not JSON"
+        except LookupError as error:
+            return f"the answer has no {where.image}: {error.args[0]}"
+        return why_not_a_picture(source, is_address=where.form == "url")
+
+
+def found_at(content: Any, path: str) -> Any:
+    """The value at a path such as `data[0].b64_json`; LookupError says what is there instead."""
+    for match in _STEP.finditer(path):
+        step = int(match[2]) if match[2] else match[1]
+        try:
+            content = content[step]
+        except (LookupError, TypeError):
+            there = ", ".join(map(str, list(content)[:8])) if isinstance(content, dict) else type(content).__name__
+            raise LookupError(f"{step!r} is not in {there or 'an empty object'}") from None
+    return content
+
+
+def _fact(content: Any, path: str) -> str | int | float | bool | None:
+    try:
+        value = found_at(content, path)
+    except LookupError:
+        return None
+    return value if value is None or isinstance(value, str | int | float | bool) else json.dumps(value)
+
+
+def _filled(part: Any, values: Mapping[str, Any]) -> Any:
+    """`part` with every placeholder replaced; one that is alone in its text keeps its type."""
+    if isinstance(part, dict):
+        return {name: _filled(inner, values) for name, inner in part.items()}
+    if isinstance(part, list):
+        return [_filled(inner, values) for inner in part]
+    if not isinstance(part, str):
+        return part
+    alone = _PLACE.fullmatch(part)
+    if alone and alone[1]:
+        return values[alone[1]]
+    return _PLACE.sub(lambda match: str(values[match[1]]) if match[1] else match[0][0], part)
+
+
+def _texts(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        part = list(part.values())
+    if isinstance(part, list):
+        for inner in part:
+            yield from _texts(inner)
+    elif isinstance(part, str):
+        yield part
