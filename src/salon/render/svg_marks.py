@@ -1,0 +1,209 @@
+"""Every kind of mark as SVG elements; gradients, patterns, filters and clips go to the defs once each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from salon.render.marks import Fill, Glyphs, Grain, Group, Linear, Mark, Paint, Path, Shadow, Soft, Stroke, Tile
+from salon.render.setting import outlines
+from salon.render.shapes import Matrix, transformed
+from salon.render.svg_text import number, opened, path_data, share, tag
+
+Span = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
+NOISE_GAIN = 2.4
+"""Perlin noise is paler than the rasteriser's: its deviation times this agrees."""
+
+
+class MarkWriter:
+    """Writes marks, gathering what they refer to in `defs`."""
+
+    def __init__(self) -> None:
+        self.defs: list[str] = []
+        self._ids: dict[object, str] = {}
+
+    def lines(self, marks: tuple[Mark, ...]) -> list[str]:
+        """The marks as elements, one a line."""
+        return [line for mark in marks for line in WRITTEN_BY[type(mark)](self, mark)]
+
+    def fill(self, mark: Fill) -> list[str]:
+        """A filled outline."""
+        return [tag("path", **self._filled(mark, mark.path))]
+
+    def stroke(self, mark: Stroke) -> list[str]:
+        """A line along an outline."""
+        ends = {
+            "stroke_linecap": None if mark.cap == "butt" else mark.cap,
+            "stroke_linejoin": None if mark.join == "miter" else mark.join,
+            "stroke_dasharray": " ".join(map(number, mark.dash)) or None,
+        }
+        line = {"fill": "none", "stroke": self._paint(mark.paint), "stroke_width": number(mark.width)}
+        return [tag("path", d=path_data(mark.path), **line, **ends, **_laid(mark))]
+
+    def glyphs(self, mark: Glyphs) -> list[str]:
+        """Letters by their outlines."""
+        path = outlines(mark)
+        if mark.outline is None:
+            return [tag("path", **self._filled(mark, path))]
+        line = {"fill": "none", "stroke": self._paint(mark.paint), "stroke_width": number(mark.outline)}
+        filter_ = self._blur(mark.blur, _span(mark)) if mark.blur else None
+        return [tag("path", d=path_data(path), **line, stroke_linejoin="round", filter=filter_, **_laid(mark))]
+
+    def tile(self, mark: Tile) -> list[str]:
+        """A pattern over an area."""
+        turn = f"rotate({number(mark.angle)})" if mark.angle else None
+        size = {"width": share(mark.width), "height": share(mark.height)}
+        cell = partial(opened, "pattern", patternUnits="userSpaceOnUse", **size, patternTransform=turn)
+        name = self._defined(mark, lambda id_: [cell(id=id_), *self.lines(mark.marks), "</pattern>"])
+        return [tag("path", d=path_data(mark.within), fill=name, fill_rule=_rule(mark.within), **_laid(mark))]
+
+    def soft(self, mark: Soft) -> list[str]:
+        """Marks blurred together."""
+        filter_ = self._blur(mark.blur, _around(mark.marks))
+        return [opened("g", filter=filter_, **_laid(mark)), *self.lines(mark.marks), "</g>"]
+
+    def grain(self, mark: Grain) -> list[str]:
+        """Noise by overlay; each viewer has its own noise."""
+        shift = number(0.5 - NOISE_GAIN / 2)
+        grey = f"{NOISE_GAIN} 0 0 0 {shift} " * 3 + "0 0 0 0 1"
+        noise = {"type": "fractalNoise", "baseFrequency": share(0.9 / max(mark.speck, 1.0)), "numOctaves": "1"}
+        steps = [
+            tag("feTurbulence", **noise, seed=str(mark.seed % 10_000)),
+            tag("feColorMatrix", values=grey),
+            tag("feComposite", in2="SourceAlpha", operator="in"),
+        ]
+        filter_ = self._filter(("grain", mark), _span(mark), steps)
+        style = "mix-blend-mode:overlay"
+        return [tag("path", d=path_data(mark.within), filter=filter_, opacity=share(mark.amount), style=style)]
+
+    def group(self, mark: Group) -> list[str]:
+        """Marks as one; a shadow falls outside the clip and does not turn with the group, hence a group around."""
+        matrix = None
+        if mark.transform != (1, 0, 0, 1, 0, 0):
+            matrix = f"matrix({' '.join(share(v) for v in mark.transform)})"
+        inner = {"transform": matrix, "clip_path": None if mark.clip is None else self._clip(mark.clip)}
+        if mark.shadow is None:
+            return [opened("g", **inner, **_laid(mark)), *self.lines(mark.marks), "</g>"]
+        outer = opened("g", filter=self._shadow(mark.shadow, _span(mark)), **_laid(mark))
+        return [outer, opened("g", **inner), *self.lines(mark.marks), "</g>", "</g>"]
+
+    def _filled(self, mark: Fill | Glyphs, path: Path) -> dict[str, str | None]:
+        filter_ = self._blur(mark.blur, _span(mark)) if mark.blur else None
+        look = {"fill": self._paint(mark.paint), "fill_rule": _rule(path), "filter": filter_}
+        return {"d": path_data(path), **look, **_laid(mark)}
+
+    def _paint(self, paint: Paint) -> str:
+        return paint if isinstance(paint, str) else self._defined(paint, partial(_gradient, paint))
+
+    def _clip(self, path: Path) -> str:
+        outline = tag("path", d=path_data(path), clip_rule=_rule(path))
+        return self._defined(("clip", path), lambda id_: [opened("clipPath", id=id_), outline, "</clipPath>"])
+
+    def _blur(self, deviation: float, span: Span) -> str:
+        step = tag("feGaussianBlur", stdDeviation=number(deviation))
+        return self._filter(("blur", deviation, span), _widened(span, 3 * deviation), [step])
+
+    def _shadow(self, shadow: Shadow, span: Span) -> str:
+        place = {"dx": number(shadow.dx), "dy": number(shadow.dy), "stdDeviation": number(shadow.blur)}
+        step = tag("feDropShadow", **place, flood_color=shadow.color, flood_opacity=share(shadow.opacity))
+        return self._filter(("shadow", shadow, span), span, [step])
+
+    def _filter(self, key: object, span: Span, steps: list[str]) -> str:
+        left, top, right, bottom = span
+        box = {"x": number(left), "y": number(top), "width": number(right - left), "height": number(bottom - top)}
+        space = {"filterUnits": "userSpaceOnUse", "color-interpolation-filters": "sRGB"}
+        return self._defined(key, lambda id_: [opened("filter", id=id_, **space, **box), *steps, "</filter>"])
+
+    def _defined(self, key: object, write: Callable[[str], list[str]]) -> str:
+        """A reference to a definition, written when first met."""
+        if key not in self._ids:
+            self._ids[key] = f"_{len(self._ids) + 1}"
+            self.defs += write(self._ids[key])
+        return f"url(#{self._ids[key]})"
+
+
+WRITTEN_BY: dict[type, Callable] = {
+    Fill: MarkWriter.fill,
+    Stroke: MarkWriter.stroke,
+    Glyphs: MarkWriter.glyphs,
+    Tile: MarkWriter.tile,
+    Soft: MarkWriter.soft,
+    Grain: MarkWriter.grain,
+    Group: MarkWriter.group,
+}
+
+
+def _gradient(paint: Paint, id_: str) -> list[str]:
+    if isinstance(paint, Linear):
+        name = "linearGradient"
+        place = {"x1": paint.x0, "y1": paint.y0, "x2": paint.x1, "y2": paint.y1}
+    else:
+        name = "radialGradient"
+        place = {"cx": paint.x, "cy": paint.y, "r": paint.r}
+    stops = [
+        tag("stop", offset=share(at), stop_color=color, stop_opacity=None if opacity >= 1 else share(opacity))
+        for at, color, opacity in paint.stops
+    ]
+    numbers = {key: number(value) for key, value in place.items()}
+    return [opened(name, id=id_, gradientUnits="userSpaceOnUse", **numbers), *stops, f"</{name}>"]
+
+
+def _laid(mark: Fill | Stroke | Glyphs | Tile | Soft | Group) -> dict[str, str | None]:
+    """How the mark is laid over what is below."""
+    return {
+        "opacity": None if mark.opacity >= 1 else share(mark.opacity),
+        "style": None if mark.blend == "normal" else f"mix-blend-mode:{mark.blend}",
+    }
+
+
+def _rule(path: Path) -> str | None:
+    return "evenodd" if path.even_odd else None
+
+
+def _span(mark: Mark) -> Span:
+    """A box the mark does not leave (generous, not tight)."""
+    if isinstance(mark, Group):
+        box = _moved(_around(mark.marks), mark.transform)
+        return box if mark.shadow is None else _shaded(box, mark.shadow)
+    if isinstance(mark, Soft):
+        return _widened(_around(mark.marks), 3 * mark.blur)
+    if isinstance(mark, Tile | Grain):
+        return _path_span(mark.within)
+    if isinstance(mark, Glyphs):
+        span, extra = _path_span(outlines(mark)), 3 * mark.blur + (mark.outline or 0)
+    else:
+        span = _path_span(mark.path)
+        # A mitred corner reaches four half-widths at most.
+        extra = 2 * mark.width if isinstance(mark, Stroke) else 3 * mark.blur
+    return _widened(span, extra)
+
+
+def _around(marks: tuple[Mark, ...]) -> Span:
+    """The box of several marks."""
+    lefts, tops, rights, bottoms = zip(*(_span(mark) for mark in marks)) if marks else ((0.0,),) * 4
+    return min(lefts), min(tops), max(rights), max(bottoms)
+
+
+def _path_span(path: Path) -> Span:
+    """The box of all points of an outline, those that only pull a curve included."""
+    xs = [x for command in path.commands for x in command[1::2]] or [0.0]
+    ys = [y for command in path.commands for y in command[2::2]] or [0.0]
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+def _moved(span: Span, matrix: Matrix) -> Span:
+    left, top, right, bottom = span
+    corners = tuple(("L", x, y) for x in (left, right) for y in (top, bottom))
+    return _path_span(transformed(Path(corners), matrix))
+
+
+def _shaded(span: Span, shadow: Shadow) -> Span:
+    """The box with its shadow's."""
+    left, top, right, bottom = span
+    cast = _widened((left + shadow.dx, top + shadow.dy, right + shadow.dx, bottom + shadow.dy), 3 * shadow.blur)
+    return min(left, cast[0]), min(top, cast[1]), max(right, cast[2]), max(bottom, cast[3])
+
+
+def _widened(span: Span, by: float) -> Span:
+    return span[0] - by, span[1] - by, span[2] + by, span[3] + by
