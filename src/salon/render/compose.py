@@ -11,7 +11,7 @@ import numpy as np
 
 from salon.errors import BadValue
 from salon.render.arrangements import ARRANGEMENTS, Arrangement, suitable
-from salon.render.brief import SIZES, STYLES, Align, Brief
+from salon.render.brief import SIZES, STYLES, Align, Brief, Place
 from salon.render.chance import chance
 from salon.render.colors import contrast
 from salon.render.lay_out import lay_out
@@ -61,9 +61,9 @@ def plan_poster(brief: Brief, hand: Hand, seed: int, *, width: int | None = None
         display=display,
         text=text,
         arrangement=arrangement.name,
-        headline_at=brief.headline_at or arrangement.places[0],
+        headline_at=brief.headline_at or _place(brief, arrangement, chance(seed, "place")),
         align=brief.align or _align(brief, arrangement, chance(seed, "align")),
-        scale=TypeScale(headline=7.5 * style.scale * hand.loudness, subhead=1.6),
+        scale=TypeScale(headline=10 * style.scale * hand.loudness, subhead=1.6),
         margin=hand.margin,
         air=hand.air,
         tracking={"headline": style.tracking} if style.tracking else {},
@@ -132,6 +132,13 @@ def _texts(brief: Brief, style: Style) -> dict[str, str]:
     if style.case == "upper" and len(brief.headline) <= 70:
         texts["headline"] = brief.headline.upper()
     return texts
+
+
+def _place(brief: Brief, arrangement: Arrangement, rng: np.random.Generator) -> Place:
+    """A place the arrangement likes; low only where little else has to stand below the headline."""
+    much = brief.body or sum(map(bool, (brief.subhead, brief.cta, brief.when or brief.where))) > 1
+    places = [place for place in arrangement.places if place != "bottom" or not much]
+    return _pick(places or arrangement.places, rng, fall=0.6)
 
 
 def _align(brief: Brief, arrangement: Arrangement, rng: np.random.Generator) -> Align:

@@ -21,6 +21,7 @@ from salon.render.styles import style_named
 ZOOMS = (1.0, 0.92, 0.84, 0.76, 0.68, 0.6)
 """Factors on the body size that are tried until the texts fit."""
 COLUMNS = 12
+LAST_RESORT = "centred-stack"
 
 
 def lay_out(plan: Plan) -> Poster:
@@ -37,7 +38,7 @@ def lay_out(plan: Plan) -> Poster:
 def _arranged(plan: Plan) -> tuple[Sheet, str]:
     """A filled sheet and the arrangement that filled it."""
     others = [a.name for a in suitable(plan.brief.format, plan.width, plan.height, plan.headline_at)]
-    names = [plan.arrangement, *(name for name in others if name != plan.arrangement)]
+    names = list(dict.fromkeys((plan.arrangement, *others, LAST_RESORT)))
     trouble: TooMuchText | None = None
     for zooms in (ZOOMS[:3], ZOOMS[3:]):
         for name in names:
@@ -57,6 +58,9 @@ def _arranged(plan: Plan) -> tuple[Sheet, str]:
 
 def _check(sheet: Sheet) -> None:
     """NoRoom unless texts keep to the canvas and off one another, and the headline is in its third."""
+    placed = {piece.role for block in sheet.blocks for piece in block.pieces if piece.set}
+    if placed != {role for role, text in sheet.plan.texts.items() if text}:
+        raise NoRoom
     inks = [(piece.role, _upright(piece)) for block in sheet.blocks for piece in block.pieces if piece.set]
     edge = 0.4 * sheet.margin
     for at, (role, ink) in enumerate(inks):
@@ -84,6 +88,7 @@ class _Record:
 
     def __init__(self, plan: Plan, sheet: Sheet, style: Style) -> None:
         self.plan, self.sheet, self.style = plan, sheet, style
+        self.quiet = _quiet(sheet)
         self.elements: list[Element] = []
         self.layers: list[Layer] = []
 
@@ -98,7 +103,7 @@ class _Record:
             subject=plan.brief.subject,
             mood=plan.brief.mood,
             align=plan.align,
-            quiet=_quiet(self.sheet),
+            quiet=self.quiet,
             rng=chance(plan.seed, "draw", part),
         )
 
@@ -116,13 +121,13 @@ def _record(plan: Plan, sheet: Sheet, style: Style) -> Poster:
     whole = Box(x=0, y=0, width=plan.width, height=plan.height)
     ground = style.ground(record.stage("ground"))
     record.add("ground", "ground", "shape", whole, ground, color=plan.palette.ground, recipe=f"ground of {style.name}")
+    _add_panels(record, sheet.sheets, "sheet")
+    for piece in sheet.backs:
+        _add_piece(record, piece)
     for box in sheet.pictures:
         marks = style.picture(record.stage("picture"), box)
         record.add("picture", "picture", "picture", box, marks, recipe=f"{plan.brief.subject} in {style.name}")
-    for number, box in enumerate(sheet.panels, 1):
-        name = f"panel-{number}"
-        marks = style.panel(record.stage(name), box)
-        record.add(name, "panel", "shape", box, marks, color=plan.palette.surface, recipe=f"panel of {style.name}")
+    _add_panels(record, sheet.panels, "panel")
     finish = style.finish(record.stage("finish"))
     if finish:
         record.add("finish", "ornament", "shape", whole, finish, recipe=f"finish of {style.name}")
@@ -130,6 +135,14 @@ def _record(plan: Plan, sheet: Sheet, style: Style) -> Poster:
     for piece in sorted(pieces, key=lambda piece: piece.set is not None):
         _add_piece(record, piece)
     return Poster(_layout(plan, sheet, tuple(record.elements)), tuple(record.layers))
+
+
+def _add_panels(record: _Record, boxes: list[Box], word: str) -> None:
+    for number, box in enumerate(boxes, 1):
+        name, style = f"{word}-{number}", record.style
+        marks = style.panel(record.stage(name), box)
+        color = record.plan.palette.surface
+        record.add(name, "panel", "shape", box, marks, color=color, recipe=f"panel of {style.name}")
 
 
 def _layout(plan: Plan, sheet: Sheet, elements: tuple[Element, ...]) -> Layout:

@@ -65,10 +65,11 @@ def harmonise(asked: tuple[str, ...], mood: Mood, rng: np.random.Generator) -> P
     colors = list(dict.fromkeys(colors))
     swap = rng.random() < 0.25
     ground, rest = colors[0], colors[1:]
-    plain = next((color for color in rest if _plain(color)), None)
+    plain = next((color for color in rest if _plain(color) and difference(color, ground) >= APART), None)
+    main = None
     if asked and plain and not _plain(ground) and swap:
-        ground, rest = plain, [color for color in colors if color != plain]
-    return _with_inks(_assign(ground, rest, mood), colors)
+        main, ground, rest = ground, plain, [color for color in colors if color != plain]
+    return _with_inks(_assign(ground, rest, mood, main), colors)
 
 
 def rechecked(palette: Palette) -> Palette:
@@ -83,8 +84,8 @@ def rechecked(palette: Palette) -> Palette:
     )
 
 
-def _assign(ground: str, rest: list[str], mood: Mood) -> Palette:
-    """The picture's colors: those asked for that stand out from the ground, the strongest as accent."""
+def _assign(ground: str, rest: list[str], mood: Mood, main: str | None) -> Palette:
+    """The picture's colors: those asked for that stand out from the ground, the strongest but `main` as accent."""
     seen = [color for color in rest if difference(color, ground) >= APART]
     company = _company([ground, *rest], mood)
     chosen = list(seen)
@@ -96,7 +97,7 @@ def _assign(ground: str, rest: list[str], mood: Mood) -> Palette:
     while len(chosen) < 3:
         chosen.append(_opposite(ground, 0.25 + 0.2 * len(chosen)))
     pool = chosen[: max(3, len(seen))]
-    accent = max(pool, key=lambda color: oklch(color)[1] + 0.35 * difference(color, ground))
+    accent = max((color for color in pool if color != main), key=lambda c: oklch(c)[1] + 0.35 * difference(c, ground))
     primary, secondary = [color for color in pool if color != accent][:2]
     surface = _surface(ground, pool, accent)
     return Palette(ground, surface, primary, secondary, accent, ground, ground, ground, ground)

@@ -26,7 +26,7 @@ class Arrangement:
     """Width over height of canvases it works on."""
 
 
-GAPS = {"headline": 0.0, "subhead": 1.0, "body": 1.25, "facts": 1.7, "action": 1.5, "closing": 1.8, "brand": 1.9}
+GAPS = {"headline": 0.0, "subhead": 1.15, "body": 1.25, "facts": 1.7, "action": 1.5, "closing": 1.8, "brand": 1.9}
 """Space above each part, in gaps."""
 
 
@@ -58,16 +58,22 @@ def lead(
 ) -> Block:
     """The headline, at most `limit` high, with other parts below it."""
     head = s.headline(width, limit, over=over, loud=loud)
-    rest = [part(s, name, width, over) for name in names]
-    group = s.stack([head, *rest], [0.0, *(GAPS[name] for name in names)], width)
+    below = parts(s, names, width, over)
+    group = s.stack((head, below), (0.0, GAPS["subhead"] + breath(s, head)), width)
     if group is None:
         raise NoRoom
     return group
 
 
+def breath(s: Sheet, head: Block) -> float:
+    """What a large headline needs below it beyond the usual gap, in gaps."""
+    return 0.1 * head.piece("headline").set.size / s.gap
+
+
 WAYS_DOWN: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("subhead", "body", "closing"), ()),
-    (("subhead", "closing"), ("body",)),
+    (("subhead", "body", "action"), ("facts",)),
+    (("subhead", "body"), ("closing",)),
     (("subhead", "action"), ("body", "facts")),
     (("subhead",), ("body", "closing")),
     ((), ("subhead", "body", "closing")),

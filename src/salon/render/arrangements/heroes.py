@@ -59,7 +59,7 @@ def full_bleed(s: Sheet) -> None:
     tall = group.height + 2 * pad
     if tall > (0.86 if s.landscape else 0.62) * s.height:
         raise NoRoom
-    share = {"top": 0.0, "middle": 0.5, "bottom": 1.0}[s.plan.headline_at]
+    share = {"top": 0.0, "middle": 1.0 if s.rng.random() < 0.7 else 0.5, "bottom": 1.0}[s.plan.headline_at]
     y = steer(s, group, inset + pad, s.height - inset - pad, share)
     s.put_picture(0, 0, s.width, s.height)
     s.put_panel(x, y - pad, wide, tall)
@@ -114,6 +114,6 @@ HEROES = (
         hero_top,
         (0.33, 1.2),
     ),
-    Arrangement("full-bleed", ALL_BUT_LOGO, ("bottom", "top", "middle"), ("left", "center", "right"), full_bleed),
+    Arrangement("full-bleed", ALL_BUT_LOGO, ("middle", "top", "bottom"), ("left", "center", "right"), full_bleed),
     Arrangement("band", ALL_BUT_LOGO, ("middle", "top", "bottom"), ("center", "left", "right"), band),
 )

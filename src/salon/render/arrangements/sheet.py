@@ -17,13 +17,13 @@ from salon.render.colors import difference
 from salon.render.families import find_family
 from salon.render.layout import Box, Face
 from salon.render.plan import Plan
-from salon.render.setting import set_text
+from salon.render.setting import SetText, set_text
 
 Over = Literal["ground", "surface", "accent"]
 
 BODY: dict[Format, float] = {
-    "poster": 0.0262,
-    "flyer": 0.0262,
+    "poster": 0.0275,
+    "flyer": 0.0275,
     "card": 0.0300,
     "square": 0.0310,
     "slide": 0.0310,
@@ -40,7 +40,10 @@ class NoRoom(Exception):
 
 
 class Sheet:
-    """An empty canvas with its measures; arrangements fill `blocks`, `pictures`, `panels` and `shapes`."""
+    """An empty canvas with its measures, and what an arrangement puts on it.
+
+    From the lowest: `sheets` and `backs` (panels and shapes below the picture), `pictures`, `panels`, `shapes`, `blocks`.
+    """
 
     def __init__(self, plan: Plan, zoom: float = 1.0) -> None:
         self.plan = plan
@@ -55,7 +58,10 @@ class Sheet:
         self.blocks: list[Block] = []
         self.pictures: list[Box] = []
         self.panels: list[Box] = []
+        self.sheets: list[Box] = []
         self.shapes: list[Piece] = []
+        self.backs: list[Piece] = []
+        self._set: dict[tuple, SetText] = {}
 
     # Measures
 
@@ -111,14 +117,15 @@ class Sheet:
             raise NoRoom
         self.pictures.append(Box(x=x, y=y, width=width, height=height))
 
-    def put_panel(self, x: float, y: float, width: float, height: float) -> None:
-        """A surface that text stands on."""
-        self.panels.append(Box(x=x, y=y, width=width, height=height))
+    def put_panel(self, x: float, y: float, width: float, height: float, *, below: bool = False) -> None:
+        """A surface that text stands on; with `below`, the picture stands on it too."""
+        (self.sheets if below else self.panels).append(Box(x=x, y=y, width=width, height=height))
 
-    def put_shape(self, kind: ShapeKind, box: Box, color: str, *, rotation: float = 0.0) -> None:
-        """A plain shape below the texts."""
-        name = f"{kind}-{1 + sum(shape.shape == kind for shape in self.shapes)}"
-        self.shapes.append(Piece(name, "ornament", box, color, shape=kind, rotation=rotation))
+    def put_shape(self, kind: ShapeKind, box: Box, color: str, *, rotation: float = 0.0, below: bool = False) -> None:
+        """A plain shape below the texts; with `below`, below the picture too."""
+        name = f"{kind}-{1 + sum(shape.shape == kind for shape in (*self.shapes, *self.backs))}"
+        piece = Piece(name, "ornament", box, color, shape=kind, rotation=rotation)
+        (self.backs if below else self.shapes).append(piece)
 
     # Texts
 
@@ -150,20 +157,25 @@ class Sheet:
             raise NoRoom
         ink, ground = colors or (self.ink(role, over), self.color(over))
         align = align or self.align
-        done = set_text(
-            words,
-            face or self.plan.text,
-            Box(x=0, y=0, width=width, height=height or self.height),
-            size=size,
-            smallest=smallest or 0.8 * size,
-            leading=leading,
-            align=align,
-            tracking=self.plan.tracking.get(role, 0.0),
-            paint=ink,
-            balanced=balanced,
-            role=role,
-            **self._kerning(role),
-        )
+        face = face or self.plan.text
+        # Arrangements measure a text before they place it: the second time is free.
+        key = (role, width, height, size, face.key, align, ink)
+        if key not in self._set:
+            self._set[key] = set_text(
+                words,
+                face,
+                Box(x=0, y=0, width=width, height=height or self.height),
+                size=size,
+                smallest=smallest or 0.8 * size,
+                leading=leading,
+                align=align,
+                tracking=self.plan.tracking.get(role, 0.0),
+                paint=ink,
+                balanced=balanced,
+                role=role,
+                **self._kerning(role),
+            )
+        done = self._set[key]
         box = done.box
         room = box.width if tight else width
         dx = {"left": -box.x, "center": (room - box.width) / 2 - box.x, "right": room - box.right}[align]

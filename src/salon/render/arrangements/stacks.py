@@ -18,7 +18,7 @@ def framed(s: Sheet) -> None:
     """The same axis on a sheet within a frame of the ground."""
     rim = 0.55 * s.margin
     pad = 0.75 * s.margin
-    s.put_panel(rim, rim, s.width - 2 * rim, s.height - 2 * rim)
+    s.put_panel(rim, rim, s.width - 2 * rim, s.height - 2 * rim, below=True)
     inside = rim + pad
     _stack(s, Box(x=inside, y=inside, width=s.width - 2 * inside, height=s.height - 2 * inside), "surface")
 
@@ -108,9 +108,11 @@ def badge(s: Sheet) -> None:
     r = 0.5 * s.short - 0.6 * s.margin
     cx, cy = s.width / 2, s.height / 2
     width = 1.42 * r
-    s.put_shape("disc", Box(x=cx - r, y=cy - r, width=2 * r, height=2 * r), s.plan.palette.surface)
+    s.put_shape("disc", Box(x=cx - r, y=cy - r, width=2 * r, height=2 * r), s.plan.palette.surface, below=True)
     rim = 0.94 * r
-    s.put_shape("ring", Box(x=cx - rim, y=cy - rim, width=2 * rim, height=2 * rim), s.plan.palette.on_surface)
+    s.put_shape(
+        "ring", Box(x=cx - rim, y=cy - rim, width=2 * rim, height=2 * rim), s.plan.palette.on_surface, below=True
+    )
     group = lead(s, ("subhead",), width, 0.42 * r, over="surface", loud=1.1)
     y = steer(s, group, cy - 0.5 * r, cy + 0.62 * r, share=0.75)
     side = min(0.8 * r, y - (cy - 0.74 * r) - 1.6 * s.gap)
