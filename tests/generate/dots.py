@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -58,3 +59,8 @@ class Dots:
         hue = hashlib.sha256(f"{self.signature}{ask.prompt.view()}{ask.seed}".encode()).digest()
         image = png(ask.width or 24, ask.height or 32, (hue[0], hue[1], hue[2]))
         return Made(image=image, facts={"cost": 0.01}, layout='{"elements": []}')
+
+
+def from_environment() -> Dots:
+    """For `--generator python:dots:from_environment`: counts into the file DOTS_COUNTS, draws DOTS_PAUSE seconds."""
+    return Dots(counts=Path(os.environ["DOTS_COUNTS"]), pause=float(os.environ.get("DOTS_PAUSE", "0")))

@@ -25,6 +25,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "merge": ("salon.cli.study:merge_", "Put several studies into one."),
         "simulate": ("salon.cli.simulate:simulate", "Write a clearly labelled simulated study."),
     },
+    "Generate": {
+        "generate": ("salon.cli.generate:generate", "Make an item for each prompt by each generator."),
+        "ready": ("salon.cli.generate:ready", "Are the pictures of a study ready to be shown?"),
+    },
     "Check": {
         "check": ("salon.cli.check:check", "Is there signal in these judgments, and how good can a model get?"),
         "null": ("salon.cli.check:null", "The law of agreement under random raters, exact where feasible."),
