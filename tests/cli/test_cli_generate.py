@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -30,6 +31,7 @@ def salon(capsys, *arguments):
 @pytest.fixture(autouse=True)
 def _dots(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(DOTS)
+    importlib.import_module("prompts_standin")
     monkeypatch.setenv("DOTS_COUNTS", str(tmp_path / "counts.txt"))
 
 
