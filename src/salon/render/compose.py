@@ -111,6 +111,8 @@ def _arrangement(
     fits = {a.name for a in suitable(brief.format, width, height, brief.headline_at)}
     if not fits:
         fits = {a.name for a in suitable(brief.format, width, height)}
+    if brief.align:
+        fits = {name for name in fits if brief.align in ARRANGEMENTS[name].aligns} or fits
     for wanted in (hand.arrangements, style.arrangements, tuple(ARRANGEMENTS)):
         names = [name for name in wanted if name in fits]
         if names:
@@ -142,10 +144,11 @@ def _place(brief: Brief, arrangement: Arrangement, rng: np.random.Generator) -> 
 
 
 def _align(brief: Brief, arrangement: Arrangement, rng: np.random.Generator) -> Align:
-    align = arrangement.aligns[0] if rng.random() < 0.8 else arrangement.aligns[1]
-    if align != "center" and _right_to_left(brief.headline):
-        return "right"
-    return "left" if align == "right" and arrangement.aligns[0] != "right" else align
+    """The arrangement's favourite, now and then its second; the side that reading starts from, never the other."""
+    align = arrangement.aligns[0 if rng.random() < 0.75 else 1]
+    if align == "center":
+        return align
+    return "right" if _right_to_left(brief.headline) else "left"
 
 
 def _right_to_left(text: str) -> bool:

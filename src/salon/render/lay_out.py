@@ -21,7 +21,7 @@ from salon.render.styles import style_named
 ZOOMS = (1.0, 0.92, 0.84, 0.76, 0.68, 0.6)
 """Factors on the body size that are tried until the texts fit."""
 COLUMNS = 12
-LAST_RESORT = "centred-stack"
+LAST_RESORT = "stack"
 
 
 def lay_out(plan: Plan) -> Poster:

@@ -20,7 +20,7 @@ class Arrangement:
     places: tuple[Place, ...]
     """Where it can put the headline, best first."""
     aligns: tuple[Align, ...]
-    """How it likes text aligned, best first; it obeys any."""
+    """Alignments it looks well in, best first; it obeys any."""
     draw: Callable[[Sheet], None]
     ratios: tuple[float, float] = (0.33, 3.0)
     """Width over height of canvases it works on."""
@@ -70,11 +70,22 @@ def breath(s: Sheet, head: Block) -> float:
     return 0.1 * head.piece("headline").set.size / s.gap
 
 
+def left_for_headline(
+    s: Sheet, names: tuple[str, ...], width: float, room: float, *, over: Over = "ground", share: float = 1.0
+) -> float:
+    """The height a headline may have, if `share` of it, its breath and the parts `names` below are to fit `room`."""
+    below = parts(s, names, width, over)
+    if below is None:
+        return room / share
+    # The breath is a tenth of the type size, and that at most 1.3 times the height of the headline's ink.
+    return (room - below.height - GAPS["subhead"] * s.gap) / (share + 0.13)
+
+
 WAYS_DOWN: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("subhead", "body", "closing"), ()),
     (("subhead", "body", "action"), ("facts",)),
-    (("subhead", "body"), ("closing",)),
     (("subhead", "action"), ("body", "facts")),
+    (("subhead", "body"), ("closing",)),
     (("subhead",), ("body", "closing")),
     ((), ("subhead", "body", "closing")),
 )
@@ -87,8 +98,8 @@ def low_lead(
     """The headline in the lower third with what fits below it, ending at `bottom`; and the parts left for above."""
     low, _ = s.third("bottom")
     for names, left in WAYS_DOWN:
-        below = high(parts(s, names, width, over), s.gap * (1.4 if names else 0))
-        limit = min(2 * (bottom - below - low), tallest * s.height)
+        limit = left_for_headline(s, names, width, bottom - low, over=over, share=0.5)
+        limit = min(limit, tallest * s.height)
         if limit >= 0.14 * s.height or not names:
             return lead(s, names, width, limit, over=over, loud=loud), left
     raise NoRoom
@@ -131,7 +142,7 @@ def _high_column(s: Sheet, x: float, top: float, width: float, bottom: float, ov
     first = None if at_top else s.brand(width, over=over)
     foot = parts(s, ("closing", "brand") if at_top else ("closing",), width, over)
     start, end = top + high(first, 2 * s.gap), bottom - high(foot, 2 * s.gap)
-    limit = min(end - start - high(parts(s, ("subhead", "body"), width, over), 1.2 * s.gap), 0.5 * s.height)
+    limit = min(left_for_headline(s, ("subhead", "body"), width, end - start, over=over), 0.5 * s.height)
     if at_top:
         limit = min(limit, 2 * (s.third()[1] - start))
     group = lead(s, ("subhead", "body"), width, limit, over=over, loud=loud)

@@ -86,9 +86,7 @@ def column(blocks: Sequence[Block | None], gap: float | Sequence[float], *, widt
     return Block(tuple(pieces), width, y) if pieces else None
 
 
-def row(
-    left: Block | None, right: Block | None, *, width: float, level: Literal["top", "middle", "bottom"]
-) -> Block | None:
+def row(left: Block | None, right: Block | None, *, width: float, level: Place) -> Block | None:
     """One block at the left end and one at the right end of `width`."""
     present = [block for block in (left, right) if block is not None]
     if not present:

@@ -28,7 +28,7 @@ def split(s: Sheet) -> None:
     y = m if at_top else s.height - m - group.height
     top = 0 if at_top else s.height - tall
     s.put_picture(0, tall if at_top else 0, s.width, s.height - tall, least=0.25)
-    s.put_panel(0, top, s.width, tall)
+    s.put_bar(top, top + tall)
     s.put(group, m, y)
 
 
@@ -76,6 +76,6 @@ def corner_grid(s: Sheet) -> None:
 
 COLUMNS = (
     Arrangement("split", ALL_BUT_LOGO, ("top", "bottom", "middle"), ("left", "right", "center"), split),
-    Arrangement("sidebar", ALL_BUT_LOGO, ("top", "middle", "bottom"), ("left", "right", "center"), sidebar, (0.6, 3.0)),
-    Arrangement("corner-grid", ALL_BUT_LOGO, ("top", "bottom"), ("left", "right", "center"), corner_grid, (0.45, 2.2)),
+    Arrangement("sidebar", ALL_BUT_LOGO, ("top", "middle", "bottom"), ("left", "right"), sidebar, (0.6, 3.0)),
+    Arrangement("corner-grid", ALL_BUT_LOGO, ("top", "bottom"), ("left", "right"), corner_grid, (0.45, 2.2)),
 )

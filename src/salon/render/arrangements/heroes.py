@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from salon.render.arrangements.arrangement import Arrangement, high, lead, low_lead, parts, steer
+from salon.render.arrangements.arrangement import Arrangement, high, lead, left_for_headline, low_lead, parts, steer
 from salon.render.arrangements.blocks import Block
 from salon.render.arrangements.sheet import NoRoom, Over, Sheet
 
@@ -16,8 +16,8 @@ def hero_bottom(s: Sheet) -> None:
     foot = parts(s, ("closing",), width) if under else None
     names = ("subhead", "body") if under else ("subhead", "body", "closing")
     end = s.foot - foot.height - 1.8 * s.gap if foot else s.height
-    rest = high(parts(s, names, width), 1.2 * s.gap)
-    limit = min(2 * (s.third()[1] - top), 0.36 * s.height, end - 0.3 * s.height - top - rest)
+    room = end - 0.3 * s.height - 1.8 * s.gap - top
+    limit = min(2 * (s.third()[1] - top), 0.36 * s.height, left_for_headline(s, names, width, room))
     group = s.put(lead(s, names, width, limit), m, top)
     s.put(foot, m, s.foot - high(foot))
     start = group.bottom + 1.8 * s.gap
@@ -33,7 +33,7 @@ def _hero_over_text(s: Sheet) -> None:
     m, width = s.margin, s.measure
     foot = parts(s, ("closing", "brand"), width)
     end = s.foot - high(foot, 1.8 * s.gap)
-    limit = min(0.3 * s.height, end - high(parts(s, ("subhead", "body"), width), 1.2 * s.gap) - 0.36 * s.height)
+    limit = min(0.3 * s.height, left_for_headline(s, ("subhead", "body"), width, end - 0.36 * s.height))
     group = lead(s, ("subhead", "body"), width, limit)
     group = s.put(group, m, steer(s, group, 0.3 * s.height, end, share=1.0))
     s.put(foot, m, s.foot - high(foot))
@@ -86,10 +86,10 @@ def band(s: Sheet) -> None:
     share = {"top": 0.15, "middle": 0.45, "bottom": 0.85}[s.plan.headline_at]
     y = steer(s, group, start + pad, end - pad, share)
     s.put_picture(0, 0, s.width, s.height)
-    s.put_panel(0, y - pad, s.width, group.height + 2 * pad)
+    s.put_bar(y - pad, y + group.height + pad)
     s.put(group, m, y)
     if rest:
-        s.put_panel(0, 0 if at_bottom else s.height - bar, s.width, bar)
+        s.put_bar(*((0, bar) if at_bottom else (s.height - bar, s.height)))
         s.put(rest, m, m if at_bottom else s.foot - rest.height)
     _seen(s, least=0.4)
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from salon.render.arrangements.arrangement import Arrangement, high, lead, parts, steer
 from salon.render.arrangements.blocks import Block
 from salon.render.arrangements.heroes import ALL_BUT_LOGO
-from salon.render.arrangements.sheet import NoRoom, Sheet
+from salon.render.arrangements.sheet import NoRoom, Over, Sheet
+from salon.render.colors import oklch
 from salon.render.layout import Box
 
 
@@ -54,9 +55,11 @@ def _notes_and_picture(s: Sheet, top: float, bottom: float) -> None:
     s.put_picture(0 if mirrored else start, edge_top, s.width - start, edge_bottom - edge_top, least=0.28)
 
 
-def diagonal(s: Sheet) -> None:
+def turned(s: Sheet) -> None:
     """The picture everywhere, a slanting strip with the headline across it, the rest on a bar at the far edge."""
     m, pad = s.margin, 1.1 * s.body
+    # Letters that glow or shine want a dark strip on a dark ground; elsewhere the accent is the stronger one.
+    over: Over = "surface" if oklch(s.plan.palette.ground)[0] < 0.35 else "accent"
     angle = -7.0 if s.width < 1.4 * s.height else -4.5
     at_bottom = s.plan.headline_at == "bottom"
     rest = parts(s, ("subhead", "body", "closing", "brand"), s.measure, "surface")
@@ -64,28 +67,27 @@ def diagonal(s: Sheet) -> None:
     sine, cosine = abs(math.sin(math.radians(angle))), math.cos(math.radians(angle))
     limit = 0.2 * s.height
     width = (s.measure - limit * sine) / cosine
-    head = s.headline(width, limit, over="accent", align="center" if s.align == "center" else None, loud=1.3)
+    head = s.headline(width, limit, over=over, align="center" if s.align == "center" else None, loud=1.3)
     swing = s.width * sine / 2 + 2 * pad
-    start, end = (bar + swing, s.foot) if at_bottom else (m, s.height - bar - swing)
+    rise = width * sine / 2
+    start, end = (bar + swing, s.foot - rise) if at_bottom else (m + rise, s.height - bar - swing)
     y = steer(s, head, start, end, share={"top": 0.6, "middle": 0.4, "bottom": 0.4}[s.plan.headline_at])
     x = (s.width - width) / 2
     s.put_picture(0, 0, s.width, s.height)
-    _strip(s, y - pad * 1.4, head.height + 2.8 * pad, angle)
-    s.put(_turned(head, angle), x, y)
+    _strip(s, s.color(over), y - pad * 1.4, head.height + 2.8 * pad, angle)
+    s.put(_at_angle(head, angle), x, y)
     if rest:
-        s.put_panel(0, 0 if at_bottom else s.height - bar, s.width, bar)
+        s.put_bar(*((0, bar) if at_bottom else (s.height - bar, s.height)))
         s.put(rest, m, m if at_bottom else s.foot - rest.height)
 
 
-def _turned(block: Block, angle: float) -> Block:
+def _at_angle(block: Block, angle: float) -> Block:
     return replace(block, pieces=tuple(replace(piece, rotation=angle) for piece in block.pieces))
 
 
-def _strip(s: Sheet, y: float, height: float, angle: float) -> None:
+def _strip(s: Sheet, color: str, y: float, height: float, angle: float) -> None:
     over = 0.2 * s.width
-    s.put_shape(
-        "slant", Box(x=-over, y=y, width=s.width + 2 * over, height=height), s.plan.palette.accent, rotation=angle
-    )
+    s.put_shape("slant", Box(x=-over, y=y, width=s.width + 2 * over, height=height), color, rotation=angle)
 
 
 LOUD = (
@@ -93,11 +95,11 @@ LOUD = (
         "big-type", ALL_BUT_LOGO, ("top", "bottom", "middle"), ("left", "right", "center"), big_type, (0.4, 2.4)
     ),
     Arrangement(
-        "diagonal",
+        "turned",
         ("poster", "flyer", "square"),
         ("middle", "top", "bottom"),
         ("left", "center", "right"),
-        diagonal,
+        turned,
         (0.5, 1.6),
     ),
 )

@@ -42,7 +42,8 @@ class NoRoom(Exception):
 class Sheet:
     """An empty canvas with its measures, and what an arrangement puts on it.
 
-    From the lowest: `sheets` and `backs` (panels and shapes below the picture), `pictures`, `panels`, `shapes`, `blocks`.
+    From the lowest: `sheets` and `backs` (panels and shapes below the picture), `pictures`, `panels`, `shapes` and
+    `blocks`.
     """
 
     def __init__(self, plan: Plan, zoom: float = 1.0) -> None:
@@ -120,6 +121,13 @@ class Sheet:
     def put_panel(self, x: float, y: float, width: float, height: float, *, below: bool = False) -> None:
         """A surface that text stands on; with `below`, the picture stands on it too."""
         (self.sheets if below else self.panels).append(Box(x=x, y=y, width=width, height=height))
+
+    def put_bar(self, top: float, bottom: float) -> None:
+        """A panel across the canvas that bleeds off its sides, and off the head or the foot where it reaches them."""
+        bleed = 0.03 * self.short
+        y = top - bleed if top <= 0 else top
+        end = bottom + bleed if bottom >= self.height else bottom
+        self.put_panel(-bleed, y, self.width + 2 * bleed, end - y)
 
     def put_shape(self, kind: ShapeKind, box: Box, color: str, *, rotation: float = 0.0, below: bool = False) -> None:
         """A plain shape below the texts; with `below`, below the picture too."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from salon.render.arrangements.arrangement import Arrangement, high, lead, low_lead, parts, steer
+from salon.render.arrangements.arrangement import Arrangement, high, lead, left_for_headline, low_lead, parts, steer
 from salon.render.arrangements.blocks import across
 from salon.render.arrangements.heroes import ALL_BUT_LOGO
-from salon.render.arrangements.sheet import NoRoom, Over, Sheet
+from salon.render.arrangements.sheet import Over, Sheet
 from salon.render.layout import Box
 
 
-def centred_stack(s: Sheet) -> None:
+def stack(s: Sheet) -> None:
     """One axis: brand, picture, headline and facts, or headline first."""
     _stack(s, Box(x=s.margin, y=s.margin, width=s.measure, height=s.height - 2 * s.margin), "ground")
 
@@ -33,9 +33,8 @@ def _stack(s: Sheet, area: Box, over: Over) -> None:
 
 def _head_first(s: Sheet, area: Box, top: float, over: Over) -> None:
     foot = parts(s, ("body", "closing"), area.width, over)
-    under = high(parts(s, ("subhead",), area.width, over), s.gap)
-    room = area.bottom - high(foot, 1.7 * s.gap) - top
-    limit = min(2 * (s.third()[1] - top), room - under - 0.3 * s.short, 0.34 * s.height)
+    room = area.bottom - high(foot, 1.7 * s.gap) - top - 0.3 * s.short
+    limit = min(2 * (s.third()[1] - top), left_for_headline(s, ("subhead",), area.width, room), 0.34 * s.height)
     group = s.put(lead(s, ("subhead",), area.width, limit, over=over), area.x, top)
     s.put(foot, area.x, area.bottom - high(foot))
     _picture(s, area, group.bottom + 1.7 * s.gap, area.bottom - high(foot, 1.7 * s.gap))
@@ -44,8 +43,7 @@ def _head_first(s: Sheet, area: Box, top: float, over: Over) -> None:
 def _head_between(s: Sheet, area: Box, top: float, over: Over) -> None:
     foot = parts(s, ("body", "closing"), area.width, over)
     end = area.bottom - high(foot, 1.7 * s.gap)
-    under = high(parts(s, ("subhead",), area.width, over), s.gap)
-    limit = min(0.26 * s.height, end - top - under - 0.26 * s.short)
+    limit = min(0.26 * s.height, left_for_headline(s, ("subhead",), area.width, end - top - 0.26 * s.short))
     group = lead(s, ("subhead",), area.width, limit, over=over)
     y = steer(s, group, top, end, share=1.0)
     s.put(group, area.x, y)
@@ -70,23 +68,19 @@ def _picture(s: Sheet, area: Box, top: float, bottom: float) -> None:
 
 def mark_above(s: Sheet) -> None:
     """A logo: the mark on the axis, the name below it (or above, where it is asked for at the top)."""
-    m, width = 1.6 * s.margin, s.width - 3.2 * s.margin
-    s.align = s.plan.align
+    m = 1.4 * s.margin
+    width, gap = s.width - 2 * m, 2.2 * s.gap
     group = lead(s, ("subhead", "body", "closing", "brand"), width, 0.24 * s.height, loud=1.25)
-    gap = 2.2 * s.gap
-    side = min(0.46 * s.short, s.height - 2 * m - group.height - gap)
-    total = group.height + gap + side
-    top = (s.height - total) / 2
-    if s.plan.headline_at == "top":
-        y = steer(s, group, m, s.height - m, share=(top - m) / max(1.0, s.height - 2 * m - group.height))
-        mark = y + group.height + gap
-    else:
-        y = steer(s, group, m, s.height - m, share=(top + side + gap - m) / max(1.0, s.height - 2 * m - group.height))
-        mark = y - gap - side
-    if mark < m - 1 or mark + side > s.height - m + 1:
-        raise NoRoom
+    largest = 0.48 * s.short
+    free = s.height - 2 * m - group.height
+    above = s.plan.headline_at != "top"
+    spare = max(0.0, (free - gap - largest) / 2)
+    y = steer(s, group, m, s.height - m, share=(free - spare if above else spare) / free if free > 0 else 0.0)
+    side = min(largest, y - gap - m if above else s.height - m - y - group.height - gap)
     s.put(group, m, y)
-    s.put_picture(m + across(side, width, s.align), mark, side, side, least=0.15)
+    s.put_picture(
+        m + across(side, width, s.align), y - gap - side if above else y + group.height + gap, side, side, least=0.2
+    )
 
 
 def mark_left(s: Sheet) -> None:
@@ -121,7 +115,7 @@ def badge(s: Sheet) -> None:
 
 
 STACKS = (
-    Arrangement("centred-stack", ALL_BUT_LOGO, ("middle", "top", "bottom"), ("center", "left", "right"), centred_stack),
+    Arrangement("stack", ALL_BUT_LOGO, ("middle", "top", "bottom"), ("center", "left", "right"), stack),
     Arrangement("framed", ALL_BUT_LOGO, ("middle", "top", "bottom"), ("center", "left", "right"), framed),
     Arrangement("mark-above", ("logo",), ("middle", "bottom", "top"), ("center", "left", "right"), mark_above),
     Arrangement("mark-left", ("logo",), ("middle", "top", "bottom"), ("left", "right", "center"), mark_left),
