@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from salon.render.colors import mix
 from salon.render.layout import Box
-from salon.render.marks import Fill
+from salon.render.marks import Fill, Path
 from salon.render.motifs import emblem, motif
 from salon.render.shapes import circle, swell
 from salon.render.style import Stage, Style
 from salon.render.styles.ways import (
     Marks,
-    bleeds,
     boxed,
     canvas,
     clipped,
@@ -46,17 +45,17 @@ def picture(stage: Stage, box: Box) -> Marks:
     return (clipped(marks, _window(stage, box)),)
 
 
-def _window(stage: Stage, box: Box):
-    """The outline the scene is seen through."""
-    if not bleeds(stage, box):
+def _window(stage: Stage, box: Box) -> Path:
+    """The outline the scene is seen through: round corners, a long curve towards the text, or plain at the edges."""
+    on_edge = (box.x <= 1, box.right >= stage.width - 1, box.y <= 1, box.bottom >= stage.height - 1)
+    if not any(on_edge):
         return boxed(box, min(box.width, box.height) * 0.09)
-    if box.height >= stage.height - 1:
-        return boxed(box)
     height = box.height * 0.035
-    if box.y <= 1:
-        edge = swell(box.x, box.right, box.bottom - height, height, box.width * 1.1, box.y, phase=0.1)
-        return edge
-    return swell(box.x, box.right, box.y + height, height, box.width * 1.1, box.bottom, phase=0.1)
+    if on_edge == (True, True, True, False):
+        return swell(box.x, box.right, box.bottom - height, height, box.width * 1.1, box.y, phase=0.1)
+    if on_edge == (True, True, False, True):
+        return swell(box.x, box.right, box.y + height, height, box.width * 1.1, box.bottom, phase=0.1)
+    return boxed(box)
 
 
 def panel(stage: Stage, box: Box) -> Marks:
@@ -70,7 +69,16 @@ STYLE = Style(
     displays=(("Poppins", 700), ("Fredoka", 600), ("Montserrat", 800)),
     texts=(("Poppins", 400), ("DM Sans", 400), ("Montserrat", 500)),
     case="as is",
-    arrangements=("hero-top", "hero-bottom", "split", "full-bleed", "mark-above"),
+    arrangements=(
+        "hero-top",
+        "hero-bottom",
+        "split",
+        "full-bleed",
+        "centred-stack",
+        "sidebar",
+        "mark-above",
+        "mark-left",
+    ),
     tune=keep,
     ground=ground,
     picture=picture,

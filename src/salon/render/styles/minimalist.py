@@ -29,10 +29,12 @@ from salon.render.styles.ways import (
 
 
 def tune(palette: Palette, rng: np.random.Generator) -> Palette:
-    """A calmer ground: the same hue, most of its chroma gone, further from the middle greys."""
-    lightness = oklch(palette.ground)[0]
-    toward = min(0.97, lightness + 0.04) if lightness > 0.5 else max(0.14, lightness - 0.03)
-    return replace(palette, ground=shade(palette.ground, toward, 0.6), surface=shade(palette.surface, toward, 0.5))
+    """A calmer ground: pale ones paler, dark ones darker, strong ones as they are."""
+    lightness, chroma, _ = oklch(palette.ground)
+    if chroma > 0.08:
+        return palette
+    further = min(0.97, lightness + 0.04) if lightness > 0.5 else max(0.14, lightness - 0.03)
+    return replace(palette, ground=shade(palette.ground, further, 0.75))
 
 
 def picture(stage: Stage, box: Box) -> Marks:
@@ -74,9 +76,7 @@ def _on_a_disc(stage: Stage, box: Box) -> Marks:
     disc = apart(palette.primary, palette.ground, 1.6)
     light = max((palette.ground, palette.surface, palette.ink), key=lambda color: abs(oklch(color)[0] - oklch(disc)[0]))
     inks = (disc, mix(disc, light, 0.45), mix(disc, light, 0.7), light, apart(palette.accent, disc, 1.5), disc)
-    form = emblem(
-        stage.subject, square(Box(x=x - radius, y=y - radius, width=2 * radius, height=2 * radius), 0.56), stage.rng
-    )
+    form = emblem(stage.subject, square(box, 0.72 * 0.56), stage.rng)
     return (Fill(circle(x, y, radius), disc), *flat(form, inks))
 
 
@@ -95,7 +95,7 @@ STYLE = Style(
     displays=(("Inter", 500), ("DM Sans", 500), ("Work Sans", 400)),
     texts=(("Inter", 400), ("DM Sans", 400), ("Work Sans", 400)),
     case="as is",
-    arrangements=("hero-top", "hero-bottom", "corner-grid", "split", "mark-above"),
+    arrangements=("hero-top", "corner-grid", "hero-bottom", "sidebar", "centred-stack", "mark-above", "mark-left"),
     tune=tune,
     ground=plain_ground,
     picture=picture,
@@ -103,5 +103,5 @@ STYLE = Style(
     panel=plain_panel,
     letter=plain_letter,
     tracking=-0.02,
-    scale=0.72,
+    scale=0.64,
 )

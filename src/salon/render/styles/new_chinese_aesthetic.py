@@ -27,8 +27,8 @@ from salon.render.styles.ways import (
     tones,
 )
 
-VERMILION = 32.0
-"""OKLCH hue of seal paste."""
+CARVED = ((2, 2, 6, 1), (2, 2, 1, 6), (4, 4, 4, 1), (4, 4, 1, 4), (7, 4, 1, 4), (4, 7, 2, 1))
+"""Strokes of the seal in tenths of its side: a meander, no character."""
 
 
 def gold(stage: Stage) -> Color:
@@ -52,14 +52,14 @@ def picture(stage: Stage, box: Box) -> Marks:
 
 
 def _medallion(stage: Stage, box: Box) -> Marks:
-    x, y = middle(box)
-    radius = min(box.width, box.height) / 2
+    """The form in a double gold ring."""
+    (x, y), radius, leaf = middle(box), min(box.width, box.height) / 2, gold(stage)
     form = emblem(stage.subject, square(box, 0.58), stage.rng)
-    rings = (
-        Stroke(circle(x, y, radius * 0.97), gold(stage), 7 * stage.unit),
-        Stroke(circle(x, y, radius * 0.9), gold(stage), 2.5 * stage.unit),
+    rings = ((0.97, 7.0), (0.9, 2.5))
+    return (
+        *(Stroke(circle(x, y, radius * share), leaf, width * stage.unit) for share, width in rings),
+        *_misty(stage, form),
     )
-    return (*rings, *_misty(stage, form))
 
 
 def _window(stage: Stage, x: float, y: float, radius: float) -> Marks:
@@ -106,7 +106,7 @@ def _ridges(stage: Stage, box: Box) -> Marks:
         top = box.bottom - box.height * (0.4 - 0.12 * k)
         crest = _crest(stage, box, top, box.height * 0.08)
         color = mix(palette.ground, main, 0.3 + 0.25 * k)
-        fade = Linear(0, top - box.height * 0.08, 0, box.bottom, ((0, color, 1), (1, palette.ground, 1)))
+        fade = Linear(0, top - box.height * 0.08, 0, box.bottom, ((0, color, 1), (1, color, 0)))
         area = Path((*crest.commands, ("L", box.right, box.bottom), ("L", box.x, box.bottom), ("Z",)))
         marks += [Fill(area, fade), Stroke(crest, leaf, 1.6 * stage.unit, opacity=0.8)]
     return tuple(marks)
@@ -173,22 +173,9 @@ def _seal(stage: Stage) -> Marks:
     for x, y in ((right, bottom), (margin, bottom), (right, margin), (margin, margin)):
         place = Box(x=x, y=y, width=side, height=side)
         if is_free(stage, place, 14 * stage.unit):
-            red = "#b5301f"
             s = side / 10
-            strokes = (
-                (2, 2, 6, 1),
-                (2, 2, 1, 6),
-                (4, 4, 4, 1),
-                (4, 4, 1, 4),
-                (7, 4, 1, 4),
-                (4, 7, 2, 1),
-                (2, 7.3, 1, 1),
-            )
-            carved = joined(*(rect(x + a * s, y + b * s, w * s, h * s) for a, b, w, h in strokes))
-            return (
-                Fill(boxed(place, s), red),
-                Fill(carved, stage.palette.surface if not is_dark(stage.palette.surface) else "#f6ead2"),
-            )
+            carved = joined(*(rect(x + a * s, y + b * s, w * s, h * s) for a, b, w, h in CARVED))
+            return (Fill(boxed(place, s), "#b5301f"), Fill(carved, "#f8efdc"))
     return ()
 
 
@@ -206,7 +193,7 @@ STYLE = Style(
     displays=(("Cinzel", 700), ("Playfair Display", 700), ("Cormorant Garamond", 700)),
     texts=(("Noto Serif", 400), ("EB Garamond", 500), ("Cormorant Garamond", 600)),
     case="as is",
-    arrangements=("hero-top", "hero-bottom", "stack", "framed", "badge", "mark-above"),
+    arrangements=("hero-top", "hero-bottom", "centred-stack", "split", "sidebar", "mark-above"),
     tune=keep,
     ground=plain_ground,
     picture=picture,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
 
 from salon.render.layout import Box
-from salon.render.marks import Color, Fill, Glyphs, Mark, Path, Soft, Stroke
+from salon.render.marks import Color, Fill, Glyphs, Mark, Path, Stroke
 from salon.render.motifs import Shape, emblem, motif
-from salon.render.shapes import joined, moved, smooth
+from salon.render.shapes import bounds, joined, moved, smooth
 from salon.render.style import Lettered, Stage, Style
 from salon.render.styles.ways import (
     Marks,
@@ -32,9 +33,12 @@ from salon.render.styles.ways import (
 
 FALL = (4.0, 7.0)
 """Where shadows fall, in units: light comes from the upper left."""
-EDGES = ((5.0, 0.14), (12.0, 0.1), (21.0, 0.07), (32.0, 0.05))
-"""Widths in units and opacities of the lines that add up to a soft edge: far cheaper than a blur for each sheet."""
+EDGES = ((6.0, 0.17), (15.0, 0.12), (29.0, 0.08))
+"""Widths in units and opacities of the lines that add up to a soft edge: cheaper than a blur for each sheet."""
 SHEETS = 3
+"""Sheets with an opening around the scene."""
+LEVELS = 5
+"""Sheets the scene itself is cut from."""
 
 
 def picture(stage: Stage, box: Box) -> Marks:
@@ -47,15 +51,21 @@ def picture(stage: Stage, box: Box) -> Marks:
 
 
 def _stacked(stage: Stage, shapes: tuple[Shape, ...]) -> Marks:
-    """One sheet per depth: the shadow of all its outlines, then the outlines."""
+    """A few sheets: the shadow of all large outlines of one, then the outlines."""
     colors = tones(stage.palette)
     marks: list[Mark] = []
-    for _, sheet in groupby(shapes, key=lambda shape: (shape.depth, shape.line)):
+    for _, sheet in groupby(shapes, key=lambda shape: round(shape.depth * LEVELS)):
         parts = tuple(sheet)
-        if not parts[0].line and parts[0].tone > 0:
-            marks += _cast(stage, joined(*(part.path for part in parts)))
+        large = [part.path for part in parts if part.tone > 0 and not part.line and _is_large(stage, part.path)]
+        if large:
+            marks += _cast(stage, joined(*large))
         marks += [drawn(part, colors[part.tone]) for part in parts]
     return tuple(marks)
+
+
+def _is_large(stage: Stage, path: Path) -> bool:
+    around = bounds(path)
+    return max(around.width, around.height) > 40 * stage.unit
 
 
 def _openings(stage: Stage, box: Box) -> list[Path]:
@@ -116,8 +126,9 @@ def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
     if role != "headline" or not stands_out(stage, glyphs):
         return Lettered(glyphs)
     size = size_of(glyphs)
-    shadow = Soft(copies(glyphs, shadow_color(stage), size * 0.025, size * 0.045), size * 0.03, opacity=0.3)
-    return Lettered((shadow, *glyphs), ("shadow",))
+    steps = ((0.018, 0.03), (0.03, 0.05), (0.042, 0.07))
+    shadow = (run for dx, dy in steps for run in copies(glyphs, shadow_color(stage), size * dx, size * dy))
+    return Lettered((*(replace(run, opacity=0.12) for run in shadow), *glyphs), ("shadow",))
 
 
 STYLE = Style(
@@ -126,7 +137,7 @@ STYLE = Style(
     displays=(("Fredoka", 600), ("DM Serif Display", 400), ("Fraunces", 700)),
     texts=(("DM Sans", 400), ("Work Sans", 400), ("Lora", 400)),
     case="as is",
-    arrangements=("hero-top", "full-bleed", "hero-bottom", "framed", "mark-above"),
+    arrangements=("hero-top", "hero-bottom", "full-bleed", "split", "mark-above", "mark-left"),
     tune=keep,
     ground=plain_ground,
     picture=picture,

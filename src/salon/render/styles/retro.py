@@ -11,6 +11,7 @@ from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Grain, Path
 from salon.render.motifs import emblem, motif
 from salon.render.plan import Palette
+from salon.render.shapes import circle, rect
 from salon.render.style import Lettered, Stage, Style
 from salon.render.styles.ways import (
     Marks,
@@ -20,6 +21,7 @@ from salon.render.styles.ways import (
     clipped,
     copies,
     flat,
+    middle,
     rays,
     shade,
     size_of,
@@ -59,20 +61,44 @@ def ground(stage: Stage) -> Marks:
 
 
 def picture(stage: Stage, box: Box) -> Marks:
-    """The scene under a rainbow of arches."""
+    """The scene under a rainbow of arches, or in a sun from which the same stripes run to the sides."""
     if stage.format == "logo":
         return flat(emblem(stage.subject, box, stage.rng), tones(stage.palette))
+    way = _striped if box.width > 1.7 * box.height or stage.rng.random() < 0.3 else _arched
+    return (clipped(way(stage, box), boxed(box)),)
+
+
+def _arched(stage: Stage, box: Box) -> Marks:
+    """Nested doorways, the scene in the innermost."""
     width = min(box.width, 1.45 * box.height)
     arch = Box(x=box.x + (box.width - width) / 2, y=box.y, width=width, height=box.height)
-    bands = _bands(stage.palette)
-    step = width * 0.042
-    marks: list = []
-    for k, color in enumerate(bands):
-        marks.append(Fill(_arch(_shrunk(arch, k * step)), color))
+    bands, step = _bands(stage.palette), width * 0.042
     inner = _shrunk(arch, len(bands) * step)
+    return (
+        *(Fill(_arch(_shrunk(arch, k * step)), color) for k, color in enumerate(bands)),
+        clipped(_scene(stage, inner), _arch(inner)),
+    )
+
+
+def _striped(stage: Stage, box: Box) -> Marks:
+    """A sun with rings, set on stripes that cross the whole picture."""
+    x, y = middle(box)
+    radius = min(box.width, box.height) * 0.5
+    bands = _bands(stage.palette)
+    step = radius * 0.085
+    stripes = [
+        Fill(rect(box.x, y + (k - 0.5 * len(bands)) * step * 1.5, box.width, step * 1.5), color)
+        for k, color in enumerate(bands)
+    ]
+    rings = [Fill(circle(x, y, radius - k * step), color) for k, color in enumerate(bands)]
+    inner = radius - len(bands) * step
+    window = Box(x=x - inner, y=y - inner, width=2 * inner, height=2 * inner)
+    return (*stripes, *rings, clipped(_scene(stage, window), circle(x, y, inner)))
+
+
+def _scene(stage: Stage, box: Box) -> Marks:
     colors = tones(stage.palette)
-    scene = (Fill(boxed(inner), colors[0]), *flat(motif(stage.subject, inner, stage.rng), colors))
-    return (*marks, clipped(scene, _arch(inner)))
+    return (Fill(boxed(box), colors[0]), *flat(motif(stage.subject, box, stage.rng), colors))
 
 
 def _bands(palette: Palette) -> tuple[Color, ...]:
@@ -143,7 +169,7 @@ STYLE = Style(
     displays=(("Righteous", 400), ("Lobster", 400), ("Fraunces", 900), ("Abril Fatface", 400), ("Alfa Slab One", 400)),
     texts=(("Josefin Sans", 600), ("Zilla Slab", 500), ("Work Sans", 500)),
     case="as is",
-    arrangements=("hero-bottom", "hero-top", "stack", "framed", "badge", "mark-above"),
+    arrangements=("hero-bottom", "hero-top", "centred-stack", "framed", "split", "mark-above"),
     tune=tune,
     ground=ground,
     picture=picture,

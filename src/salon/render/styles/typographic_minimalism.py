@@ -72,8 +72,9 @@ def _fitted(stage: Stage, box: Box, share: float) -> Marks:
 
 def _cropped(stage: Stage, box: Box) -> Marks:
     """Larger than its place, cut by two edges."""
-    x = 0.62 if stage.align == "left" else 0.4
-    return (clipped(_giant(stage, box, max(box.height * 1.35, box.width * 0.9), x, 0.56), boxed(box)),)
+    x = 0.56 if stage.align == "left" else 0.44
+    height = box.height * (1.22 if box.width < 1.6 * box.height else 1.7)
+    return (clipped(_giant(stage, box, height, x, 0.54), boxed(box)),)
 
 
 def _sliced(stage: Stage, box: Box) -> Marks:
@@ -111,7 +112,7 @@ STYLE = Style(
     displays=(("Archivo Black", 400), ("Anton", 400), ("Bodoni Moda", 800), ("Syne", 800)),
     texts=(("Archivo", 400), ("Inter", 400), ("Space Grotesk", 400)),
     case="as is",
-    arrangements=("big-type", "split", "corner-grid", "turned", "hero-top", "mark-left"),
+    arrangements=("big-type", "split", "corner-grid", "sidebar", "hero-top", "hero-bottom", "mark-left"),
     tune=keep,
     ground=plain_ground,
     picture=picture,
