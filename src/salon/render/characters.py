@@ -47,7 +47,7 @@ def cleaned(text: str, *, where: str | None = None) -> str:
     wrong = next((character for character in text if _unprintable(character)), None)
     if wrong is not None:
         raise BadValue(
-            "text to be set may not hold control characters, lone surrogates or embedded direction overrides",
+            "text may not hold control or private-use characters, lone surrogates or direction overrides",
             found=f"U+{ord(wrong):04X} at character {text.index(wrong) + 1:,} of {len(text):,}",
             where=where,
             remedy="remove it from the text",
@@ -76,7 +76,7 @@ def font_spans(text: str, key: str) -> tuple[Span, ...]:
 
 def _unprintable(character: str) -> bool:
     category = unicodedata.category(character)
-    return (category == "Cc" and character not in "\n\r\t") or category == "Cs" or character in BIDI_CONTROLS
+    return (category == "Cc" and character not in "\n\r\t") or category in ("Cs", "Co") or character in BIDI_CONTROLS
 
 
 def _has(font: LoadedFont, character: str) -> bool:
@@ -154,12 +154,12 @@ def _same_script(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 @functools.lru_cache(maxsize=16384)
 def script_of(character: str) -> str | None:
-    """The script of a letter or sign by the first word of its name, None for what belongs to any."""
-    if unicodedata.category(character)[0] in "MNZC" or (character.isascii() and not character.isalpha()):
-        return None
+    """The script of a letter by the first word of its name, 'CJK' for all that is wide, None for what fits any."""
     if unicodedata.east_asian_width(character) in "WF":
         return "CJK"
-    return unicodedata.name(character, "?").split(" ")[0] if character.isalpha() else "SYMBOL"
+    if character.isalpha():
+        return unicodedata.name(character, "?").split(" ")[0]
+    return "SYMBOL" if unicodedata.category(character) == "So" else None
 
 
 def _refuse_missing(text: str, fonts: list[LoadedFont | None]) -> None:

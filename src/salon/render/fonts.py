@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import pathlib
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import fontpkg
 import uharfbuzz
@@ -17,6 +17,8 @@ import uharfbuzz
 from salon.errors import BadValue, MissingExtra
 from salon.render.families import FAMILIES, Family, find_family
 from salon.render.layout import Face
+from salon.render.marks import Path
+from salon.render.shapes import bounds
 
 __all__ = ["FAMILIES", "SLANT", "Extents", "Family", "LoadedFont", "load_font", "parse_key"]
 
@@ -36,7 +38,7 @@ class LoadedFont:
     """As asked for."""
     key: str
     """Of the face: how marks name the font."""
-    file: Path
+    file: pathlib.Path
     data: bytes = field(repr=False)
     index: int
     variations: dict[str, float]
@@ -66,9 +68,9 @@ class LoadedFont:
     def extents(self, glyph: int) -> Extents | None:
         """The ink of a glyph placed at (0, 0), or None where it has none."""
         if glyph not in self._extents:
-            ink = self.hb.get_glyph_extents(glyph)
-            box = (ink.x_bearing, -ink.y_bearing, ink.x_bearing + ink.width, -ink.y_bearing - ink.height)
-            self._extents[glyph] = tuple(side / self.upem for side in box) if ink.width and ink.height else None
+            box = bounds(Path(self.outline(glyph)))
+            sides = (box.x, -box.bottom, box.right, -box.y)
+            self._extents[glyph] = tuple(side / self.upem for side in sides) if box.width and box.height else None
         return self._extents[glyph]
 
     def outline(self, glyph: int) -> tuple[tuple, ...]:
@@ -128,7 +130,7 @@ def _variations(axes: dict, family: Family, weight: int, italic: bool) -> dict[s
     return {tag: float(place) for tag, place in places.items()}
 
 
-def _file(family: Family, weight: int, italic: bool) -> tuple[Path, bool]:
+def _file(family: Family, weight: int, italic: bool) -> tuple[pathlib.Path, bool]:
     """The file of a cut and whether it is a drawn italic."""
     if "cjk" in family.scripts:
         return _cjk_file(family), False
@@ -140,11 +142,11 @@ def _file(family: Family, weight: int, italic: bool) -> tuple[Path, bool]:
     return fontpkg.select_file(installed, weight, style, nearest=True).path, style == "italic"
 
 
-def _cjk_file(family: Family) -> Path:
+def _cjk_file(family: Family) -> pathlib.Path:
     spec = importlib.util.find_spec("justmytype_intl_cjk")
     if spec is None or spec.origin is None:
         raise MissingExtra("cjk")
-    return Path(spec.origin).parent / "fonts" / "ofl" / family.package.lower() / f"{family.package}[wght].ttf"
+    return pathlib.Path(spec.origin).parent / "fonts" / "ofl" / family.package.lower() / f"{family.package}[wght].ttf"
 
 
 @functools.cache

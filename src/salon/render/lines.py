@@ -15,7 +15,7 @@ from salon.render.layout import Face
 from salon.render.shape import JOINED_SCRIPTS, Cluster, EmLine, clusters, em_line
 
 SHORT_WORD = 3
-"""A line that ends in so short a word ('of', 'the') reads as if something were torn off."""
+"""A line that ends in a word of so few letters ('a', 'of', 'the') reads as if something were torn off."""
 HYPHEN = 0.35
 """Width kept for an added hyphen, in ems."""
 
@@ -166,12 +166,12 @@ def _cheapest(whole: Paragraph, width: float, target: float, latest: list[int], 
 
 
 def _awkwardness(whole: Paragraph, place: int, end: int) -> float:
-    """Dislike of a break: after a short word, inside a phrase of ideographs, inside a word."""
+    """Dislike of a break: inside a word, after a short word, inside a phrase of ideographs."""
     if end in (0, len(whole.text)):
         return 0.0
     if place in whole.cuts:
         return 0.5
-    last_word = whole.text[max(0, end - SHORT_WORD - 1) : end].split()[-1]
-    if last_word.isalpha() and len(last_word) <= SHORT_WORD and script_of(last_word[-1]) != "CJK":
-        return 0.03
+    letters = len(whole.text[max(0, end - SHORT_WORD - 1) : end].split()[-1])
+    if whole.text[end - 1].isalpha() and script_of(whole.text[end - 1]) != "CJK":
+        return 0.15 * (letters <= SHORT_WORD)
     return 0.2 * parts_phrase(whole.text, place)
