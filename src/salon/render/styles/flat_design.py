@@ -5,7 +5,7 @@ from __future__ import annotations
 from salon.render.colors import mix
 from salon.render.layout import Box
 from salon.render.marks import Fill, Path
-from salon.render.motifs import emblem, motif
+from salon.render.motifs import emblem
 from salon.render.shapes import circle, swell
 from salon.render.style import Stage, Style
 from salon.render.styles.ways import (
@@ -14,6 +14,7 @@ from salon.render.styles.ways import (
     canvas,
     clipped,
     flat,
+    in_view,
     keep,
     no_finish,
     plain_letter,
@@ -40,7 +41,7 @@ def picture(stage: Stage, box: Box) -> Marks:
     colors = tones(stage.palette)
     if stage.format == "logo":
         return flat(emblem(stage.subject, box, stage.rng), colors)
-    shapes = motif(stage.subject, box, stage.rng)
+    shapes = in_view(stage, box)
     marks = (Fill(boxed(box), colors[0]), *flat(shapes, colors))
     return (clipped(marks, _window(stage, box)),)
 
@@ -74,7 +75,7 @@ STYLE = Style(
         "hero-bottom",
         "split",
         "full-bleed",
-        "centred-stack",
+        "stack",
         "sidebar",
         "mark-above",
         "mark-left",

@@ -8,13 +8,14 @@ import numpy as np
 
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Grain, Mark, Path, Stroke, Tile
-from salon.render.motifs import Shape, emblem, motif
+from salon.render.motifs import Shape, emblem
 from salon.render.shapes import bounds, circle, line, moved, smooth
 from salon.render.style import Stage, Style
 from salon.render.styles.ways import (
     Marks,
     boxed,
     clipped,
+    in_view,
     is_free,
     keep,
     moved_lightness,
@@ -34,7 +35,7 @@ def picture(stage: Stage, box: Box) -> Marks:
     """The scene in brushed color and pen line, its edges left by a wide brush."""
     if stage.format == "logo":
         return _painted(stage, emblem(stage.subject, box, stage.rng))
-    painted = _painted(stage, motif(stage.subject, box, stage.rng))
+    painted = _painted(stage, in_view(stage, box))
     grain = Grain(boxed(box), 0.2, int(stage.rng.integers(2**31)), speck=2.4)
     backdrop = Fill(boxed(box), tones(stage.palette)[0])
     return (clipped((backdrop, *painted, grain), _brushed(stage, box)),)
@@ -169,7 +170,7 @@ STYLE = Style(
     displays=(("Fraunces", 700), ("DM Serif Display", 400), ("Caveat", 700), ("Permanent Marker", 400)),
     texts=(("Lora", 400), ("Work Sans", 400), ("EB Garamond", 500)),
     case="as is",
-    arrangements=("hero-top", "hero-bottom", "framed", "centred-stack", "split", "mark-above", "mark-left"),
+    arrangements=("hero-top", "hero-bottom", "framed", "stack", "split", "mark-above", "mark-left"),
     tune=keep,
     ground=plain_ground,
     picture=picture,

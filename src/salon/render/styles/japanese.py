@@ -77,9 +77,8 @@ def picture(stage: Stage, box: Box) -> Marks:
     x = place.x + place.width * (0.5 if place.width < 1.2 * side else 0.56)
     disc = circle(x, level - side * 0.47, side * 0.37)
     form = Box(x=x - side * 0.31, y=level - side * 0.56, width=side * 0.62, height=side * 0.6)
-    sky = _bokashi(stage, box) if bleeds(stage, box) else Fill(boxed(box), _sheet(stage))
     marks = (
-        sky,
+        *_sky(stage, box),
         Fill(disc, sun(stage)),
         *_mist(stage, place, level - side * 0.62, side),
         *_printed(stage, form),
@@ -88,9 +87,11 @@ def picture(stage: Stage, box: Box) -> Marks:
     return (clipped(marks, boxed(box)),)
 
 
-def _sheet(stage: Stage) -> Color:
-    """The paper of a print that does not reach the edges: a shade off the ground."""
-    return toward(stage.palette.ground, indigo(stage), 0.1)
+def _sky(stage: Stage, box: Box) -> Marks:
+    """Wiped where the picture is the head of the canvas, void where it is the foot, else the sheet of a print."""
+    if not bleeds(stage, box):
+        return (Fill(boxed(box), toward(stage.palette.ground, indigo(stage), 0.1)),)
+    return (_bokashi(stage, box),) if box.y <= 1 else ()
 
 
 def _crest(stage: Stage, box: Box) -> Marks:

@@ -13,6 +13,7 @@ from salon.render.style import Stage, Style
 from salon.render.styles.ways import (
     Marks,
     apart,
+    bleeds,
     boxed,
     clipped,
     freest,
@@ -25,6 +26,7 @@ from salon.render.styles.ways import (
     plain_letter,
     square,
     tones,
+    toward,
 )
 
 CARVED = ((2, 2, 6, 1), (2, 2, 1, 6), (4, 4, 4, 1), (4, 4, 1, 4), (7, 4, 1, 4), (4, 7, 2, 1))
@@ -43,12 +45,18 @@ def picture(stage: Stage, box: Box) -> Marks:
     place = freest(stage, box)
     x, y = middle(place)
     radius = min(place.width, place.height) * 0.43
-    marks = (
-        *_ridges(stage, box),
-        *_window(stage, x, y, radius),
-        *_clouds(stage, x, y, radius),
-    )
+    land = Box(x=box.x, y=place.y, width=box.width, height=place.height)
+    marks = (*_land(stage, land), *_window(stage, x, y, radius), *_clouds(stage, x, y, radius))
     return (clipped(marks, boxed(box)),)
+
+
+def _land(stage: Stage, box: Box) -> Marks:
+    """Ridges across the canvas; in a column of its own they stand on a tinted screen; a free picture has none."""
+    if bleeds(stage, box):
+        return _ridges(stage, box)
+    if box.x > 1 and box.right < stage.width - 1:
+        return ()
+    return (Fill(boxed(box), toward(stage.palette.ground, stage.palette.secondary, 0.14)), *_ridges(stage, box))
 
 
 def _medallion(stage: Stage, box: Box) -> Marks:
@@ -193,7 +201,7 @@ STYLE = Style(
     displays=(("Cinzel", 700), ("Playfair Display", 700), ("Cormorant Garamond", 700)),
     texts=(("Noto Serif", 400), ("EB Garamond", 500), ("Cormorant Garamond", 600)),
     case="as is",
-    arrangements=("hero-top", "hero-bottom", "centred-stack", "split", "sidebar", "mark-above"),
+    arrangements=("hero-top", "hero-bottom", "stack", "split", "sidebar", "mark-above"),
     tune=keep,
     ground=plain_ground,
     picture=picture,

@@ -19,6 +19,7 @@ from salon.render.styles.ways import (
     clipped,
     copies,
     drawn,
+    freest,
     inset,
     keep,
     middle,
@@ -45,8 +46,9 @@ def picture(stage: Stage, box: Box) -> Marks:
     """The scene, sheet by sheet, at the bottom of a well of ever smaller openings."""
     if stage.format == "logo":
         return _stacked(stage, emblem(stage.subject, box, stage.rng))
-    rims = _openings(stage, box)
-    scene = (Fill(boxed(box), tones(stage.palette)[0]), *_stacked(stage, motif(stage.subject, box, stage.rng)))
+    place = freest(stage, box)
+    rims = _openings(stage, place)
+    scene = (Fill(boxed(place), tones(stage.palette)[0]), *_stacked(stage, motif(stage.subject, place, stage.rng)))
     return (clipped((*scene, *_frames(stage, box, rims)), boxed(box)),)
 
 

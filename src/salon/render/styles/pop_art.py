@@ -11,7 +11,7 @@ import numpy as np
 from salon.render.colors import contrast, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Mark, Path, Stroke, Tile
-from salon.render.motifs import Shape, emblem, motif
+from salon.render.motifs import Shape, emblem
 from salon.render.plan import Palette
 from salon.render.shapes import bounds, circle, moved, polygon
 from salon.render.style import Lettered, Stage, Style
@@ -24,6 +24,7 @@ from salon.render.styles.ways import (
     copies,
     freest,
     haloed,
+    in_view,
     middle,
     no_finish,
     rays,
@@ -109,7 +110,7 @@ def _panel_scene(stage: Stage, box: Box) -> Marks:
     """The scene with dots in its sky."""
     colors = inks(stage.palette)
     back = (Fill(boxed(box), colors[0]), _dots(boxed(box), colors[1], 20 * stage.unit))
-    shapes = tuple(shape for shape in motif(stage.subject, box, stage.rng) if shape.tone > 0)
+    shapes = tuple(shape for shape in in_view(stage, box) if shape.tone > 0)
     return (*back, *_printed(stage, shapes, colors, 6))
 
 
@@ -218,7 +219,7 @@ STYLE = Style(
     displays=(("Luckiest Guy", 400), ("Bungee", 400), ("Anton", 400)),
     texts=(("Archivo", 600), ("Barlow Condensed", 600), ("Montserrat", 600)),
     case="upper",
-    arrangements=("hero-bottom", "hero-top", "diagonal", "split", "full-bleed", "mark-above", "mark-left"),
+    arrangements=("hero-bottom", "hero-top", "turned", "split", "full-bleed", "mark-above", "mark-left"),
     tune=tune,
     ground=ground,
     picture=picture,

@@ -21,6 +21,7 @@ from salon.render.styles.ways import (
     clipped,
     copies,
     flat,
+    freest,
     middle,
     rays,
     shade,
@@ -64,8 +65,9 @@ def picture(stage: Stage, box: Box) -> Marks:
     """The scene under a rainbow of arches, or in a sun from which the same stripes run to the sides."""
     if stage.format == "logo":
         return flat(emblem(stage.subject, box, stage.rng), tones(stage.palette))
-    way = _striped if box.width > 1.7 * box.height or stage.rng.random() < 0.3 else _arched
-    return (clipped(way(stage, box), boxed(box)),)
+    place = freest(stage, box)
+    way = _striped if place.width > 1.7 * place.height or stage.rng.random() < 0.3 else _arched
+    return (clipped(way(stage, place), boxed(box)),)
 
 
 def _arched(stage: Stage, box: Box) -> Marks:
@@ -169,7 +171,7 @@ STYLE = Style(
     displays=(("Righteous", 400), ("Lobster", 400), ("Fraunces", 900), ("Abril Fatface", 400), ("Alfa Slab One", 400)),
     texts=(("Josefin Sans", 600), ("Zilla Slab", 500), ("Work Sans", 500)),
     case="as is",
-    arrangements=("hero-bottom", "hero-top", "centred-stack", "framed", "split", "mark-above"),
+    arrangements=("hero-bottom", "hero-top", "stack", "framed", "split", "mark-above"),
     tune=tune,
     ground=ground,
     picture=picture,

@@ -6,7 +6,7 @@ import numpy as np
 
 from salon.render.layout import Box, Face
 from salon.render.marks import Color, Fill, Glyphs, Group
-from salon.render.shape import shape_line
+from salon.render.shape import ShapedLine, shape_line
 from salon.render.shapes import rect
 from salon.render.style import Stage, Style
 from salon.render.styles.ways import (
@@ -16,6 +16,7 @@ from salon.render.styles.ways import (
     clipped,
     freest,
     keep,
+    middle,
     no_finish,
     plain_ground,
     plain_letter,
@@ -34,10 +35,10 @@ FACES = (
 def picture(stage: Stage, box: Box) -> Marks:
     """An enormous initial: cropped, sliced, or answered by bars."""
     if stage.format == "logo":
-        return _fitted(stage, box, 1.0)
+        return _fitted(stage, box)
     place = freest(stage, box)
-    way = (_cropped, _sliced, _bars)[int(stage.rng.integers(3))]
-    return way(stage, place)
+    ways = (_cropped, _sliced, _bars) if place.height > 380 * stage.unit else (_cropped, _bars)
+    return ways[int(stage.rng.integers(len(ways)))](stage, place)
 
 
 def _color(stage: Stage) -> Color:
@@ -46,17 +47,22 @@ def _color(stage: Stage) -> Color:
 
 def _giant(stage: Stage, box: Box, height: float, x: float, y: float) -> tuple[Glyphs, ...]:
     """The subject's initial with its ink `height` pixels tall, centred on shares (x, y) of the box."""
-    face = FACES[int(stage.rng.integers(len(FACES)))]
-    shaped = shape_line(stage.subject[0].upper(), face, 1000.0)
-    ink = shaped.ink
-    size = 1000.0 * height / ink.height
-    scale = size / 1000.0
-    left = box.x + box.width * x - (ink.x + ink.width / 2) * scale
-    top = box.y + box.height * y - (ink.y + ink.height / 2) * scale
+    shaped = _initial(stage)
+    return _placed(stage, shaped, height / shaped.ink.height, box.x + box.width * x, box.y + box.height * y)
+
+
+def _initial(stage: Stage) -> ShapedLine:
+    return shape_line(stage.subject[0].upper(), FACES[int(stage.rng.integers(len(FACES)))], 1000.0)
+
+
+def _placed(stage: Stage, shaped: ShapedLine, scale: float, x: float, y: float) -> tuple[Glyphs, ...]:
+    """Shaped letters enlarged, the centre of their ink at (x, y)."""
+    centre_x, centre_y = middle(shaped.ink)
+    left, top = x - centre_x * scale, y - centre_y * scale
     return tuple(
         Glyphs(
             run.face,
-            size,
+            shaped.size * scale,
             run.ids,
             tuple(left + at * scale for at in run.xs),
             tuple(top + at * scale for at in run.ys),
@@ -66,8 +72,11 @@ def _giant(stage: Stage, box: Box, height: float, x: float, y: float) -> tuple[G
     )
 
 
-def _fitted(stage: Stage, box: Box, share: float) -> Marks:
-    return _giant(stage, box, min(box.height, box.width) * share, 0.5, 0.5)
+def _fitted(stage: Stage, box: Box) -> Marks:
+    """The whole letter, as large as the box allows."""
+    shaped = _initial(stage)
+    scale = min(box.height / shaped.ink.height, box.width / shaped.ink.width)
+    return _placed(stage, shaped, scale, *middle(box))
 
 
 def _cropped(stage: Stage, box: Box) -> Marks:

@@ -14,9 +14,9 @@ import numpy as np
 from salon.render.colors import contrast, from_oklch, luminance, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Group, Mark, Paint, Path, Stroke
-from salon.render.motifs import Shape
+from salon.render.motifs import Shape, motif
 from salon.render.plan import Palette
-from salon.render.shapes import joined, rect, rounded, sector
+from salon.render.shapes import bounds, joined, rect, rounded, sector
 from salon.render.style import Lettered, Stage
 
 Marks = tuple[Mark, ...]
@@ -181,6 +181,30 @@ def flat(shapes: Iterable[Shape], colors: Sequence[Paint]) -> Marks:
 def without_backdrop(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
     """The shapes but those of tone 0."""
     return tuple(shape for shape in shapes if shape.tone > 0)
+
+
+def in_view(stage: Stage, box: Box) -> tuple[Shape, ...]:
+    """The subject's scene in the box. Where one panel covers the head or the foot of the whole canvas, the scene is
+    composed for the rest, and its sky or its soil continues behind the panel."""
+    seen = freest(stage, box)
+    if len(stage.quiet) != 1 or seen.width < box.width or seen.height > 0.9 * box.height:
+        return motif(stage.subject, box, stage.rng)
+    hidden = 0.05 * box.height
+    top = max(box.y, seen.y - hidden)
+    bottom = min(box.bottom, seen.bottom + hidden)
+    shapes = motif(stage.subject, Box(x=box.x, y=top, width=box.width, height=bottom - top), stage.rng)
+    soil = Box(x=box.x, y=bottom, width=box.width, height=box.bottom - bottom)
+    return (*shapes, Shape(boxed(soil), _soil(shapes, bottom, box.width), 1.0)) if soil.height > 1 else shapes
+
+
+def _soil(shapes: Iterable[Shape], bottom: float, width: float) -> int:
+    """The tone of the front shape that stands on the lower edge and is most of it wide; the backdrop's if none is."""
+    tone = 0
+    for shape in shapes:
+        around = bounds(shape.path)
+        if not shape.line and around.bottom > bottom - 1.5 and around.width > 0.6 * width:
+            tone = shape.tone
+    return tone
 
 
 def clipped(marks: Marks, outline: Path) -> Group:
