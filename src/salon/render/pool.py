@@ -1,0 +1,158 @@
+"""One function over many tasks in several processes: results as they finish, and no task lost without a word.
+
+Drawing holds Python's lock, so threads do not help: a process for each core does. Each worker has a pipe of its own and
+one task at a time; the next task is taken from the caller only when a worker is free. A worker that the system kills
+costs its task an error and is replaced. Workers ignore Ctrl-C, their caller does not, and they end when it does.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple, TypeVar
+
+from salon.errors import BadValue, SalonError
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+PATIENCE = 3.0
+"""Seconds a worker is given to end by itself."""
+
+
+class WorkerDied(SalonError):
+    """The process that worked on a task ended before it answered."""
+
+
+def over_processes(
+    function: Callable[[Task], Result], tasks: Iterable[Task], *, processes: int | None = None
+) -> Iterator[tuple[int, Result | Exception]]:
+    """(index of the task, what `function` gave for it), in the order they finish.
+
+    What a task raised comes as its result, with the traceback as a note. `function` is one that a fresh process can
+    import; with one process everything runs here. By default there is one process for each core this one may use.
+    """
+    count = len(os.sched_getaffinity(0)) if processes is None else processes
+    if count < 1:
+        raise BadValue("at least one process", found=count)
+    if count == 1:
+        return ((index, _attempt(function, task)) for index, task in enumerate(tasks))
+    return _spread(function, enumerate(tasks), count)
+
+
+class _Worker(NamedTuple):
+    process: Any
+    pipe: Connection
+
+
+def _spread(function: Callable, tasks: Iterator[tuple[int, Any]], count: int) -> Iterator[tuple[int, Any]]:
+    idle: list[_Worker] = []
+    busy: dict[Connection, tuple[_Worker, int]] = {}
+    try:
+        for index, task in tasks:
+            worker = idle.pop() if idle else _start(function)
+            try:
+                _send(worker, task)
+            except Exception as error:
+                idle.append(worker)
+                yield index, error
+                continue
+            busy[worker.pipe] = (worker, index)
+            while len(busy) == count:
+                yield from _finished(busy, idle)
+        while busy:
+            yield from _finished(busy, idle)
+    except BaseException:
+        for worker, _ in busy.values():
+            worker.process.terminate()
+        raise
+    finally:
+        _end([*idle, *(worker for worker, _ in busy.values())])
+
+
+def _start(function: Callable) -> _Worker:
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(function, theirs), daemon=True)
+    process.start()
+    theirs.close()
+    return _Worker(process, ours)
+
+
+def _send(worker: _Worker, task: Any) -> None:
+    # A worker that died while idle is met again, and reported, when its answer is awaited.
+    with suppress(BrokenPipeError):
+        worker.pipe.send(task)
+
+
+def _finished(busy: dict[Connection, tuple[_Worker, int]], idle: list[_Worker]) -> Iterator[tuple[int, Any]]:
+    """Wait until some worker is done, and give what is there."""
+    for pipe in wait(list(busy)):
+        worker, index = busy.pop(pipe)
+        try:
+            good, answer = pipe.recv()
+        except (EOFError, OSError):
+            yield index, _death(worker, index)
+            continue
+        idle.append(worker)
+        yield index, answer if good else _restored(*answer)
+
+
+def _death(worker: _Worker, index: int) -> WorkerDied:
+    worker.pipe.close()
+    worker.process.join(PATIENCE)
+    code = worker.process.exitcode
+    found = f"exit code {code}" if code is None or code >= 0 else f"killed by {signal.Signals(-code).name}"
+    return WorkerDied(
+        "a worker process ended before its task was done",
+        found=found,
+        where=f"task {index}",
+        remedy="run it again; if memory ran out, with fewer processes",
+    )
+
+
+def _end(workers: list[_Worker]) -> None:
+    for worker in workers:
+        worker.pipe.close()  # which is a worker's sign to end
+    for worker in workers:
+        worker.process.join(PATIENCE)
+        if worker.process.is_alive():
+            worker.process.kill()
+            worker.process.join()
+
+
+def _work(function: Callable, pipe: Connection) -> None:
+    """A worker's life: a task in, an answer out, until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(EOFError, BrokenPipeError):
+        while True:
+            answer = _attempt(function, pipe.recv())
+            try:
+                pipe.send((False, _kept(answer)) if isinstance(answer, Exception) else (True, answer))
+            except (TypeError, AttributeError, ValueError) as error:  # what pickle says of what it cannot send
+                pipe.send((False, _kept(TypeError(f"{type(answer).__name__} cannot be sent back: {error}"))))
+
+
+def _attempt(function: Callable[[Task], Result], task: Task) -> Result | Exception:
+    try:
+        return function(task)
+    except Exception as error:
+        error.add_note("".join(traceback.format_exception(error)))
+        return error
+
+
+def _kept(error: Exception) -> tuple[type, tuple, dict]:
+    """An exception taken apart: pickle would call its class again, with arguments it may not take."""
+    return type(error), error.args, dict(error.__dict__)
+
+
+def _restored(kind: type[Exception], args: tuple, kept: dict) -> Exception:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(kept)
+    return error

@@ -1,0 +1,115 @@
+"""Many tasks over processes: all come back, bad ones as errors, and killed workers do not take others along."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from salon.errors import BadValue, UnknownReference
+from salon.render.pool import WorkerDied, over_processes
+
+
+def square(n: int) -> int:
+    return n * n
+
+
+def picky(n: int) -> object:
+    """Different ends for different numbers."""
+    if n == 2:
+        raise UnknownReference("a poster", found="none", where="here", remedy="draw one")
+    if n == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if n == 4:
+        return lambda: n  # cannot be pickled
+    if n == 5:
+        raise ZeroDivisionError(lambda: n)  # neither can its argument
+    return n
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_every_task_comes_back(processes):
+    found = dict(over_processes(square, range(9), processes=processes))
+    assert found == {n: n * n for n in range(9)}
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_no_tasks_no_work(processes):
+    assert list(over_processes(square, [], processes=processes)) == []
+
+
+def test_errors_come_as_results_and_a_killed_worker_is_replaced():
+    found = dict(over_processes(picky, range(8), processes=2))
+    assert [found[n] for n in (0, 1, 6, 7)] == [0, 1, 6, 7]
+    assert isinstance(found[2], UnknownReference)
+    assert (found[2].needed, found[2].remedy, str(found[2]).count("\n")) == ("a poster", "draw one", 3)
+    assert "in picky" in found[2].__notes__[0]
+    assert isinstance(found[3], WorkerDied)
+    assert "SIGKILL" in str(found[3])
+    assert isinstance(found[4], TypeError)
+    assert "cannot be sent back" in str(found[5])
+
+
+def test_a_task_that_cannot_be_sent_is_its_own_error():
+    found = dict(over_processes(square, [2, lambda: 3, 4], processes=2))
+    assert (found[0], found[2]) == (4, 16)
+    assert isinstance(found[1], Exception)
+
+
+def test_errors_come_as_results_without_processes_too():
+    found = dict(over_processes(picky, [1, 2], processes=1))
+    assert found[0] == 1
+    assert isinstance(found[1], UnknownReference)
+
+
+def test_tasks_are_taken_only_when_needed():
+    taken = []
+    tasks = (taken.append(n) or n for n in itertools.count())
+    results = over_processes(square, tasks, processes=2)
+    for _ in range(5):
+        next(results)
+    assert len(taken) <= 5 + 2
+    results.close()
+
+
+def test_fewer_than_one_process_is_refused():
+    with pytest.raises(BadValue, match="at least one process"):
+        over_processes(square, [1], processes=0)
+
+
+INTERRUPTED = """
+import os, sys, time
+from salon.render.pool import over_processes
+import test_pool
+if __name__ == "__main__":
+    for index, child in over_processes(test_pool.own_id_then_sleep, range(9), processes=2):
+        print(child, flush=True)
+"""
+
+
+def own_id_then_sleep(n: int) -> int:
+    """Quick for the first two tasks, slow for the rest."""
+    time.sleep(0 if n < 2 else 3)
+    return os.getpid()
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_no_worker_outlives_its_caller(tmp_path, sent):
+    """Interrupted, it stops its workers; killed, they finish their task, find nobody to tell, and end."""
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    command = [sys.executable, str(script)]
+    caller = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    caller.stdout.readline()
+    caller.send_signal(sent)
+    _, said = caller.communicate(timeout=30)  # returns when the last process that could write has ended
+    if sent == signal.SIGINT:
+        assert said.count("Traceback") == 1
+        assert "KeyboardInterrupt" in said
