@@ -147,18 +147,19 @@ def _cheapest(whole: Paragraph, width: float, target: float, latest: list[int], 
 
     `latest` is the greedy answer: no line can end later, which keeps the table narrow.
     """
-    final = len(whole.places) - 1
+    starts, ends, awkwardness = whole.ink_starts, whole.ink_ends, whole.awkwardness
+    final = len(ends) - 1
     reached: dict[int, tuple[float, tuple[int, ...]]] = {0: (0.0, (0,))}
     for line in range(1, len(latest)):
         following: dict[int, tuple[float, tuple[int, ...]]] = {}
         last_line = line == len(latest) - 1
         for first, (cost, breaks) in reached.items():
             for last in range(final if last_line else first + 1, latest[line] + 1):
-                length = whole.width(first, last)
+                length = ends[last] - starts[first]
                 if length > width:
                     break
                 lack = max(0.0, target / 4 - length) if last_line and free_end else target - length
-                total = cost + lack * lack + whole.awkwardness[last] * target * target
+                total = cost + lack * lack + awkwardness[last] * target * target
                 if last not in following or total < following[last][0]:
                     following[last] = (total, (*breaks, last))
         reached = following

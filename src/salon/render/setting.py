@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -147,22 +148,24 @@ class _Fit:
         return self._search(self.parts, size, smallest) or self._search(self._cut(smallest), size, smallest)
 
     def _search(self, parts: list[Paragraph], size: float, smallest: float) -> tuple[float, _Block] | None:
+        """By measures of the characters first: usually lines are shaped for that size only."""
         low, high = math.ceil(smallest / STEP), math.floor(size / STEP)
-        if not self._seems_to_fit(parts, low * STEP):
+        most = _last_true(lambda steps: self._seems_to_fit(parts, steps * STEP), low, high)
+        if most is None:
             return None
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self._seems_to_fit(parts, middle * STEP):
-                low = middle
-            else:
-                high = middle - 1
-        while low * STEP >= smallest:
-            block = self._block(parts, low * STEP)
-            excess = max(block.width * low * STEP / self.frame.width, block.height * low * STEP / self.frame.height)
-            if excess <= 1.0:
-                return low * STEP, block
-            low = min(low - 1, math.floor(low / excess))
-        return None
+        block = self._fitting(parts, most * STEP)
+        if block is None:
+            most = _last_true(lambda steps: self._fitting(parts, steps * STEP) is not None, low, most - 1)
+            block = most and self._fitting(parts, most * STEP)
+        return block and (most * STEP, block)
+
+    def _fitting(self, parts: list[Paragraph], size: float) -> _Block | None:
+        """The lines at this size, if they do fit the frame."""
+        if not self._seems_to_fit(parts, size):
+            return None
+        block = self._block(parts, size)
+        fits = block.width * size <= self.frame.width and block.height * size <= self.frame.height
+        return block if fits else None
 
     def _seems_to_fit(self, parts: list[Paragraph], size: float) -> bool:
         """By measures of the characters alone, without shaping any line."""
@@ -194,6 +197,16 @@ class _Fit:
 
     def _cut(self, smallest: float) -> list[Paragraph]:
         return [with_cut_words(part, self.frame.width / smallest) for part in self.parts]
+
+
+def _last_true(holds: Callable[[int], bool], low: int, high: int) -> int | None:
+    """The last number from `low` to `high` for which something holds that holds up to some number; None for none."""
+    if low > high or not holds(low):
+        return None
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle - 1)
+    return low
 
 
 def _least_leading(upper: EmLine, lower: EmLine, align: Align, enough: float) -> float:
