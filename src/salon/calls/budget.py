@@ -7,7 +7,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from salon.calls.errors import BudgetSpent
 from salon.errors import BadValue
@@ -34,10 +34,13 @@ class Budget:
     """
 
     def __init__(self, money: Decimal | float | str | None = None, calls: int | None = None) -> None:
-        self.money = None if money is None else Decimal(str(money))
+        try:
+            self.money = None if money is None else Decimal(str(money))
+        except InvalidOperation:
+            self.money = Decimal("nan")
         self.calls = calls
-        if (self.money is not None and not self.money >= 0) or (calls is not None and calls < 0):
-            raise BadValue("a budget must be 0 or more", found=f"money {money}, calls {calls}")
+        if (self.money is not None and not (self.money.is_finite() and self.money >= 0)) or (calls or 0) < 0:
+            raise BadValue("a budget must be a number of 0 or more", found=f"money {money}, calls {calls}")
         self.spent = Decimal(0)
         self.sent = 0
         self.reserved = Decimal(0)

@@ -78,7 +78,7 @@ class Caller:
     async def close(self) -> None:
         """Close connections; write what is waiting."""
         await self._sender.close()
-        await self._ledger.close()
+        self._ledger.close()
 
     async def ask(self, call: Call, usable: Usable | None = None) -> Answer | Refusal:
         """The answer, from the store or fresh; or why there is none. CallsStopped when no call is worth sending."""
@@ -99,26 +99,17 @@ class Caller:
         self.account.from_store += isinstance(outcome, Answer) and outcome.stored
         return outcome
 
+    async def flush(self) -> None:
+        """Wait until everything noted so far is on the disk."""
+        await self._ledger(lambda: None)
+
     async def set_aside(self, answer: Answer, why: str) -> None:
         """An answer turned out to be of no use: its call is open again."""
         await self._ledger(self._store.set_aside, answer, why)
 
     async def _asked(self, call: Call, usable: Usable | None) -> Answer | Refusal:
-        kept: Answer | None = None
-        try:
-            kept = await self._claimed(call.key)
-            return kept or await self._attempts(call, usable)
-        finally:
-            if kept is None:
-                self._ledger(self._store.release, call.key)  # not awaited: a cancelled call ends its claim too
-
-    async def _claimed(self, key: str) -> Answer | None:
-        """The kept answer; None once the call is ours to ask."""
-        wait = _LOOK_AGAIN
-        while (held := await self._ledger(self._store.claim, key)) is False:
-            await asyncio.sleep(wait)
-            wait = min(1.0, wait * 1.5)
-        return held if isinstance(held, Answer) else None
+        kept = await self._ledger(self._store.find, call.key)
+        return kept or await self._attempts(call, usable)
 
     async def _attempts(self, call: Call, usable: Usable | None) -> Answer | Refusal:
         tries = Tries()
@@ -143,15 +134,40 @@ class Caller:
         return wait_before(state.attempt_number, asked, self.limits, self._rng)
 
     async def _attempt(self, call: Call, usable: Usable | None, tries: Tries) -> Answer | Refusal:
-        """One request. Raises Again when another may fare better."""
+        """One request, or the answer to someone else's. Raises Again when another request may fare better."""
         pace = self._paces.setdefault(origin(call.url), Pace(self.limits))
-        most = self.service.prices.most(call.order)
-        async with pace.slot() as slot:
-            if self.stopped is not None:
-                raise self.stopped
-            async with self.service.budget.reserve(most) as reservation:
+        wait = _LOOK_AGAIN
+        while True:
+            async with pace.slot() as slot:
+                if self.stopped is not None:
+                    raise self.stopped
+                held = await self._claim(call.key)
+                if isinstance(held, Answer):
+                    return held
+                if held:
+                    return await self._claimed(call, slot, usable, tries)
+            await asyncio.sleep(wait)
+            wait = min(1.0, wait * 1.5)
+
+    async def _claim(self, key: str) -> Answer | bool:
+        try:
+            return await self._ledger(self._store.claim, key)
+        except asyncio.CancelledError:
+            self._ledger.later(self._store.release, key)
+            raise
+
+    async def _claimed(self, call: Call, slot: Slot, usable: Usable | None, tries: Tries) -> Answer | Refusal:
+        """Ask while the claim is ours. It ends with the request, so claims are exactly what is in flight."""
+        try:
+            async with self.service.budget.reserve(self.service.prices.most(call.order)) as reservation:
                 with self._under_way():
-                    return await self._outcome(call, slot, reservation, usable, tries)
+                    outcome = await self._outcome(call, slot, reservation, usable, tries)
+        except BaseException:
+            self._ledger.later(self._store.release, call.key)
+            raise
+        if isinstance(outcome, Refusal):
+            await self._ledger(self._store.release, call.key)
+        return outcome
 
     async def _outcome(
         self, call: Call, slot: Slot, reservation: Reservation, usable: Usable | None, tries: Tries
@@ -243,4 +259,4 @@ class Caller:
     def _lost(self, call: Call, why: str) -> None:
         """Note a request that may have been charged; not awaited, so that it is noted when we are cancelled too."""
         self.account.lost += 1
-        self._ledger(self._store.lose, call.key, why)
+        self._ledger.later(self._store.lose, call.key, why)

@@ -98,9 +98,9 @@ class Client:
         """What a report should say: what cost nothing, and what may have cost something without an answer."""
         said = []
         if self.account.from_store:
-            said.append(f"{self.account.from_store:,} answers came from {self.store.path.name} and cost nothing")
+            said.append(f"answers from {self.store.path.name}, at no cost: {self.account.from_store:,}")
         if self.account.lost:
-            said.append(f"{self.account.lost:,} requests ended without an answer; the server may have charged them")
+            said.append(f"requests without an answer, which may have been charged: {self.account.lost:,}")
         return said
 
     def _open(self) -> Caller:
@@ -157,11 +157,10 @@ class _Flight:
             self._tasks.discard(task)
 
     def end(self, grace: float) -> None:
-        if self.size:
-            asyncio.run_coroutine_threadsafe(self._wind_up(grace), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._wind_up(grace), self._loop).result()
 
     async def _wind_up(self, grace: float) -> None:
-        """Cancel what is not under way at once, and what is after `grace` seconds."""
+        """Cancel what is not under way at once, and what is after `grace` seconds; then the store may be closed."""
         deadline = self._loop.time() + grace
         while self._tasks:
             late = self._loop.time() >= deadline
@@ -169,6 +168,7 @@ class _Flight:
                 if late or task not in self._caller.in_flight:
                     task.cancel()
             await asyncio.wait(set(self._tasks), timeout=_LOOK_AGAIN)
+        await self._caller.flush()
 
 
 def _shut(loop: asyncio.AbstractEventLoop, thread: threading.Thread, caller: Caller) -> None:

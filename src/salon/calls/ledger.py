@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from salon.calls.store import CallStore
 
 T = TypeVar("T")
-_Work = tuple[Callable[[], Any], "asyncio.Future[Any]"]
+_Work = tuple[Callable[[], Any], "asyncio.Future[Any] | None"]
 
 
 class Ledger:
@@ -34,10 +34,14 @@ class Ledger:
         self._waiting.put((lambda: function(*arguments), future))
         return future
 
-    async def close(self) -> None:
+    def later(self, function: Callable[..., object], *arguments: object) -> None:
+        """`function(*arguments)`, in its turn, with nobody waiting: for what a cancelled call still has to note."""
+        self._waiting.put((lambda: function(*arguments), None))
+
+    def close(self) -> None:
         """Write what is waiting, and end the thread."""
         self._waiting.put(None)
-        await asyncio.to_thread(self._thread.join)
+        self._thread.join()
 
     def _write(self) -> None:
         open_ = True
@@ -60,11 +64,11 @@ class Ledger:
 
 def _settle(batch: list[_Work], results: list[Any]) -> None:
     for (_, future), result in zip(batch, results):
-        if not future.done():  # whoever waited may have been cancelled; it is written all the same
+        if future is not None and not future.done():  # one who was cancelled does not wait any more
             future.set_result(result)
 
 
 def _fail(batch: list[_Work], error: Exception) -> None:
     for _, future in batch:
-        if not future.done():
+        if future is not None and not future.done():
             future.set_exception(error)

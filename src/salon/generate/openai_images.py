@@ -164,12 +164,13 @@ class OpenAIImages:
         """Why an answer does not hold the pictures asked for: every one is decoded before it counts as an answer."""
         try:
             entries = answer.data()["data"]
-            if not isinstance(entries, list) or len(entries) < self.n:
-                return f"the answer holds fewer than {self.n} pictures"
-            found = (why_not_a_picture(*_source(entry)) for entry in entries[: self.n])
-            return next((why for why in found if why), None)
-        except (ValueError, KeyError, TypeError, AttributeError):
+            sources = [_source(entry) for entry in entries]
+        except (ValueError, LookupError, TypeError, AttributeError):
             return "the answer is not of the images protocol"
+        if len(sources) < self.n:
+            return f"the answer holds {len(sources)} of {self.n} pictures"
+        found = (why_not_a_picture(source, is_address=is_address) for source, is_address in sources[: self.n])
+        return next((why for why in found if why), None)
 
     async def _picture(self, caller: Caller, answer: Answer, place: int) -> Made | Failed:
         content = answer.data()
