@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 PLACEHOLDERS = ("prompt", "seed", "width", "height", "image", "strength")
 _PLACE = re.compile(r"\{\{|\}\}|\{(\w*)\}")
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
+_REMEDY = "docs/guide/generators.md shows a whole template"
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 
 
@@ -100,12 +101,17 @@ class Template(Noun):
             content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise BadFile("a template in TOML is needed", found=str(error), where=str(path)) from None
-        template = cls.parse(content, where=str(path))
+        try:
+            template = cls.parse(content)
+        except BadValue as error:  # without what was found: it may be a key that should not be in the file
+            raise BadValue(error.needed, where=str(path), remedy=_REMEDY) from None
         template.check(where=str(path))
         return template
 
     def check(self, *, where: str | None = None) -> None:
         """Raise BadValue for what could only fail, or leak, once requests are sent."""
+        if any(_VARIABLE.search(text) for text in (self.url, *_texts(self.body))):
+            raise BadValue("${...} works in [headers] only", where=where, remedy="send the key in a header")
         used = self.placeholders()
         for name in sorted(used - set(PLACEHOLDERS)):
             near = difflib.get_close_matches(name, PLACEHOLDERS, n=1)
@@ -115,8 +121,6 @@ class Template(Noun):
             raise BadValue("the body or url needs {prompt}", found="none", where=where, remedy='prompt = "{prompt}"')
         if self.method == "GET" and self.body:
             raise BadValue("GET has no body", found="[body]", where=where, remedy="placeholders in url, or POST")
-        if any(_VARIABLE.search(text) for text in (self.url, *_texts(self.body))):
-            raise BadValue("${...} works in [headers] only", where=where, remedy="send the key in a header")
         if (self.answer.form == "bytes") == bool(self.answer.image):
             needed = "answer.image is needed, and only for base64 and url"
             raise BadValue(needed, found=self.answer.image or "none", where=where, remedy='image = "data[0].b64_json"')
