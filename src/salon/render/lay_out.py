@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from salon.errors import BadValue
 from salon.render.arrangements import ARRANGEMENTS, suitable
 from salon.render.arrangements.blocks import Piece, shifted
 from salon.render.arrangements.sheet import BODY, NoRoom, Sheet
@@ -22,6 +21,8 @@ ZOOMS = (1.0, 0.92, 0.84, 0.76, 0.68, 0.6)
 """Factors on the body size that are tried until the texts fit."""
 COLUMNS = 12
 LAST_RESORT = "stack"
+COMFORTABLE = {"headline": 60, "subhead": 80, "body": 240, "cta": 30, "when": 40, "where": 60, "brand": 30}
+"""Characters by role that find room together in every format."""
 
 
 def lay_out(plan: Plan) -> Poster:
@@ -39,7 +40,6 @@ def _arranged(plan: Plan) -> tuple[Sheet, str]:
     """A filled sheet and the arrangement that filled it."""
     others = [a.name for a in suitable(plan.brief.format, plan.width, plan.height, plan.headline_at)]
     names = list(dict.fromkeys((plan.arrangement, *others, LAST_RESORT)))
-    trouble: TooMuchText | None = None
     for zooms in (ZOOMS[:3], ZOOMS[3:]):
         for name in names:
             for zoom in zooms:
@@ -47,13 +47,10 @@ def _arranged(plan: Plan) -> tuple[Sheet, str]:
                 try:
                     ARRANGEMENTS[name].draw(sheet)
                     _check(sheet)
-                except NoRoom:
-                    continue
-                except TooMuchText as error:
-                    trouble = error
+                except (NoRoom, TooMuchText):
                     continue
                 return sheet, name
-    raise trouble or _no_room(plan)
+    raise _too_much(plan)
 
 
 def _check(sheet: Sheet) -> None:
@@ -71,12 +68,14 @@ def _check(sheet: Sheet) -> None:
             raise NoRoom
 
 
-def _no_room(plan: Plan) -> BadValue:
-    return BadValue(
-        f"a canvas with room for the texts of a {plan.brief.format} is needed",
-        found=f"{plan.width} x {plan.height} px, {sum(map(len, plan.texts.values())):,} characters",
-        where=f"brief {plan.brief.id}",
-        remedy="ask for a squarer or larger canvas, or shorten the texts",
+def _too_much(plan: Plan) -> TooMuchText:
+    """The error, naming the text that is longest for its role."""
+    role = max(plan.texts, key=lambda role: len(plan.texts[role]) / COMFORTABLE[role])
+    return TooMuchText(
+        f"texts that fit a {plan.brief.format} of {plan.width} x {plan.height} px are needed",
+        found=f"{sum(map(len, plan.texts.values())):,} characters, {len(plan.texts[role]):,} of them in the {role}",
+        where=f"{role} of brief {plan.brief.id}",
+        remedy=f"shorten the {role}: up to {COMFORTABLE[role]} characters always fit a canvas of usual shape",
     )
 
 

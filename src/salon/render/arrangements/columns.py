@@ -50,11 +50,13 @@ def sidebar(s: Sheet) -> None:
 def corner_grid(s: Sheet) -> None:
     """A Swiss grid: facts on a line at the head, a headline, and a picture hung from the far corner."""
     m, width = s.margin, s.measure
-    head = s.stack((s.wide_facts(width), s.rule(width, s.plan.palette.ink)), (0, 0.7), width)
-    first = s.put(head, m, m)
-    top = first.bottom + 1.7 * s.gap
+    facts = s.wide_facts(width)
+    heading = facts or s.brand(width)
+    line = s.rule(width, s.plan.palette.ink) if heading else None
+    first = s.put(s.stack((heading, line), (0, 0.7), width), m, m)
+    top = m + high(first, 1.7 * s.gap)
     third = (width - s.gap) / 3
-    notes = parts(s, ("body", "action", "brand"), third)
+    notes = parts(s, ("body", "action", "brand") if facts else ("body", "action"), third)
     if s.plan.headline_at == "top":
         limit = min(2 * (s.third()[1] - top), 0.4 * s.height)
         group = s.put(lead(s, ("subhead",), width, limit), m, top)

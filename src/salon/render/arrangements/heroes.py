@@ -57,7 +57,7 @@ def full_bleed(s: Sheet) -> None:
     x = inset + (s.width - 2 * inset - wide) * {"left": 0.0, "center": 0.5, "right": 1.0}[s.align]
     group = _panel_text(s, wide - 2 * pad, s.height - inset - pad)
     tall = group.height + 2 * pad
-    if tall > (0.86 if s.landscape else 0.62) * s.height:
+    if tall > (0.86 if s.landscape else 0.62 if s.width < 0.9 * s.height else 0.74) * s.height:
         raise NoRoom
     share = {"top": 0.0, "middle": 1.0 if s.rng.random() < 0.7 else 0.5, "bottom": 1.0}[s.plan.headline_at]
     y = steer(s, group, inset + pad, s.height - inset - pad, share)

@@ -26,8 +26,8 @@ BODY: dict[Format, float] = {
     "flyer": 0.0275,
     "card": 0.0300,
     "square": 0.0310,
-    "slide": 0.0310,
-    "logo": 0.0380,
+    "slide": 0.0325,
+    "logo": 0.0290,
 }
 """Body size as a share of the shorter side."""
 
@@ -52,7 +52,7 @@ class Sheet:
         self.short = min(self.width, self.height)
         self.landscape = self.width > 1.15 * self.height
         self.margin = plan.margin * self.short
-        self.body = BODY[plan.brief.format] * self.short * zoom
+        self.body = BODY[plan.brief.format] * self.short * _fewness(plan) * zoom
         self.gap = 1.15 * self.body * plan.air
         self.align: Align = plan.align
         self.rng = chance(plan.seed, "arrangement", plan.arrangement)
@@ -308,3 +308,9 @@ class Sheet:
         """Blocks below each other under the plan's alignment; gaps in units of the sheet's gap."""
         spaces = [gaps] * len(blocks) if isinstance(gaps, int | float) else gaps
         return column(blocks, [space * self.gap for space in spaces], width=width, align=self.align)
+
+
+def _fewness(plan: Plan) -> float:
+    """Few words may be larger, many must be smaller: a factor on the body size."""
+    count = sum(len(text) for role, text in plan.texts.items() if role != "headline")
+    return min(1.22, max(0.92, 1.25 - 0.0013 * count))
