@@ -99,6 +99,18 @@ def test_what_cannot_be_done_is_said_with_exit_code_2(capsys, prompts, tmp_path,
     assert not (tmp_path / "s").exists()
 
 
+def test_a_gallery_and_a_sheet_are_written(capsys, prompts, tmp_path):
+    salon(capsys, "generate", prompts, *OWN, "-o", tmp_path / "s")
+    page, sheet = tmp_path / "g.html", tmp_path / "sheet.png"
+    code, said = salon(capsys, "gallery", tmp_path / "s", "-o", page, "--embed", "--sheet", sheet, "--json")
+    assert code == 0, said.err
+    assert json.loads(said.out)["pictures"] == 3
+    assert page.is_file()
+    assert sheet.read_bytes().startswith(b"\x89PNG")
+    assert salon(capsys, "gallery", tmp_path / "s")[0] == 2
+    assert salon(capsys, "gallery", tmp_path / "s", "--sheet", tmp_path / "sheet.jpg")[0] == 2
+
+
 # -- killed ----------------------------------------------------------------------------------------------------------
 
 

@@ -28,6 +28,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Generate": {
         "generate": ("salon.cli.generate:generate", "Make an item for each prompt by each generator."),
         "ready": ("salon.cli.generate:ready", "Are the pictures of a study ready to be shown?"),
+        "gallery": ("salon.cli.gallery:gallery", "A contact sheet of a study's pictures, by prompt and generator."),
     },
     "Check": {
         "check": ("salon.cli.check:check", "Is there signal in these judgments, and how good can a model get?"),

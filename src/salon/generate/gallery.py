@@ -1,0 +1,233 @@
+"""A contact sheet as one page: prompts down, generators across, what failed in its place.
+
+The page has the look of the house, needs no network, and works without JavaScript; filters and the viewer come with
+it. Everything a user wrote is escaped, and a content policy stands behind that.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from salon.errors import BadFile, shorten
+from salon.generate.record import read_generations
+from salon.generate.thumbs import Thumb, thumbs
+from salon.report.page import asset, page_target, style
+from salon.report.svg import clean
+from salon.report.words import SIMULATED, brief, one_way
+from salon.store.atomic import present, whole_file
+from salon.store.folder import open_study
+from salon.study import Item, Prompt, Signature, Study
+
+SHORT_TEXT = 320
+"""Characters of a prompt shown at once; the rest opens by a click."""
+NO_PROMPT = "(no prompt)"
+NO_GENERATOR = "(no generator)"
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One picture, or why there is none."""
+
+    item: str
+    thumb: Thumb | None = None
+    full: str = ""
+    """Address of the picture itself, from the page."""
+    label: str = ""
+    """What tells it from others of the same prompt and generator."""
+    kind: str = ""
+    """Of a failure."""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one generator made of one prompt."""
+
+    generator: str
+    tiles: Sequence[Tile]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One prompt."""
+
+    name: str
+    category: str
+    start: str
+    """The text, or its beginning."""
+    rest: Sequence[str]
+    """Paragraphs behind a click; empty when the beginning is all."""
+    cells: Sequence[Cell]
+
+    @property
+    def words(self) -> str:
+        """What a search looks at."""
+        return " ".join([self.name, self.category, self.start, *self.rest]).casefold()
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """A page that is ready to be written."""
+
+    study: str
+    rows: Sequence[Row]
+    generators: Sequence[str]
+    simulated: bool
+    signature: str
+    embedded: bool
+
+    @property
+    def categories(self) -> list[str]:
+        """Categories in the order they appear."""
+        return list(dict.fromkeys(row.category for row in self.rows if row.category))
+
+    @property
+    def tiles(self) -> list[Tile]:
+        """Everything on the page."""
+        return [tile for row in self.rows for cell in row.cells for tile in cell.tiles]
+
+    @property
+    def pictures(self) -> int:
+        """How many of the tiles are pictures."""
+        return sum(tile.thumb is not None for tile in self.tiles)
+
+    @property
+    def failed(self) -> int:
+        """How many are not."""
+        return len(self.tiles) - self.pictures
+
+    def html(self) -> str:
+        """The whole page as text."""
+        scripts = [asset("page.js"), _text("gallery.js")]
+        page = _templates().get_template("gallery.html").render(
+            page=self,
+            banner=SIMULATED if self.simulated else "",
+            style=Markup(style() + _text("gallery.css")),
+            scripts=[Markup(script) for script in scripts],
+            policy=_policy(scripts),
+            brief=brief,
+        )  # fmt: skip
+        return clean(page)
+
+
+def write_gallery(
+    folder: Path | str,
+    target: Path | str,
+    *,
+    embed: bool = False,
+    width: int = 480,
+    progress: Callable[[str], None] | None = None,
+) -> Gallery:
+    """Write the contact sheet of the study in `folder` as the page `target`.
+
+    Thumbnails go into a folder beside the page and a click opens the picture in the study; with `embed` they are in
+    the page itself, which then needs no other file.
+    """
+    path = page_target(target)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files = None if embed else path.with_name(f"{path.stem}_files")
+    made = make_gallery(folder, path.parent, files, width, progress or (lambda _: None))
+    with whole_file(path) as file:
+        file.write(made.html().encode())
+    return made
+
+
+def make_gallery(
+    folder: Path | str, page: Path, files: Path | None, width: int, progress: Callable[[str], None]
+) -> Gallery:
+    """The gallery of a study, its addresses relative to the folder `page`, its thumbnails in `files` or embedded."""
+    study = open_study(folder)
+    place = present(Path(folder)).resolve()
+    tiles: dict[tuple[str, str], list[Tile]] = defaultdict(list)
+    items = list(study.nouns("items"))
+    addresses = [_inside(item, place) for item in items]
+    there = [path for path in addresses if path is not None]
+    drawn = iter(thumbs(there, width, files, progress))
+    for item, path in zip(items, addresses):
+        thumb = next(drawn) if path is not None else None
+        full = quote(Path(os.path.relpath(path, page)).as_posix()) if path is not None and files else ""
+        tiles[_key(item)].append(_tile(item, thumb, full))
+    for line in read_generations(place)[0].values():
+        if not line.ok and line.item not in {tile.item for tile in tiles[line.prompt, line.generator]}:
+            told = one_way(shorten(line.reason or "", 200))
+            tiles[line.prompt, line.generator].append(Tile(line.item, kind=line.kind or "failed", reason=told))
+    generators = list(dict.fromkeys(generator for (_, generator), held in tiles.items() if held))
+    return Gallery(
+        study=study.name,
+        rows=list(_rows(study, tiles, generators)),
+        generators=generators,
+        simulated=study.simulated,
+        signature=str(Signature(method="gallery", data=study.hash[:12], revision=study.revision)),
+        embedded=files is None,
+    )
+
+
+def _inside(item: Item, folder: Path) -> Path | None:
+    """The file of an item, if it names one inside the study."""
+    path = folder / item.image if item.image else None
+    return path if path is not None and path.resolve().is_relative_to(folder) else None
+
+
+def _key(item: Item) -> tuple[str, str]:
+    return item.prompt or "", item.generator or NO_GENERATOR
+
+
+def _tile(item: Item, thumb: Thumb | BadFile | None, full: str) -> Tile:
+    label = "photograph" if item.source == "photograph" else ""
+    if isinstance(thumb, Thumb):
+        return Tile(item.id, thumb, full, label)
+    if thumb is None:
+        return Tile(item.id, kind="no picture", reason="the item names none inside the study")
+    return Tile(item.id, kind="broken", reason=one_way(str(thumb.found)))
+
+
+def _rows(study: Study, tiles: dict[tuple[str, str], list[Tile]], generators: Sequence[str]) -> Iterator[Row]:
+    """Every prompt of the study in its order, and at the end what has no prompt."""
+    prompts: list[Prompt | None] = [*study.nouns("prompts")]
+    if any(key[0] == "" and held for key, held in tiles.items()):
+        prompts.append(None)
+    for prompt in prompts:
+        id = "" if prompt is None else prompt.id
+        cells = [Cell(generator, tiles.get((id, generator), [])) for generator in generators]
+        start, rest = _shown(prompt)
+        category = one_way(prompt.category or "") if prompt else ""
+        yield Row(brief(id) if prompt else NO_PROMPT, category, start, rest, cells)
+
+
+def _shown(prompt: Prompt | None) -> tuple[str, list[str]]:
+    """The beginning of a prompt, and its paragraphs where there is more."""
+    text = one_way(prompt.view()) if prompt else ""
+    paragraphs = [part.strip() for part in text.split("\n\n") if part.strip()]
+    first = paragraphs[0] if paragraphs else ""
+    if len(paragraphs) <= 1 and len(text) <= SHORT_TEXT:
+        return first, []
+    return first if len(first) <= SHORT_TEXT else f"{first[:SHORT_TEXT].rsplit(' ', 1)[0]}…", paragraphs
+
+
+@cache
+def _templates() -> Environment:
+    loader = PackageLoader("salon.generate", "templates")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+@cache
+def _text(name: str) -> str:
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """Only the page's own scripts run, and only pictures are loaded: embedded ones and those of the study."""
+    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src 'self' data: file:"

@@ -1,0 +1,87 @@
+"""Small pictures for pages: decoded by the one safe decoder, on all cores, made once for the same bytes and width."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from salon.errors import BadFile
+from salon.generate.image_header import read_header
+from salon.generate.images import Picture, read_bytes, read_picture
+from salon.store.atomic import whole_file
+
+QUALITY = 82
+TALLEST = 3
+"""A picture more than this many times as tall as the thumbnail is wide is made narrower."""
+_OURS = re.compile(r"[0-9a-f]{16}-\d+\.webp")
+
+
+@dataclass(frozen=True)
+class Thumb:
+    """A small picture: what to put in `src`, and its size."""
+
+    src: str
+    width: int
+    height: int
+
+
+def small(picture: Picture, width: int) -> bytes:
+    """The picture as WebP, at most `width` pixels wide; never larger than it is."""
+    image = picture.image.copy()
+    image.thumbnail((width, TALLEST * width), reducing_gap=2.0)
+    target = io.BytesIO()
+    image.save(target, "WEBP", quality=QUALITY, method=3)
+    return target.getvalue()
+
+
+def thumbs(
+    paths: Sequence[Path], width: int, folder: Path | None, step: Callable[[str], None]
+) -> Iterator[Thumb | BadFile]:
+    """A thumbnail of every picture, in order: a file in `folder`, or where there is none, the data themselves.
+
+    Thumbnails of `folder` that belong to no picture any more are removed; other files in it are left alone.
+    """
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        made = []
+        for path, thumb in zip(paths, pool.map(lambda path: _thumb(path, width, folder), paths)):
+            step(path.name)
+            made.append(thumb)
+    if folder is not None:
+        _sweep(folder, {Path(thumb.src).name for thumb in made if isinstance(thumb, Thumb)})
+    return iter(made)
+
+
+def _thumb(path: Path, width: int, folder: Path | None) -> Thumb | BadFile:
+    try:
+        data = read_bytes(path)
+        if folder is None:
+            encoded = small(read_picture(data, path), width)
+            return _sized("data:image/webp;base64," + base64.b64encode(encoded).decode(), encoded)
+        target = folder / f"{hashlib.sha256(data).hexdigest()[:16]}-{width}.webp"
+        if not target.is_file():
+            with whole_file(target) as file:
+                file.write(small(read_picture(data, path), width))
+        return _sized(f"{quote(folder.name)}/{target.name}", target.read_bytes())
+    except BadFile as error:
+        return error
+
+
+def _sized(src: str, data: bytes) -> Thumb:
+    header = read_header(data)
+    return Thumb(src, *((header.width, header.height) if header else (1, 1)))
+
+
+def _sweep(folder: Path, used: set[str]) -> None:
+    for path in folder.iterdir():
+        if _OURS.fullmatch(path.name) and path.name not in used:
+            path.unlink()
