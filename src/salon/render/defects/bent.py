@@ -1,0 +1,211 @@
+"""Flaws of a plan: texts, colors, type and space, bent before anything has a place.
+
+Each function takes the plan, the house's hand and a strength, and gives the new plan, what was changed in words (empty
+when the brief leaves nothing to get wrong) and the elements concerned. Their order in `BENDS` matters: a wrong style
+brings its own colors and faces, which later flaws then bend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from salon.render.brief import STYLES, Align, Place
+from salon.render.chance import chance
+from salon.render.colors import contrast, from_oklch, mix, oklch
+from salon.render.compose import Hand, plan_poster
+from salon.render.defects.misspelled import misspell
+from salon.render.layout import TEXT_ROLES, DefectKind, Face
+from salon.render.palettes import rechecked
+from salon.render.plan import Plan
+from salon.render.styles import style_named
+
+Bent = tuple[Plan, str, tuple[str, ...]]
+
+FAINTEST = 1.22
+"""Contrast that the full strength of low-contrast leaves."""
+LEAST_NEEDED: tuple[str, ...] = ("brand", "body", "cta", "subhead", "where", "when")
+"""Texts in the order in which missing-text leaves them out; the headline always stays."""
+AWKWARD = (
+    Face(family="Dancing Script", weight=700),
+    Face(family="Orbitron", weight=500),
+    Face(family="Permanent Marker", weight=400),
+    Face(family="Press Start 2P", weight=400),
+)
+"""Faces that are wrong for reading text, the mildest first."""
+_FAR: dict[Place, tuple[Place, ...]] = {"top": ("bottom",), "bottom": ("top",), "middle": ("top", "bottom")}
+_OTHER_SIDE: dict[Align, Align] = {"left": "right", "right": "left", "center": "left"}
+
+
+# -- against the brief -----------------------------------------------------------------------------------------------
+
+
+def off_mood_style(plan: Plan, hand: Hand, strength: float) -> Bent:
+    """Another style: the stronger, the fewer moods it shares with the brief's own."""
+    brief = plan.brief
+    wanted = {brief.mood, *style_named(plan.style).moods}
+    others = [name for name in STYLES if name != plan.style]
+    misfit = sorted(others, key=lambda name: _misfit(name, brief.mood, wanted))
+    chosen = misfit[min(len(misfit) - 1, int(strength * len(misfit)))]
+    wrong = plan_poster(
+        brief.model_copy(update={"style": chosen}), hand, plan.seed, width=plan.width, height=plan.height
+    )
+    bent = replace(wrong, brief=brief, headline_at=plan.headline_at, align=plan.align)
+    return bent, f"{chosen} instead of {plan.style} for a {brief.mood} mood", ()
+
+
+def _misfit(name: str, mood: str, wanted: set[str]) -> tuple[int, int]:
+    moods = style_named(name).moods
+    rank = moods.index(mood) if mood in moods else len(moods) + 4
+    return rank, -len(wanted & set(moods))
+
+
+def wrong_color(plan: Plan, hand: Hand, strength: float) -> Bent:
+    """All colors turned around the wheel, away from those the brief names; grays become colored."""
+    if not plan.brief.palette:
+        return plan, "", ()
+    side = 1 if chance(plan.seed, "wrong-color").random() < 0.5 else -1
+    turned = {
+        name: _turned(getattr(plan.palette, name), side * 180 * strength, strength)
+        for name in ("ground", "surface", "primary", "secondary", "accent")
+    }
+    palette = rechecked(replace(plan.palette, **turned))
+    asked = ", ".join(plan.brief.palette)
+    return replace(plan, palette=palette), f"hues turned by {180 * strength:.0f} degrees from {asked}", ()
+
+
+def _turned(color: str, angle: float, strength: float) -> str:
+    lightness, chroma, hue = oklch(color)
+    return from_oklch(lightness, max(chroma, 0.09 * strength), (hue + angle) % 360)
+
+
+def wrong_position(plan: Plan, hand: Hand, strength: float) -> Bent:
+    """The headline in another third, the texts on another side than the brief asks for."""
+    brief, rng = plan.brief, chance(plan.seed, "wrong-position")
+    changes, said = {}, []
+    if brief.headline_at:
+        far = _FAR[brief.headline_at]
+        place = far[int(rng.integers(len(far)))] if strength >= 0.5 or brief.headline_at == "middle" else "middle"
+        changes["headline_at"] = place
+        said.append(f"headline at the {place} instead of the {brief.headline_at}")
+    if brief.align and (strength >= 0.25 or not said):
+        changes["align"] = _OTHER_SIDE[brief.align]
+        said.append(f"aligned {changes['align']} instead of {brief.align}")
+    return replace(plan, **changes), ", ".join(said), ("headline",) if said else ()
+
+
+def missing_text(plan: Plan, hand: Hand, strength: float) -> Bent:
+    """Texts left out, the least needed first."""
+    there = [role for role in LEAST_NEEDED if plan.texts.get(role)]
+    left_out = there[: -(-round(1000 * strength * len(there)) // 1000)]
+    texts = {role: text for role, text in plan.texts.items() if role not in left_out}
+    return replace(plan, texts=texts), f"left out: {', '.join(left_out)}" if left_out else "", tuple(left_out)
+
+
+def misspelling(plan: Plan, hand: Hand, strength: float) -> Bent:
+    """A share of all words misspelled: `strength` of them, at least one."""
+    texts, changed = misspell(plan.texts, strength, chance(plan.seed, "misspelling"))
+    detail = ", ".join(f"{wrong!r} for {right!r}" for _, right, wrong in changed)
+    roles = tuple(role for role in TEXT_ROLES if any(role == where for where, _, _ in changed))
+    return replace(plan, texts=texts), detail, roles
+
+
+# -- against the craft -----------------------------------------------------------------------------------------------
+
+
+def clashing_colors(plan: Plan, hand: Hand, strength: float) -> Bent:
+    """Accent and secondary color out of harmony: turned, garish, and as light as the ground, so that they vibrate."""
+    ground = oklch(plan.palette.ground)[0]
+    accent = _garish(plan.palette.accent, 95 * strength, strength, ground)
+    secondary = _garish(plan.palette.secondary, -70 * strength, strength, ground)
+    surface = _garish(plan.palette.surface, 150 * strength, 0.6 * strength, oklch(plan.palette.surface)[0])
+    palette = rechecked(replace(plan.palette, accent=accent, secondary=secondary, surface=surface))
+    return replace(plan, palette=palette), f"accent {accent} for {plan.palette.accent}, and others out of harmony", ()
+
+
+def _garish(color: str, angle: float, strength: float, ground: float) -> str:
+    lightness, chroma, hue = oklch(color)
+    level = ground + (0.14 if ground < 0.55 else -0.14)
+    lightness += 0.7 * strength * (level - lightness)
+    return from_oklch(lightness, chroma + strength * (0.29 - chroma), (hue + angle) % 360)
+
+
+def low_contrast(plan: Plan, hand: Hand, strength: float) -> Bent:
+    """Every ink faded into what it stands on: contrast c becomes c^(1 - strength) 1.22^strength."""
+    p = plan.palette
+    palette = replace(
+        p,
+        ink=_faded(p.ink, p.ground, strength),
+        ink_soft=_faded(p.ink_soft, p.ground, strength),
+        on_surface=_faded(p.on_surface, p.surface, strength),
+        on_accent=_faded(p.on_accent, p.accent, strength),
+    )
+    before, after = contrast(p.ink, p.ground), contrast(palette.ink, palette.ground)
+    roles = tuple(role for role in TEXT_ROLES if plan.texts.get(role))
+    return replace(plan, palette=palette, headline_ink="ink"), f"contrast of ink {after:.1f} for {before:.1f}", roles
+
+
+def _faded(ink: str, ground: str, strength: float) -> str:
+    """The mixture of ink and ground with the wanted contrast, by halving."""
+    wanted = contrast(ink, ground) ** (1 - strength) * FAINTEST**strength
+    near, far = 0.0, 1.0
+    for _ in range(20):
+        middle = (near + far) / 2
+        near, far = (middle, far) if contrast(mix(ink, ground, middle), ground) > wanted else (near, middle)
+    return mix(ink, ground, near)
+
+
+def wrong_font_pairing(plan: Plan, hand: Hand, strength: float) -> Bent:
+    """Reading text in a face that is wrong for it, and from half strength the headline in another one."""
+    text = AWKWARD[min(len(AWKWARD) - 1, int(strength * len(AWKWARD)))]
+    display = plan.display if strength < 0.5 else next(face for face in AWKWARD if face.family != text.family)
+    detail = f"text in {text.family} for {plan.text.family}"
+    if display is not plan.display:
+        detail += f", headline in {display.family} for {plan.display.family}"
+    roles = tuple(role for role in TEXT_ROLES if plan.texts.get(role) and (role != "headline" or strength >= 0.5))
+    return replace(plan, text=text, display=display), detail, roles
+
+
+def broken_hierarchy(plan: Plan, hand: Hand, strength: float) -> Bent:
+    """Sizes drawn together until everything speaks equally loud."""
+    s = plan.scale
+    scale = replace(
+        s,
+        headline=s.headline ** (1 - strength) * 1.6**strength,
+        subhead=s.subhead + strength * (1.5 - s.subhead),
+        body=s.body * (1 + 0.45 * strength),
+        small=s.small * (1 + 0.7 * strength),
+    )
+    detail = f"headline at most {scale.headline / scale.body:.1f} times the text instead of {s.headline / s.body:.1f}"
+    return replace(plan, scale=scale), detail, tuple(role for role in TEXT_ROLES if plan.texts.get(role))
+
+
+def crowding(plan: Plan, hand: Hand, strength: float) -> Bent:
+    """Margins and gaps taken away, and the text made larger."""
+    s = plan.scale
+    scale = replace(s, subhead=s.subhead * (1 + 0.3 * strength), body=s.body * (1 + 0.35 * strength),
+                    small=s.small * (1 + 0.35 * strength))  # fmt: skip
+    margin, air = plan.margin * (1 - 0.8 * strength), plan.air * (1 - 0.85 * strength)
+    detail = f"margin {margin:.3f} for {plan.margin:.3f} of the shorter side, gaps x {1 - 0.85 * strength:.2f}"
+    return replace(plan, margin=margin, air=air, scale=scale), detail, ()
+
+
+def bad_kerning(plan: Plan, hand: Hand, strength: float) -> Bent:
+    """The headline's letters pushed about at random."""
+    kerning = 0.22 * strength
+    return replace(plan, kerning=kerning), f"letters moved by {kerning:.3f} of their size (sd)", ("headline",)
+
+
+BENDS: dict[DefectKind, Callable[[Plan, Hand, float], Bent]] = {
+    "off-mood-style": off_mood_style,
+    "wrong-color": wrong_color,
+    "clashing-colors": clashing_colors,
+    "low-contrast": low_contrast,
+    "wrong-font-pairing": wrong_font_pairing,
+    "broken-hierarchy": broken_hierarchy,
+    "crowding": crowding,
+    "bad-kerning": bad_kerning,
+    "missing-text": missing_text,
+    "misspelling": misspelling,
+    "wrong-position": wrong_position,
+}
