@@ -9,13 +9,26 @@ import numpy as np
 
 from salon.render.colors import mix
 from salon.render.layout import Box
-from salon.render.marks import Color, Fill, Glyphs, Linear, Path, Radial, Stroke
-from salon.render.motifs import Shape, motif
+from salon.render.marks import Color, Fill, Glyphs, Linear, Mark, Path, Radial, Stroke
+from salon.render.motifs import Shape
 from salon.render.plan import Palette
-from salon.render.shapes import circle, ellipse, joined, line, polygon, rect, smooth
+from salon.render.shapes import blob, bounds, circle, ellipse, joined, line, polygon, rect, smooth, turned
 from salon.render.style import Lettered, Stage, Style
-from salon.render.styles.light import BLACK, WHITE, across, by_line, faded, hush, inked, night, sparkle, vivid
-from salon.render.styles.ways import Marks, boxed, canvas, clipped, middle, without_backdrop
+from salon.render.styles.light import (
+    BLACK,
+    WHITE,
+    across,
+    by_line,
+    clearings,
+    inked,
+    is_bright,
+    night,
+    scene,
+    sparkle,
+    spots,
+    vivid,
+)  # fmt: skip
+from salon.render.styles.ways import Marks, bleeds, boxed, canvas, clipped, middle, whole
 
 Point = tuple[float, float]
 
@@ -29,8 +42,8 @@ def tune(palette: Palette, rng: np.random.Generator) -> Palette:
 # Liquid things
 
 
-def chrome(path: Path, tint: Color, lean: float = 0.25) -> Linear:
-    """Polished metal that mirrors a bright sky, a dark horizon and a tinted floor."""
+def chrome(path: Path, tint: Color) -> Linear:
+    """Polished metal that mirrors a bright sky, a dark horizon and a tinted floor; small things lean a little."""
     stops = (
         (0.0, WHITE, 1.0),
         (0.16, mix(tint, WHITE, 0.7), 1.0),
@@ -40,7 +53,8 @@ def chrome(path: Path, tint: Color, lean: float = 0.25) -> Linear:
         (0.78, mix(tint, WHITE, 0.25), 1.0),
         (1.0, mix(tint, BLACK, 0.55), 1.0),
     )
-    return across(path, stops, lean)
+    box = bounds(path)
+    return across(path, stops, 0.25 if box.width * box.height < 120**2 else 0.0)
 
 
 def _bulged(box: Box, x: float, y: float, strength: float, phase: float) -> Point:
@@ -121,30 +135,68 @@ def _ruler(x: float, y: float, length: float, u: float) -> Path:
 
 
 def ground(stage: Stage) -> Marks:
-    """Near-black with contour lines that well up from a corner and die away before the text."""
-    palette, u, rng = stage.palette, stage.unit, stage.rng
-    x, y = (stage.width * float(rng.choice((0.0, 1.0))), stage.height * float(rng.choice((0.05, 0.95))))
-    reach = max(stage.width, stage.height) * 0.62
-    fade = Radial(x, y, reach, ((0.0, palette.primary, 0.75), (0.6, palette.primary, 0.4), (1.0, palette.primary, 0.0)))
-    rings = Stroke(contours(x, y, reach, 24, rng), fade, 1.6 * u)
-    return (Fill(canvas(stage), palette.ground), rings, *hush(stage, palette.ground, 0.96))
+    """Near-black with contour lines that well up where there is no text."""
+    palette, u = stage.palette, stage.unit
+    marks: Marks = (Fill(canvas(stage), palette.ground),)
+    for (x, y, free), color in zip(clearings(stage, 2), (palette.primary, palette.secondary)):
+        reach = min(free + 60 * u, 0.5 * max(stage.width, stage.height))
+        rings = contours(x, y, reach, max(4, int(reach / (34 * u))), stage.rng)
+        marks += (Stroke(rings, mix(palette.ground, color, 0.6), 1.8 * u),)
+    globes = [_globe(x, y, 34 * u) for x, y in spots(stage, whole(stage), 2, 80 * u, gap=16 * u)]
+    return (*marks, Stroke(joined(*globes), palette.accent, 1.5 * u))
 
 
 def picture(stage: Stage, box: Box) -> Marks:
-    """The motif cast in chrome before a liquid checkerboard."""
+    """The motif cast in chrome before a liquid checkerboard; a logo is the casting alone."""
     palette, u = stage.palette, stage.unit
-    x, y = middle(box)
-    reach = max(box.width, box.height) * 0.6
-    checker = warped_checker(box, 16, stage.rng)
-    color = Radial(
-        x, y, reach, ((0.0, palette.accent, 0.95), (0.55, palette.primary, 0.85), (1.0, palette.primary, 0.35))
-    )
-    shade = Radial(x, y, reach * 0.8, faded(BLACK, 0.72, 0.0))
-    shapes = without_backdrop(motif(stage.subject, box, stage.rng))
+    shapes = scene(stage, box)
     cast = [mark for shape in shapes for mark in _cast(shape, palette, u)]
-    stars = [Fill(sparkle(a, b, r * u), WHITE) for (a, b), r in zip(_star_places(box, stage.rng), (64, 38, 24))]
-    scene = (Fill(boxed(box), BLACK), Fill(checker, color), Fill(boxed(box), shade), *cast, *stars)
-    return (clipped(scene, boxed(box)), Stroke(boxed(box), palette.accent, 2 * u))
+    if stage.format == "logo":
+        return (*cast, Fill(sparkle(box.right, box.y + box.height * 0.1, 60 * u), WHITE))
+    if stage.subject == "abstract":
+        cast = _liquid(stage, box)
+    stars = [Fill(sparkle(x, y, r * u), WHITE) for (x, y), r in zip(_star_places(box, stage.rng), (64, 38, 24))]
+    return (clipped((*_backdrop(stage, box), *cast, *stars), boxed(box)), *_edge(stage, box))
+
+
+def _backdrop(stage: Stage, box: Box) -> Marks:
+    """A swollen checkerboard in acid light, darkest behind the motif."""
+    palette = stage.palette
+    x, y = middle(box)
+    reach = max(box.width, box.height) * 0.62
+    stops = (
+        (0.0, mix(palette.accent, BLACK, 0.7), 1.0),
+        (0.45, mix(palette.accent, BLACK, 0.35), 1.0),
+        (0.75, palette.primary, 1.0),
+        (1.0, mix(palette.primary, BLACK, 0.5), 1.0),
+    )
+    return Fill(boxed(box), BLACK), Fill(warped_checker(box, 16, stage.rng), Radial(x, y, reach, stops))
+
+
+def _edge(stage: Stage, box: Box) -> Marks:
+    """A hair line around a picture that stands inside the sheet."""
+    return () if bleeds(stage, box) else (Stroke(boxed(box), stage.palette.accent, 2 * stage.unit),)
+
+
+def _liquid(stage: Stage, box: Box) -> list[Mark]:
+    """Drops of chrome that ran together, in rings of contour lines, for briefs without a subject."""
+    palette, u, rng = stage.palette, stage.unit, stage.rng
+    x, y = middle(box)
+    side = min(box.width, box.height)
+    marks: list[Mark] = [Stroke(contours(x, y, side * 0.62, 16, rng), palette.accent, 1.8 * u, opacity=0.9)]
+    drops = (
+        (0.0, 0.0, 0.3, palette.primary),
+        (0.27, -0.24, 0.13, palette.accent),
+        (-0.27, 0.22, 0.16, palette.secondary),
+        (-0.24, -0.28, 0.06, palette.accent),
+        (0.3, 0.3, 0.08, palette.primary),
+    )
+    for dx, dy, r, color in drops:
+        path = blob(x + dx * side, y + dy * side, r * side, rng, lobes=6, wobble=0.28)
+        marks += _cast(Shape(path, 3, 1.0), replace(palette, primary=color), u)
+        gleam = ellipse(x + (dx - r * 0.35) * side, y + (dy - r * 0.45) * side, r * side * 0.26, r * side * 0.13)
+        marks.append(Fill(turned(gleam, -35, *middle(bounds(gleam))), WHITE, blur=3 * u))
+    return marks
 
 
 def _cast(shape: Shape, palette: Palette, u: float) -> Marks:
@@ -156,8 +208,11 @@ def _cast(shape: Shape, palette: Palette, u: float) -> Marks:
             Stroke(shape.path, BLACK, shape.width + 6 * u, cap="round", join="round"),
             Stroke(shape.path, chrome(shape.path, color), shape.width, cap="round", join="round"),
         )
+    size = bounds(shape.path)
+    if max(size.width, size.height) < 18 * u:
+        return (Fill(shape.path, mix(color, WHITE, 0.5)),)
     return (
-        Stroke(shape.path, BLACK, 7 * u, opacity=0.85, join="round"),
+        Stroke(shape.path, BLACK, 7 * u, join="round"),
         Fill(shape.path, chrome(shape.path, color)),
         Stroke(shape.path, mix(color, WHITE, 0.75), 1.6 * u, join="round"),
     )
@@ -172,6 +227,8 @@ def _star_places(box: Box, rng: np.random.Generator) -> list[Point]:
 
 def finish(stage: Stage) -> Marks:
     """Register marks in the corners, a ruler on an edge, a barcode, a wire globe: the paraphernalia of precision."""
+    if stage.format == "logo":
+        return ()
     palette, u, rng = stage.palette, stage.unit, stage.rng
     edge = 26 * u
     corners = [(edge, edge), (stage.width - edge, edge), (edge, stage.height - edge)]
@@ -200,16 +257,12 @@ def panel(stage: Stage, box: Box) -> Marks:
 
 
 def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
-    """Headlines of bright metal: light above, a hard horizon, the accent below."""
-    if role != "headline":
+    """Headlines of bright metal: light above, a hard horizon, their color below."""
+    if role != "headline" or not is_bright(stage, glyphs):
         return Lettered(glyphs)
-    accent = stage.palette.accent
-    stops = (
-        (0.0, WHITE, 1.0),
-        (0.48, mix(accent, WHITE, 0.6), 1.0),
-        (0.52, accent, 1.0),
-        (1.0, mix(accent, WHITE, 0.35), 1.0),
-    )
+    color = glyphs[0].paint if glyphs[0].paint != stage.palette.ink else stage.palette.accent
+    pale = mix(color, WHITE, 0.6)
+    stops = ((0.0, WHITE, 1.0), (0.48, pale, 1.0), (0.52, color, 1.0), (1.0, mix(color, WHITE, 0.35), 1.0))
     return Lettered(by_line(glyphs, stops), ("gradient_fill",))
 
 

@@ -8,23 +8,27 @@ import numpy as np
 
 from salon.render.colors import from_oklch, mix, oklch
 from salon.render.layout import Box
-from salon.render.marks import Color, Fill, Glyphs, Linear, Radial, Soft, Stroke
-from salon.render.motifs import Shape, motif
+from salon.render.marks import Color, Fill, Glyphs, Linear, Paint, Radial, Soft, Stroke
+from salon.render.motifs import Shape
 from salon.render.plan import Palette
-from salon.render.shapes import arc, bounds, ellipse, moved, rect, rounded
+from salon.render.shapes import arc, bounds, circle, ellipse, moved, polyline, rect, rounded
 from salon.render.style import Lettered, Stage, Style
-from salon.render.styles.light import WHITE, across, down, faded, inked, sphere, vivid
+from salon.render.styles.light import WHITE, across, down, faded, focus, inked, scene, sphere, vivid
 from salon.render.styles.ways import (
     Marks,
+    bleeds,
     boxed,
     canvas,
     clipped,
     extruded,
+    is_dark,
+    moved_lightness,
+    no_finish,
     shade,
     size_of,
+    stands_out,
     whole,
-    without_backdrop,
-)  # fmt: skip
+)
 
 
 def tune(palette: Palette, rng: np.random.Generator) -> Palette:
@@ -36,7 +40,7 @@ def tune(palette: Palette, rng: np.random.Generator) -> Palette:
         replace(
             palette,
             ground=ground,
-            surface=from_oklch(0.38 if deep else 0.97, min(chroma, 0.03), hue),
+            surface=from_oklch(0.37, min(chroma, 0.08), hue) if deep else from_oklch(0.97, min(chroma, 0.03), hue),
             primary=vivid(palette.primary, 0.58, 0.8, 0.13),
             secondary=vivid(palette.secondary, 0.6, 0.86, 0.1),
             accent=vivid(palette.accent, 0.64, 0.84, 0.15),
@@ -59,26 +63,45 @@ def lit(color: Color) -> tuple[Color, Color, Color]:
 
 
 def _body(shape: Shape, color: Color, u: float) -> Marks:
-    """One shape blown up like vinyl: a thick side, a lit face, a bright rim above and a glow of the floor below."""
-    light, plain, dark = lit(color)
+    """One shape blown up like vinyl: a shadow, a thick side, a lit face, a bright upper rim and a gloss."""
     if shape.line:
         return _tube(shape, color)
     box = bounds(shape.path)
     size = min(box.width, box.height)
-    puff = float(np.clip(size * 0.08, 1.5 * u, 10 * u))
-    face = across(shape.path, ((0.0, light, 1.0), (0.55, plain, 1.0), (1.0, mix(plain, dark, 0.6), 1.0)), 0.5)
-    side = moved(shape.path, puff * 0.35, puff * 1.1)
+    puff = float(np.clip(size * 0.08, 1.5 * u, 18 * u))
+    light, plain, dark = lit(color)
+    side = Fill(moved(shape.path, puff * 0.5, puff * 1.4), dark)
+    if size < 30 * u:
+        return side, Fill(shape.path, mix(plain, light, 0.5))
+    shadows = tuple(Fill(moved(shape.path, puff * d, puff * 2.2 * d), dark, opacity=0.14) for d in (1.8, 1.3))
     rims = tuple(
-        Stroke(moved(shape.path, -puff * 0.1, puff * 0.35), WHITE, puff * width, opacity=0.16, join="round")
-        for width in (2.2, 1.3, 0.6)
+        Stroke(moved(shape.path, -puff * 0.1, puff * 0.35), WHITE, puff * width, opacity=0.2, join="round")
+        for width in (2.0, 0.9)
     )
     return (
-        Fill(side, dark),
-        Stroke(side, dark, puff, join="round"),
-        Fill(shape.path, face),
-        Stroke(shape.path, face, puff, join="round"),
-        clipped(rims, shape.path),
+        *(shadows if size > 50 * u and shape.tone > 1 else ()),
+        side,
+        Stroke(shape.path, plain, puff, join="round"),
+        Fill(shape.path, _face(shape, box, color)),
+        clipped((*rims, *_gloss(box, size, u)), shape.path),
     )
+
+
+def _face(shape: Shape, box: Box, color: Color) -> Paint:
+    """Light from the upper left: round on compact shapes, along the fall on long ones."""
+    light, plain, dark = lit(color)
+    if max(box.width, box.height) < 1.7 * min(box.width, box.height):
+        stops = ((0.0, mix(light, WHITE, 0.3), 1.0), (0.4, plain, 1.0), (1.0, mix(plain, dark, 0.9), 1.0))
+        return Radial(box.x + box.width * 0.32, box.y + box.height * 0.26, 0.85 * max(box.width, box.height), stops)
+    return across(shape.path, ((0.0, light, 1.0), (0.5, plain, 1.0), (1.0, mix(plain, dark, 0.7), 1.0)))
+
+
+def _gloss(box: Box, size: float, u: float) -> Marks:
+    """A window of light on the shoulder of a compact body."""
+    if size < 60 * u or max(box.width, box.height) > 1.7 * size:
+        return ()
+    x, y = box.x + box.width * 0.3, box.y + box.height * 0.2
+    return (Fill(ellipse(x, y, size * 0.17, size * 0.09), Radial(x, y, size * 0.17, faded(WHITE, 0.85))),)
 
 
 def _tube(shape: Shape, color: Color) -> Marks:
@@ -100,17 +123,14 @@ def torus(x: float, y: float, r: float, thick: float, color: Color) -> Marks:
 
 
 def _podium(x: float, y: float, width: float, height: float, color: Color) -> Marks:
-    """A round plinth: its side, its top, the shadow it throws."""
+    """A round plinth whose top is centred on (x, y): its shadow, its side, its top."""
     light, plain, dark = lit(color)
-    rx, ry = width / 2, width * 0.11
+    rx, ry = width / 2, width * 0.12
     side = Linear(x - rx, 0, x + rx, 0, ((0.0, plain, 1.0), (0.3, light, 1.0), (1.0, dark, 1.0)))
-    top = Linear(x - rx, 0, x + rx, 0, ((0.0, mix(light, WHITE, 0.35), 1.0), (1.0, light, 1.0)))
+    top = Linear(x - rx, 0, x + rx, 0, ((0.0, mix(light, WHITE, 0.5), 1.0), (1.0, light, 1.0)))
+    shadow = Fill(ellipse(x + width * 0.06, y + height + ry * 0.5, rx * 1.12, ry * 1.1), dark)
     return (
-        Soft(
-            (Fill(ellipse(x + width * 0.05, y + height + ry * 0.6, rx * 1.15, ry * 1.1), dark),),
-            blur=width * 0.03,
-            opacity=0.5,
-        ),
+        Soft((shadow,), blur=width * 0.035, opacity=0.55),
         Fill(ellipse(x, y + height, rx, ry), side),
         Fill(rect(x - rx, y, width, height), side),
         Fill(ellipse(x, y, rx, ry), top),
@@ -121,26 +141,25 @@ def _podium(x: float, y: float, width: float, height: float, color: Color) -> Ma
 
 
 def ground(stage: Stage) -> Marks:
-    """A seamless studio: the wall a breath lighter where the lamp stands, the floor a breath deeper."""
+    """A seamless studio: the wall a breath lighter above, the floor a breath deeper."""
     palette = stage.palette
-    lamp = Radial(stage.width * 0.3, stage.height * 0.12, max(stage.width, stage.height) * 0.8, faded(WHITE, 0.28))
-    deep = shade(palette.ground, oklch(palette.ground)[0] - 0.035, 1.15)
-    return Fill(canvas(stage), down(whole(stage), palette.ground, palette.ground, deep)), Fill(canvas(stage), lamp)
+    lightness = oklch(palette.ground)[0]
+    high, deep = shade(palette.ground, lightness + 0.03), shade(palette.ground, lightness - 0.035, 1.15)
+    return (Fill(canvas(stage), down(whole(stage), high, palette.ground, deep)),)
 
 
 def picture(stage: Stage, box: Box) -> Marks:
-    """The motif as toys on a lit stage, among floating balls and rings."""
-    palette, u = stage.palette, stage.unit
-    shapes = without_backdrop(motif(stage.subject, box, stage.rng))
-    colors = _colors(palette)
-    bodies = [mark for shape in shapes for mark in _body(shape, colors[shape.tone], u)]
-    scene = (*_room(stage, box), *_floating(stage, box), *bodies)
-    return (clipped(scene, boxed(box, 44 * u if _stands_free(stage, box) else 0)),)
-
-
-def _stands_free(stage: Stage, box: Box) -> bool:
-    """Whether the box keeps off every edge of the canvas."""
-    return box.x > 0 and box.y > 0 and box.right < stage.width and box.bottom < stage.height
+    """The motif as toys on a lit stage; without a subject, a still life of balls, rings and plinths."""
+    u, colors = stage.unit, _colors(stage.palette)
+    if stage.format == "logo":
+        return tuple(mark for shape in scene(stage, box) for mark in _body(shape, colors[shape.tone], u))
+    if stage.subject == "abstract":
+        things = _still_life(stage, focus(stage, box))
+    else:
+        toys = (mark for shape in scene(stage, box, over=16) for mark in _body(shape, colors[shape.tone], u))
+        things = (*_floating(stage, focus(stage, box)), *toys)
+    corner = 0 if bleeds(stage, box) else 40 * u
+    return (clipped((*_room(stage, box), *things), boxed(box, corner)),)
 
 
 def _colors(palette: Palette) -> tuple[Color, ...]:
@@ -152,18 +171,18 @@ def _colors(palette: Palette) -> tuple[Color, ...]:
 
 def _room(stage: Stage, box: Box) -> Marks:
     """Wall, floor and a pool of light."""
+    place = focus(stage, box)
     palette = stage.palette
-    wall = mix(palette.ground, palette.secondary, 0.28)
-    floor = mix(palette.ground, palette.primary, 0.26)
-    horizon = box.y + box.height * 0.74
+    deeper = 0.07 if is_dark(palette.ground) else -0.05
+    wall = mix(moved_lightness(palette.ground, deeper, 1.3), palette.secondary, 0.1)
+    floor = mix(moved_lightness(palette.ground, deeper * 1.8, 1.3), palette.primary, 0.15)
+    horizon = place.y + place.height * 0.74
     below = Box(x=box.x, y=horizon, width=box.width, height=box.bottom - horizon)
-    pool = Radial(
-        box.x + box.width * 0.36, box.y + box.height * 0.22, max(box.width, box.height) * 0.7, faded(WHITE, 0.55)
-    )
+    x, y, reach = place.x + place.width * 0.4, place.y + place.height * 0.36, min(place.width, place.height) * 0.55
     return (
         Fill(boxed(box), down(box, mix(wall, WHITE, 0.15), wall)),
         Fill(boxed(below), down(below, mix(floor, wall, 0.7), floor)),
-        Fill(boxed(box), pool),
+        Fill(circle(x, y, reach), Radial(x, y, reach, faded(WHITE, 0.55))),
     )
 
 
@@ -181,9 +200,27 @@ def _floating(stage: Stage, box: Box) -> Marks:
     return (*marks, *ring)
 
 
-def finish(stage: Stage) -> Marks:
-    """Nothing: the light does it."""
-    return ()
+def _still_life(stage: Stage, box: Box) -> Marks:
+    """Plinths with a ball and a ring, an arch of tubes behind, small balls in the air."""
+    palette, rng = stage.palette, stage.rng
+    side = min(box.width, box.height)
+    x, floor = box.x + box.width * 0.5, box.y + box.height * 0.66
+    flip = float(rng.choice((-1.0, 1.0)))
+    arches: Marks = ()
+    for k, color in enumerate((palette.secondary, palette.primary, palette.accent)):
+        r = side * (0.4 - 0.085 * k)
+        legs = [(x + r * np.cos(a), floor - side * 0.02 - r * np.sin(a)) for a in np.linspace(np.pi, 0, 33)]
+        path = polyline([(x - r, floor + side * 0.2), *legs, (x + r, floor + side * 0.2)])
+        arches += _tube(Shape(path, 3, 0.5, line=True, width=side * 0.075), color)
+    return (
+        *arches,
+        *_podium(x, floor + side * 0.06, side * 0.5, side * 0.16, mix(palette.ground, palette.primary, 0.35)),
+        *_podium(x + flip * side * 0.36, floor + side * 0.18, side * 0.26, side * 0.1, palette.secondary),
+        *sphere(x - flip * side * 0.02, floor - side * 0.1, side * 0.17, palette.accent),
+        *torus(x + flip * side * 0.36, floor + side * 0.09, side * 0.075, side * 0.055, palette.primary),
+        *sphere(x - flip * side * 0.36, floor + side * 0.2, side * 0.09, palette.primary),
+        *_floating(stage, box),
+    )
 
 
 def panel(stage: Stage, box: Box) -> Marks:
@@ -200,9 +237,9 @@ def panel(stage: Stage, box: Box) -> Marks:
 
 def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
     """Headlines stand up from the page: a side in the primary's shade under a clean face."""
-    if role != "headline":
+    if role != "headline" or not stands_out(stage, glyphs):
         return Lettered(glyphs)
-    depth = size_of(glyphs) * 0.055
+    depth = size_of(glyphs) * 0.075
     side = mix(stage.palette.ground, stage.palette.primary, 0.75)
     return Lettered((*extruded(glyphs, side, depth * 0.5, depth), *glyphs), ("shadow", "extrusion"))
 
@@ -213,11 +250,11 @@ STYLE = Style(
     displays=(("Fredoka", 700), ("Poppins", 800), ("Unbounded", 700)),
     texts=(("Poppins", 400), ("DM Sans", 400)),
     case="as is",
-    arrangements=("hero-bottom", "full-bleed", "hero-top", "stack", "framed", "mark-above", "mark-left"),
+    arrangements=("hero-bottom", "full-bleed", "hero-top", "split", "stack", "mark-above", "mark-left"),
     tune=tune,
     ground=ground,
     picture=picture,
-    finish=finish,
+    finish=no_finish,
     panel=panel,
     letter=letter,
 )

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from salon.render.colors import mix
+from salon.render.colors import mix, oklch
 from salon.render.layout import Box
-from salon.render.marks import Fill, Glyphs, Path, Radial, Stroke
-from salon.render.motifs import Shape, motif
+from salon.render.marks import Color, Fill, Glyphs, Path, Radial, Stroke
+from salon.render.motifs import Shape
 from salon.render.plan import Palette
-from salon.render.shapes import joined, line, polygon, polyline, rect
+from salon.render.shapes import bounds, circle, joined, line, polygon, polyline, rect, regular
 from salon.render.style import Lettered, Stage, Style
-from salon.render.styles.light import BLACK, WHITE, aglow, down, faded, hush, neon, night
-from salon.render.styles.ways import Marks, boxed, canvas, clipped, inset, middle, whole, without_backdrop
+from salon.render.styles.light import BLACK, WHITE, aglow, clearings, down, faded, focus, is_bright, neon, night, scene
+from salon.render.styles.ways import Marks, boxed, canvas, clipped, inset, middle, shade, whole
+
+MAGENTA, CYAN = "#ff2bd6", "#19f0ff"
+"""The two lights every such street has; mixed into the palette's own."""
 
 
 def tune(palette: Palette, rng: np.random.Generator) -> Palette:
@@ -122,72 +125,94 @@ def _hazard(x: float, y: float, width: float, height: float) -> Path:
 
 
 def ground(stage: Stage) -> Marks:
-    """Night with two far glows and a fine grid, hushed under the text."""
+    """Night with a far glow or two and a fine grid."""
     palette, u = stage.palette, stage.unit
-    reach = max(stage.width, stage.height)
-    left = Radial(0, stage.height * 0.75, reach * 0.6, faded(palette.primary, 0.30))
-    right = Radial(stage.width, stage.height * 0.2, reach * 0.55, faded(palette.accent, 0.20))
+    marks: Marks = (Fill(canvas(stage), palette.ground),)
+    for (x, y, free), color in zip(clearings(stage, 2), (palette.primary, palette.accent)):
+        reach = min(free + 120 * u, 0.45 * max(stage.width, stage.height))
+        marks += (Fill(circle(x, y, reach), Radial(x, y, reach, faded(color, 0.4))),)
     step = 46 * u
     grid = joined(
         *(line(i * step, 0, i * step, stage.height) for i in range(1, int(stage.width / step) + 1)),
         *(line(0, j * step, stage.width, j * step) for j in range(1, int(stage.height / step) + 1)),
     )
-    return (
-        Fill(canvas(stage), palette.ground),
-        Fill(canvas(stage), left),
-        Fill(canvas(stage), right),
-        Stroke(grid, palette.secondary, u, opacity=0.10),
-        *hush(stage, palette.ground, 0.85),
-    )
+    return (*marks, Stroke(grid, mix(palette.ground, palette.secondary, 0.09), u))
 
 
 def picture(stage: Stage, box: Box) -> Marks:
-    """The motif as a neon sign over the city in the rain."""
+    """The motif as a neon sign over the city in the rain; a logo is the sign alone."""
     palette, u, rng = stage.palette, stage.unit, stage.rng
-    shapes = without_backdrop(motif(stage.subject, box, rng))
-    sign = [mark for shape in shapes for mark in _lit(shape, palette, u)]
-    rain = Stroke(_rain(box, 130, rng), mix(palette.secondary, WHITE, 0.4), 1.4 * u, opacity=0.35)
-    frame = inset(box, 16 * u)
-    sight = Stroke(brackets(frame, 46 * u), palette.accent, 4 * u)
+    if stage.format == "logo":
+        return tuple(mark for shape in scene(stage, box) for mark in _lit(shape, palette, 1.6 * u))
+    if stage.subject == "abstract":
+        sign = _sigil(stage, focus(stage, box))
+    else:
+        sign = tuple(mark for shape in scene(stage, box, over=14) for mark in _lit(shape, palette, u))
+    rain = Stroke(_rain(box, 90, rng), mix(palette.secondary, WHITE, 0.4), 1.4 * u, opacity=0.4)
+    sight = Stroke(brackets(inset(box, 18 * u), 46 * u), palette.accent, 4 * u)
     return (clipped((*_city(stage, box), *sign, rain, sight), boxed(box)),)
+
+
+def _sigil(stage: Stage, box: Box) -> Marks:
+    """A sign of rings and a triangle, for briefs without a subject."""
+    palette, u = stage.palette, stage.unit
+    x, y, r = box.x + box.width / 2, box.y + box.height * 0.42, min(box.width, box.height) * 0.3
+    return (
+        *neon(circle(x, y, r), palette.primary, 5 * u),
+        *neon(circle(x, y, r * 1.16), palette.secondary, 2 * u),
+        *neon(regular(x, y + r * 0.12, r * 0.78, 3), palette.accent, 5 * u),
+        *neon(line(x - r * 1.5, y + r * 0.3, x + r * 1.5, y + r * 0.3), palette.secondary, 3 * u),
+    )
 
 
 def _city(stage: Stage, box: Box) -> Marks:
     """Sky, two rows of towers with lit windows, the shining street."""
     palette, u, rng = stage.palette, stage.unit, stage.rng
-    horizon = box.y + box.height * 0.78
-    night_sky = mix(palette.ground, BLACK, 0.35)
-    sky = down(box, night_sky, mix(palette.ground, palette.primary, 0.34), mix(palette.ground, palette.accent, 0.3))
-    far, near = (_skyline(box, horizon, box.height * h, rng) for h in (0.66, 0.46))
+    place = focus(stage, box)
+    horizon = place.y + place.height * 0.78
+    dark = mix(palette.ground, BLACK, 0.35)
+    hot, cold = mix(palette.primary, MAGENTA, 0.3), mix(palette.secondary, CYAN, 0.3)
+    glow = _haze(palette)
+    haze = Box(x=box.x, y=box.y, width=box.width, height=horizon - box.y)
+    far, near = (_skyline(box, horizon, place.height * h, rng) for h in (0.66, 0.46))
     street = Box(x=box.x, y=horizon, width=box.width, height=box.bottom - horizon)
     return (
-        Fill(boxed(box), sky),
-        Fill(joined(*(_tower(t, rng) for t in far)), mix(palette.ground, palette.primary, 0.24)),
-        Fill(_windows(far, u, rng), palette.secondary, opacity=0.30),
-        Fill(joined(*(_tower(t, rng) for t in near)), night_sky),
-        Fill(_windows(near, u, rng), palette.accent, opacity=0.55),
-        Fill(boxed(street), night_sky),
-        Stroke(_floor(box, horizon), palette.primary, 1.6 * u, opacity=0.8),
-        *neon(line(box.x, horizon, box.right, horizon), palette.primary, 2.4 * u),
+        Fill(boxed(haze), down(haze, dark, shade(glow, 0.26), shade(glow, 0.46))),
+        Fill(joined(*(_tower(t, rng) for t in far)), shade(glow, 0.24)),
+        Fill(_windows(far, u, rng), mix(dark, cold, 0.55)),
+        Fill(joined(*(_tower(t, rng) for t in near)), dark),
+        Fill(_windows(near, u, rng), mix(dark, palette.accent, 0.65)),
+        Fill(boxed(street), dark),
+        Stroke(_floor(box, horizon), hot, 1.6 * u),
+        *neon(line(box.x, horizon, box.right, horizon), hot, 2.4 * u),
     )
+
+
+def _haze(palette: Palette) -> Color:
+    """The color of lit fog: the primary's, or magenta where the primary would make it brown."""
+    return MAGENTA if 30 < oklch(palette.primary)[2] < 135 else palette.primary
 
 
 def _lit(shape: Shape, palette: Palette, u: float) -> Marks:
-    """One shape as dark glass with a neon edge; far shapes only as glass."""
-    night_glass = mix(palette.ground, BLACK, 0.25)
-    color = (palette.primary, palette.primary, palette.secondary, palette.primary, palette.accent, WHITE)[shape.tone]
+    """One shape as dark glass with a neon edge; far shapes only as glass, the smallest only as light."""
+    glass = mix(palette.ground, BLACK, 0.25)
+    light = mix(WHITE, palette.secondary, 0.15)
+    color = (palette.primary, palette.primary, palette.secondary, palette.primary, palette.accent, light)[shape.tone]
     if shape.line:
         return neon(shape.path, color, max(shape.width * 0.5, 2 * u), reach=2.5)
-    glass = Fill(
-        shape.path, mix(night_glass, color, 0.3 if shape.tone < 5 else 0.8), opacity=0.5 if shape.tone == 1 else 0.9
-    )
     if shape.tone == 1:
-        return (glass,)
-    return (glass, *neon(shape.path, color, 2.6 * u, reach=3.5))
+        return (Fill(shape.path, shade(_haze(palette), 0.36), opacity=0.45),)
+    size = bounds(shape.path)
+    if max(size.width, size.height) < 20 * u:
+        return (Fill(shape.path, color),)
+    share = 0.6 if shape.tone == 5 else 0.3
+    return (Fill(shape.path, mix(glass, color, share), opacity=0.92), *neon(shape.path, color, 2.6 * u, reach=3.5))
 
 
 def finish(stage: Stage) -> Marks:
     """Sight brackets around the sheet, warning bars at the edge."""
+    if stage.format == "logo":
+        return ()
     palette, u = stage.palette, stage.unit
     frame = inset(whole(stage), 20 * u)
     return (
@@ -206,9 +231,10 @@ def panel(stage: Stage, box: Box) -> Marks:
 
 def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
     """Neon headlines: the letters nearly white, their shine in the primary."""
-    if role != "headline":
+    if role != "headline" or not is_bright(stage, glyphs):
         return Lettered(glyphs)
-    return Lettered((*aglow(glyphs, stage.palette.primary, 0.09, 0.9), *glyphs), ("glow",))
+    shine = stage.palette.primary if glyphs[0].paint != stage.palette.primary else stage.palette.accent
+    return Lettered((*aglow(glyphs, shine, 0.09, 0.9), *glyphs), ("glow",))
 
 
 STYLE = Style(

@@ -9,22 +9,12 @@ import numpy as np
 from salon.render.colors import from_oklch, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Grain, Linear, Mark, Radial, Soft, Stroke
-from salon.render.motifs import Shape, motif
+from salon.render.motifs import Shape
 from salon.render.plan import Palette
 from salon.render.shapes import blob, circle
 from salon.render.style import Stage, Style
-from salon.render.styles.light import WHITE, across, hush, inked, vivid
-from salon.render.styles.ways import (
-    Marks,
-    boxed,
-    canvas,
-    clipped,
-    drawn,
-    is_dark,
-    middle,
-    plain_letter,
-    without_backdrop,
-)  # fmt: skip
+from salon.render.styles.light import WHITE, across, clearings, focus, inked, scene, vivid
+from salon.render.styles.ways import Marks, bleeds, boxed, canvas, clipped, drawn, is_dark, middle, plain_letter
 
 
 def tune(palette: Palette, rng: np.random.Generator) -> Palette:
@@ -49,12 +39,12 @@ def tune(palette: Palette, rng: np.random.Generator) -> Palette:
 
 
 def mesh(box: Box, colors: tuple[Color, ...], rng: np.random.Generator, blur: float, opacity: float = 1.0) -> Soft:
-    """Clouds of color that run into one another: one round for each color, twice over."""
+    """Clouds of color that run into one another."""
     side = min(box.width, box.height)
     clouds = []
-    for color in (*colors, *colors):
+    for color in colors:
         x, y = rng.uniform((box.x, box.y), (box.right, box.bottom))
-        clouds.append(Fill(blob(float(x), float(y), side * float(rng.uniform(0.22, 0.42)), rng), color))
+        clouds.append(Fill(blob(float(x), float(y), side * float(rng.uniform(0.3, 0.5)), rng), color))
     return Soft(tuple(clouds), blur=blur, opacity=opacity)
 
 
@@ -91,47 +81,55 @@ def _strip(box: Box, color: Color, right: int, lower: int) -> Fill:
 
 
 def ground(stage: Stage) -> Marks:
-    """Pale air with a few far clouds of color, clearest where the text stands."""
-    palette, side = stage.palette, max(stage.width, stage.height)
-    corners = ((0.02, 0.1, palette.secondary), (1.0, 0.35, palette.accent), (0.1, 1.0, palette.primary))
+    """Pale air with a few far clouds of color, away from the text."""
+    palette, u = stage.palette, stage.unit
     clouds = tuple(
-        Fill(blob(a * stage.width, b * stage.height, side * 0.2, stage.rng), mix(palette.ground, color, 0.55))
-        for a, b, color in corners
+        Fill(blob(x, y, min(free * 0.5, 300 * u), stage.rng), mix(palette.ground, color, 0.8))
+        for (x, y, free), color in zip(clearings(stage, 3), (palette.secondary, palette.accent, palette.primary))
+        if free > 120 * u
     )
-    veil = Soft((Fill(canvas(stage), palette.ground), *clouds), blur=95 * stage.unit)
-    return (Fill(canvas(stage), palette.ground), veil, *hush(stage, palette.ground, 0.8, 40))
+    return (Fill(canvas(stage), palette.ground), *((Soft(clouds, blur=70 * u),) if clouds else ()))
 
 
 def picture(stage: Stage, box: Box) -> Marks:
-    """The motif half dissolved in its own light, before an aura."""
+    """The motif half dissolved in its own light, before an aura; a logo is the motif and its light."""
+    u = stage.unit
+    if stage.format == "logo":
+        return (*_shining(stage, scene(stage, box), 30 * u),)
+    things: Marks = ()
+    if stage.subject != "abstract":
+        things = _shining(stage, scene(stage, box), 26 * u)
+    edges = _misted(stage, box) if bleeds(stage, box) else ()
+    corner = 0 if bleeds(stage, box) else 36 * u
+    return (clipped((*_atmosphere(stage, box), *things, *edges), boxed(box, corner)),)
+
+
+def _atmosphere(stage: Stage, box: Box) -> Marks:
+    """Clouds of the palette and a halo in the middle of them."""
     palette, u = stage.palette, stage.unit
-    x, y = middle(box)
-    r = min(box.width, box.height) * 0.62
-    inner = Box(x=box.x + box.width * 0.15, y=box.y + box.height * 0.15, width=box.width * 0.7, height=box.height * 0.7)
-    clouds = mesh(inner, (palette.primary, palette.accent, palette.secondary), stage.rng, 60 * u)
+    place = focus(stage, box)
+    x, y = middle(place)
+    r = min(place.width, place.height) * 0.6
+    clouds = mesh(box, (palette.secondary, palette.primary, palette.accent, palette.secondary), stage.rng, 70 * u)
     light = mix(palette.ground, WHITE, 0.0 if is_dark(palette.ground) else 0.7)
-    halo = Soft((Fill(circle(x, y, r), aura(x, y, r, light, palette.accent)),), blur=10 * u)
-    shapes = without_backdrop(motif(stage.subject, box, stage.rng))
-    shine = Soft(tuple(_tinted(shape, palette, 0.9) for shape in shapes if shape.tone >= 3), blur=26 * u)
-    crisp = tuple(_tinted(shape, palette, 0.85) for shape in shapes)
-    scene = (Fill(boxed(box), mix(palette.ground, palette.secondary, 0.18)), clouds, halo, shine, *crisp)
-    return (clipped((*scene, *_misted(stage, box)), boxed(box)),)
+    halo = Fill(circle(x, y, r), aura(x, y, r, light, palette.accent))
+    return Fill(boxed(box), mix(palette.ground, palette.secondary, 0.3)), clouds, halo
+
+
+def _shining(stage: Stage, shapes: tuple[Shape, ...], blur: float) -> Marks:
+    """The shapes as mist over their own blurred light."""
+    shine = Soft(tuple(_tinted(shape, stage.palette, 0.9) for shape in shapes if shape.tone >= 3), blur=blur)
+    return (shine, *(_tinted(shape, stage.palette, 0.85) for shape in shapes))
 
 
 def _tinted(shape: Shape, palette: Palette, strength: float) -> Mark:
     """One shape of the motif as colored mist: dense above, clearing downwards."""
     light = mix(WHITE, palette.accent, 0.12)
-    pairs = (
-        (palette.ground, palette.ground),
-        (palette.secondary, palette.ground),
-        (palette.secondary, palette.accent),
-        (palette.primary, palette.accent),
-        (palette.accent, palette.primary),
-        (light, light),
-    )
-    upper, lower = pairs[shape.tone]
+    colors = (palette.ground, palette.secondary, palette.secondary, palette.primary, palette.accent, light)
+    upper = colors[shape.tone]
+    lower = mix(upper, palette.ground if is_dark(palette.ground) else WHITE, 0.5)
     density = strength * (0.6 if shape.tone < 3 else 1.0)
-    paint = across(shape.path, ((0.0, upper, density), (1.0, lower, density * 0.35)), 0.3)
+    paint = across(shape.path, ((0.0, upper, density), (1.0, lower, density * 0.45)))
     return drawn(shape, paint)
 
 

@@ -7,23 +7,12 @@ import numpy as np
 from salon.render.colors import mix
 from salon.render.layout import Box
 from salon.render.marks import Fill, Glyphs, Grain, Group, Path
-from salon.render.motifs import Shape, motif
+from salon.render.motifs import Shape
 from salon.render.plan import Palette
 from salon.render.shapes import joined, rect
 from salon.render.style import Lettered, Stage, Style
-from salon.render.styles.light import BLACK, WHITE, night, spots
-from salon.render.styles.ways import (
-    Marks,
-    boxed,
-    canvas,
-    clipped,
-    copies,
-    drawn,
-    flat,
-    size_of,
-    whole,
-    without_backdrop,
-)  # fmt: skip
+from salon.render.styles.light import BLACK, WHITE, night, scene, spots
+from salon.render.styles.ways import Marks, boxed, canvas, clipped, copies, drawn, flat, size_of, stands_out, whole
 
 
 def tune(palette: Palette, rng: np.random.Generator) -> Palette:
@@ -83,43 +72,46 @@ def ground(stage: Stage) -> Marks:
     """A dark tube with a few smears and lost blocks off the text."""
     palette, u, rng = stage.palette, stage.unit, stage.rng
     marks: Marks = (Fill(canvas(stage), palette.ground),)
-    places = spots(stage, whole(stage), 9, 110 * u, gap=10 * u)
-    for (x, y), color in zip(places, (palette.primary, palette.accent, palette.secondary) * 3):
-        near = Box(x=x - 50 * u, y=y - 12 * u, width=60 * u, height=12 * u)
-        marks += (Fill(joined(stuck(near, 1, u * 0.7, rng), streaks(near, 2, u, rng)), color, opacity=0.8),)
+    if stage.format == "logo":
+        return marks
+    places = spots(stage, whole(stage), 12, 64 * u, gap=8 * u)
+    for (x, y), color in zip(places, (palette.primary, palette.accent, CYAN, palette.secondary) * 3):
+        near = Box(x=x - 28 * u, y=y - 10 * u, width=6 * u, height=8 * u)
+        bars = rect(x - 28 * u, y + 18 * u, 56 * u, 3 * u)
+        marks += (Fill(joined(stuck(near, 1, u * 0.6, rng), bars), color),)
     return marks
 
 
 def picture(stage: Stage, box: Box) -> Marks:
     """The motif as a damaged frame: channels apart, bands torn sideways, blocks stuck."""
     palette, u, rng = stage.palette, stage.unit, stage.rng
-    shapes = without_backdrop(motif(stage.subject, box, rng))
-    scene = _frame(shapes, palette, box, u)
+    if stage.format == "logo":
+        mark = _split(scene(stage, box), palette, 9 * u)
+        return (*mark, *torn((Fill(boxed(box), palette.ground), *mark), box, 4, 30 * u, rng))
+    whole_frame = (Fill(boxed(box), _low(palette)), *_split(scene(stage, box), palette, 16 * u))
     debris = tuple(
-        Fill(joined(stuck(box, 3, u, rng), streaks(box, 7, u, rng)), color)
+        Fill(joined(stuck(box, 3, u, rng), streaks(box, 6, u, rng)), color)
         for color in (palette.accent, palette.primary, CYAN, WHITE)
     )
     lines = Fill(scan_lines(box, 5 * u), BLACK, opacity=0.3)
-    return (clipped((*scene, *torn(scene, box, 14, 90 * u, rng), *debris, lines), boxed(box)),)
+    return (clipped((*whole_frame, *torn(whole_frame, box, 11, 90 * u, rng), *debris, lines), boxed(box)),)
 
 
-def _frame(shapes: tuple[Shape, ...], palette: Palette, box: Box, u: float) -> Marks:
-    """One whole picture of the signal: backdrop, red and cyan ghosts, the motif."""
-    low = mix(palette.ground, palette.secondary, 0.25)
-    colors = (
-        low,
-        mix(palette.ground, palette.secondary, 0.5),
-        palette.secondary,
-        palette.primary,
-        palette.accent,
-        WHITE,
-    )
+def _low(palette: Palette) -> str:
+    """The dim color behind things."""
+    return mix(palette.ground, palette.secondary, 0.25)
+
+
+def _split(shapes: tuple[Shape, ...], palette: Palette, shift: float) -> Marks:
+    """The motif with a red ghost to one side and a cyan one to the other."""
+    far = mix(palette.ground, palette.secondary, 0.5)
+    colors = (_low(palette), far, palette.secondary, palette.primary, palette.accent, WHITE)
     solid = [shape for shape in shapes if shape.tone >= 2]
     ghosts = tuple(
-        Group(tuple(drawn(shape, color, opacity=0.9) for shape in solid), transform=(1.0, 0.0, 0.0, 1.0, shift, 0.0))
-        for color, shift in ((RED, 16 * u), (CYAN, -16 * u))
+        Group(tuple(drawn(shape, color) for shape in solid), transform=(1.0, 0.0, 0.0, 1.0, dx, 0.0))
+        for color, dx in ((RED, shift), (CYAN, -shift))
     )
-    return (Fill(boxed(box), low), *ghosts, *flat(shapes, colors))
+    return (*ghosts, *flat(shapes, colors))
 
 
 def finish(stage: Stage) -> Marks:
@@ -135,12 +127,19 @@ def panel(stage: Stage, box: Box) -> Marks:
 
 
 def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
-    """Headlines with the channels apart and one band of each line slipped."""
-    if role != "headline":
+    """Headlines with the channels apart and a thin band of each line slipped."""
+    if role != "headline" or not stands_out(stage, glyphs):
         return Lettered(glyphs)
     shift = size_of(glyphs) * 0.035
-    whole_line = (*copies(glyphs, CYAN, -shift), *copies(glyphs, RED, shift), *glyphs)
-    return Lettered(whole_line, ("chromatic",))
+    split = (*copies(glyphs, CYAN, -shift), *copies(glyphs, RED, shift), *glyphs)
+    return Lettered((*split, *(_slipped(run, shift * 1.6) for run in glyphs)), ("chromatic",))
+
+
+def _slipped(run: Glyphs, by: float) -> Group:
+    """A low band of one line, drawn again a little to the side."""
+    top = max(run.ys) - run.size * 0.24
+    band = rect(min(run.xs) - run.size, top, max(run.xs) - min(run.xs) + 3 * run.size, run.size * 0.07)
+    return Group((run,), clip=band, transform=(1.0, 0.0, 0.0, 1.0, by, 0.0))
 
 
 STYLE = Style(

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from salon.render.colors import contrast, from_oklch, mix, oklch
+from salon.render.colors import contrast, from_oklch, luminance, mix, oklch
 from salon.render.layout import Box
-from salon.render.marks import Color, Fill, Glyphs, Linear, Paint, Path, Radial, Soft, Stroke
+from salon.render.marks import Color, Fill, Glyphs, Linear, Paint, Path, Radial, Stroke
+from salon.render.motifs import Shape, emblem, motif
 from salon.render.plan import Palette
-from salon.render.shapes import bounds, circle, ellipse, joined, polygon, rounded
+from salon.render.shapes import bounds, circle, ellipse, joined, polygon
 from salon.render.style import Stage
-from salon.render.styles.ways import Marks, is_free
+from salon.render.styles.ways import Marks, freest, inset, meet, stands_out
 
 WHITE, BLACK = "#ffffff", "#000000"
 GREY_CHROMA = 0.03
@@ -26,6 +27,8 @@ GREY_CHROMA = 0.03
 def vivid(color: Color, lowest: float, highest: float, chroma: float) -> Color:
     """The color brought between two OKLCH lightnesses and to at least `chroma`; its hue stays, greys stay grey."""
     lightness, own_chroma, hue = oklch(color)
+    if 75 < hue < 130:  # a yellow turned down is mustard, a lime olive
+        highest = max(highest, 0.92)
     lightness = float(np.clip(lightness, lowest, highest))
     return from_oklch(lightness, max(own_chroma, chroma) if own_chroma > GREY_CHROMA else own_chroma, hue)
 
@@ -34,14 +37,14 @@ def night(palette: Palette, lightness: float, *, chroma: float, glow: float, hue
     """The palette after dark: a deep ground in its own hue, every color bright enough to shine on it.
 
     A bright ground would be lost in the dark, so its color lives on as the primary, and the primary as the secondary.
-    `hue` is for grounds that have none, such as black, white and cream; `chroma` is how colored the ground may be,
-    `glow` how colored the rest must be.
+    `hue` is the night's own, for such grounds and for those that have none, such as black, white and cream; `chroma`
+    is how colored the night may be, `glow` how colored the rest must be.
     """
     own_lightness, own_chroma, own_hue = oklch(palette.ground)
     primary, secondary = palette.primary, palette.secondary
     if own_chroma > 0.07 and own_lightness > 0.36:
         primary, secondary = palette.ground, palette.primary
-    if own_chroma > GREY_CHROMA:
+    elif own_chroma > GREY_CHROMA:
         hue = own_hue
     depth = min(max(own_chroma, chroma * 0.5), chroma)
     return inked(
@@ -86,27 +89,33 @@ def down(box: Box, *colors: Color) -> Linear:
 # Room around the text
 
 
-def hush(stage: Stage, color: Color, opacity: float = 0.9, reach: float = 26.0) -> Marks:
-    """The places of text veiled in `color`, with soft edges of `reach` units."""
-    if not stage.quiet:
-        return ()
-    spread = reach * stage.unit
-    veils = [
-        Fill(rounded(box.x - spread, box.y - spread, box.width + 2 * spread, box.height + 2 * spread, spread), color)
-        for box in stage.quiet
-    ]
-    return (Soft(tuple(veils), blur=spread * 0.7, opacity=opacity),)
+def clearings(stage: Stage, count: int) -> list[tuple[float, float, float]]:
+    """Places along the edges that are farthest from all text and from one another: x, y and the distance to text."""
+    places = [(a * stage.width, b * stage.height) for a in (0.0, 0.5, 1.0) for b in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    places = [(x, y) for x, y in places if x in (0, stage.width) or y in (0, stage.height)]
+    free = sorted(((_distance(stage, x, y), x, y) for x, y in places), reverse=True)
+    chosen: list[tuple[float, float, float]] = []
+    for distance, x, y in free:
+        if len(chosen) < count and all(np.hypot(x - u, y - v) > 0.5 * stage.width for u, v, _ in chosen):
+            chosen.append((x, y, distance))
+    return chosen
+
+
+def _distance(stage: Stage, x: float, y: float) -> float:
+    """From a point to the nearest place of text; to the farthest corner of the canvas where there is none."""
+    gaps = [np.hypot(max(box.x - x, 0.0, x - box.right), max(box.y - y, 0.0, y - box.bottom)) for box in stage.quiet]
+    return float(min(gaps, default=np.hypot(stage.width, stage.height)))
 
 
 def spots(
     stage: Stage, within: Box, count: int, size: float, *, gap: float = 0.0, tries: int = 12
 ) -> list[tuple[float, float]]:
-    """Up to `count` places for things of diameter `size` in the box, off the text and off one another."""
+    """Up to `count` places for things of diameter `size` with their middles in the box, off text and one another."""
     found: list[tuple[float, float]] = []
     for x, y in stage.rng.uniform((within.x, within.y), (within.right, within.bottom), (count * tries, 2)):
         box = Box(x=x - size / 2, y=y - size / 2, width=size, height=size)
         apart = all((x - u) ** 2 + (y - v) ** 2 > (size + gap) ** 2 for u, v in found)
-        if apart and is_free(stage, box, gap):
+        if apart and not any(meet(inset(quiet, -gap), box) for quiet in stage.quiet):
             found.append((float(x), float(y)))
         if len(found) == count:
             break
@@ -116,12 +125,30 @@ def spots(
 # Things that shine
 
 
+def focus(stage: Stage, box: Box) -> Box:
+    """The part of a picture that no text covers, drawn out a little to reach under its panel."""
+    free, tuck = freest(stage, box), 24 * stage.unit
+    x, y = max(box.x, free.x - tuck), max(box.y, free.y - tuck)
+    right, bottom = min(box.right, free.right + tuck), min(box.bottom, free.bottom + tuck)
+    return Box(x=x, y=y, width=right - x, height=bottom - y)
+
+
+def scene(stage: Stage, box: Box, over: float = 0.0) -> tuple[Shape, ...]:
+    """The subject without its backdrop: an illustration that fills the box, or the bold mark of a logo.
+
+    An illustration is drawn `over` units beyond the box, so that lines around its cut edges stay outside.
+    """
+    if stage.format == "logo":
+        return emblem(stage.subject, box, stage.rng)
+    place = inset(focus(stage, box), -over * stage.unit)
+    return tuple(shape for shape in motif(stage.subject, place, stage.rng) if shape.tone > 0)
+
+
 def neon(path: Path, color: Color, width: float, *, core: float = 0.55, reach: float = 4.0) -> Marks:
-    """A glowing tube along a path: two faint wide lines, one of the color, one nearly white inside."""
+    """A glowing tube along a path: a faint wide line, one of the color, one nearly white inside."""
     return (
-        Stroke(path, color, width * reach * 2, opacity=0.10, cap="round", join="round"),
-        Stroke(path, color, width * reach, opacity=0.20, cap="round", join="round"),
-        Stroke(path, color, width * 1.6, cap="round", join="round"),
+        Stroke(path, color, width * reach * 1.4, opacity=0.2, cap="round", join="round"),
+        Stroke(path, color, width * 1.7, cap="round", join="round"),
         Stroke(path, mix(color, WHITE, core), width * 0.7, cap="round", join="round"),
     )
 
@@ -173,6 +200,11 @@ def filled(paths: Iterable[Path], paint: Paint, opacity: float = 1.0) -> Fill:
 
 
 # Letters
+
+
+def is_bright(stage: Stage, glyphs: Sequence[Glyphs]) -> bool:
+    """Whether the letters are light and keep the contrast promised: only then may their paint be played with."""
+    return stands_out(stage, glyphs) and all(luminance(str(run.paint)) > 0.25 for run in glyphs)
 
 
 def by_line(glyphs: Iterable[Glyphs], stops: Sequence[tuple[float, Color, float]], rise: float = 0.74) -> Marks:

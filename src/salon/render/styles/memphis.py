@@ -10,23 +10,25 @@ import numpy as np
 from salon.render.colors import from_oklch, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Mark, Path, Stroke, Tile
-from salon.render.motifs import Shape, motif
+from salon.render.motifs import Shape
 from salon.render.plan import Palette
 from salon.render.shapes import circle, joined, line, moved, polygon, polyline, rect, ring, sector, turned, wave
 from salon.render.style import Lettered, Stage, Style
-from salon.render.styles.light import WHITE, inked, spots, vivid
+from salon.render.styles.light import WHITE, inked, scene, spots, vivid
 from salon.render.styles.ways import (
     Marks,
     apart,
+    bleeds,
     boxed,
     canvas,
     clipped,
     copies,
     drawn,
+    no_finish,
     size_of,
+    stands_out,
     whole,
-    without_backdrop,
-)  # fmt: skip
+)
 
 LINE = "#17151c"
 """The black of outlines, shadows and patterns."""
@@ -41,7 +43,7 @@ def tune(palette: Palette, rng: np.random.Generator) -> Palette:
             palette,
             ground=ground,
             surface=WHITE,
-            primary=vivid(palette.primary, 0.55, 0.8, 0.17),
+            primary=vivid(palette.primary, 0.55, 0.82, 0.17),
             secondary=vivid(palette.secondary, 0.6, 0.87, 0.13),
             accent=vivid(palette.accent, 0.62, 0.88, 0.18),
         ),
@@ -147,10 +149,12 @@ def ground(stage: Stage) -> Marks:
     """The ground, strewn with ornaments wherever there is no text."""
     palette, u, rng = stage.palette, stage.unit, stage.rng
     marks: Marks = (Fill(canvas(stage), palette.ground),)
+    if stage.format == "logo":
+        return marks
     colors = [apart(color, palette.ground, 1.3) for color in (palette.accent, palette.primary, palette.secondary)]
     order = rng.permutation(len(ORNAMENTS))
-    for i, (x, y) in enumerate(spots(stage, whole(stage), 26, 92 * u, gap=26 * u)):
-        size = u * float(rng.uniform(64, 104))
+    for i, (x, y) in enumerate(spots(stage, whole(stage), 40, 54 * u, gap=6 * u)):
+        size = u * float(rng.uniform(50, 74))
         marks += ORNAMENTS[order[i % len(order)]](x, y, size, colors[i % 3], float(rng.uniform(0, 180)))
     return marks
 
@@ -158,20 +162,14 @@ def ground(stage: Stage) -> Marks:
 def picture(stage: Stage, box: Box) -> Marks:
     """The motif in plastic colors with hard black shadows, before a patterned field and big plain figures."""
     palette, u = stage.palette, stage.unit
-    shapes = without_backdrop(motif(stage.subject, box, stage.rng))
-    colors = (
-        palette.secondary,
-        mix(palette.secondary, WHITE, 0.45),
-        palette.secondary,
-        palette.primary,
-        palette.accent,
-        WHITE,
-    )
+    far = mix(palette.secondary, WHITE, 0.45)
+    colors = (palette.secondary, far, palette.secondary, palette.primary, palette.accent, WHITE)
+    if stage.format == "logo":
+        return tuple(mark for shape in scene(stage, box) for mark in _cut_out(shape, colors[shape.tone], u))
+    shapes = scene(stage, box, over=12)
     things = [mark for shape in shapes for mark in _cut_out(shape, colors[shape.tone], u)]
-    return (
-        clipped((*_field(stage, box), *things, *_sprinkled(stage, box)), boxed(box)),
-        Stroke(boxed(box), LINE, 5 * u),
-    )
+    edge = () if bleeds(stage, box) else (Stroke(boxed(box), LINE, 5 * u),)
+    return (clipped((*_field(stage, box), *things, *_sprinkled(stage, box)), boxed(box)), *edge)
 
 
 def _cut_out(shape: Shape, color: Color, u: float) -> Marks:
@@ -226,11 +224,6 @@ def _sprinkled(stage: Stage, box: Box) -> Marks:
     )
 
 
-def finish(stage: Stage) -> Marks:
-    """Nothing more: it is loud enough."""
-    return ()
-
-
 def panel(stage: Stage, box: Box) -> Marks:
     """A white laminate sheet with a black line and a hard colored shadow."""
     u = stage.unit
@@ -240,7 +233,7 @@ def panel(stage: Stage, box: Box) -> Marks:
 
 def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
     """Headlines with a hard shadow in a loud color."""
-    if role != "headline":
+    if role != "headline" or not stands_out(stage, glyphs):
         return Lettered(glyphs)
     shift = size_of(glyphs) * 0.05
     return Lettered((*copies(glyphs, stage.palette.accent, shift, shift), *glyphs), ("shadow",))
@@ -252,11 +245,11 @@ STYLE = Style(
     displays=(("Righteous", 400), ("Bungee", 400), ("Fredoka", 700)),
     texts=(("Poppins", 500), ("DM Sans", 500)),
     case="upper",
-    arrangements=("framed", "split", "hero-top", "corner-grid", "stack", "turned", "badge", "mark-above"),
+    arrangements=("hero-top", "split", "corner-grid", "stack", "turned", "hero-bottom", "badge", "mark-above"),
     tune=tune,
     ground=ground,
     picture=picture,
-    finish=finish,
+    finish=no_finish,
     panel=panel,
     letter=letter,
 )

@@ -11,12 +11,12 @@ import numpy as np
 from salon.render.colors import from_oklch, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Path
-from salon.render.motifs import Shape, motif
+from salon.render.motifs import Shape
 from salon.render.plan import Palette
 from salon.render.shapes import joined, rect
 from salon.render.style import Lettered, Stage, Style
-from salon.render.styles.light import inked, spots, vivid
-from salon.render.styles.ways import Marks, canvas, copies, is_dark, shade, size_of, tones, whole
+from salon.render.styles.light import WHITE, inked, scene, spots, vivid
+from salon.render.styles.ways import Marks, canvas, copies, is_dark, shade, size_of, stands_out, whole
 
 BAYER = np.array([[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]]) / 16
 """Thresholds of ordered dithering: a share s of color is on where s exceeds them."""
@@ -186,17 +186,31 @@ def picture(stage: Stage, box: Box) -> Marks:
     """The motif in cells over a dithered sky, outlined and shaded like a sprite, in a stepped frame."""
     step, palette = cell(stage), stage.palette
     box = snapped(box, step)
-    grid = pixels((shape for shape in motif(stage.subject, box, stage.rng) if shape.tone > 0), box, step)
-    colors = tones(palette)
+    grid = pixels(scene(stage, box), box, step)
+    if stage.format == "logo":
+        return _sprite(grid, palette, box, step)
     top, low = mix(palette.ground, palette.secondary, 0.28), mix(palette.ground, palette.primary, 0.32)
     sky = _dithered(np.linspace(-0.1, 1.05, grid.shape[0]), grid.shape[1])
-    outline = shade(palette.primary, 0.24, 0.5) if not is_dark(palette.ground) else shade(palette.ground, 0.12)
-    marks: Marks = (Fill(rect(box.x, box.y, box.width, box.height), top), *_cells(sky, box, step, low))
+    return (
+        Fill(rect(box.x, box.y, box.width, box.height), top),
+        *_cells(sky, box, step, low),
+        *_sprite(grid, palette, box, step),
+        *_frame(box, step, palette.ink),
+    )
+
+
+def _sprite(grid: np.ndarray, palette: Palette, box: Box, step: int) -> Marks:
+    """The cells of a motif: a color for each tone, its lower part dithered darker, a dark rim around it all."""
+    far = mix(palette.ground, palette.secondary, 0.55)
+    light = mix(WHITE, palette.primary, 0.08)
+    colors = (palette.ground, far, palette.secondary, palette.primary, palette.accent, light)
+    rim = shade(palette.ground, 0.12) if is_dark(palette.ground) else shade(palette.primary, 0.24, 0.5)
+    marks: Marks = ()
     for tone in range(1, 6):
         marks += _cells(grid == tone, box, step, colors[tone])
         if tone in SHADED and (grid == tone).any():
-            marks += _cells(_lower_parts(grid, tone), box, step, mix(colors[tone], outline, 0.35))
-    return (*marks, *_cells(_rim(grid), box, step, outline), *_frame(box, step, palette.ink))
+            marks += _cells(_lower_parts(grid, tone), box, step, mix(colors[tone], rim, 0.35))
+    return (*marks, *_cells(_rim(grid), box, step, rim))
 
 
 def _frame(box: Box, step: float, color: Color) -> Marks:
@@ -230,7 +244,7 @@ def panel(stage: Stage, box: Box) -> Marks:
 
 def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
     """A hard shadow one font pixel off under the headline; the rest plain."""
-    if role != "headline":
+    if role != "headline" or not stands_out(stage, glyphs):
         return Lettered(glyphs)
     font_pixel = size_of(glyphs) / 8
     color = mix(stage.palette.ground, stage.palette.primary, 0.6)

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from salon.render.colors import mix
 from salon.render.layout import Box
-from salon.render.marks import Fill, Glyphs, Linear, Path, Stroke
-from salon.render.motifs import Shape, motif
+from salon.render.marks import Color, Fill, Glyphs, Group, Linear, Path, Stroke
+from salon.render.motifs import Shape, emblem
 from salon.render.plan import Palette
-from salon.render.shapes import circle, joined, line, polygon, rect, smooth
+from salon.render.shapes import bounds, circle, joined, line, moved, polygon, rect, smooth
 from salon.render.style import Lettered, Stage, Style
-from salon.render.styles.light import BLACK, WHITE, across, by_line, down, faded, hush, neon, night, spots
-from salon.render.styles.ways import (
-    Marks,
-    boxed,
-    canvas,
-    clipped,
-    copies,
-    middle,
-    size_of,
-    whole,
-    without_backdrop,
+from salon.render.styles.light import (
+    BLACK,
+    WHITE,
+    across,
+    by_line,
+    down,
+    faded,
+    focus,
+    is_bright,
+    neon,
+    night,
+    scene,
+    spots,
 )
+from salon.render.styles.ways import Marks, boxed, canvas, clipped, copies, middle, no_finish, size_of, whole
 
 PINK, CYAN = "#ff71ce", "#3fe0ff"
 """The two lights of the place, where the palette leaves room."""
@@ -48,16 +53,15 @@ def banded_sun(x: float, y: float, r: float) -> Path:
 
 def _slice(x: float, y: float, r: float, top: float, bottom: float) -> Path:
     """The part of a disc between two heights."""
-    levels = np.linspace(top, bottom, 24)
-    half = np.sqrt(np.maximum(r * r - (levels - y) ** 2, 0))
-    right = [(float(x + h), float(level)) for h, level in zip(half, levels)]
-    left = [(float(x - h), float(level)) for h, level in zip(half[::-1], levels[::-1])]
+    start, end = (float(np.arcsin(np.clip((level - y) / r, -1, 1))) for level in (top, bottom))
+    angles = np.linspace(start, end, 40)
+    right = [(float(x + r * np.cos(a)), float(y + r * np.sin(a))) for a in angles]
+    left = [(2 * x - a, b) for a, b in reversed(right)]
     return polygon(right + left)
 
 
-def endless_grid(box: Box, horizon: float) -> Path:
-    """Lines to a vanishing point on the horizon, and rows that crowd towards it."""
-    x, _ = middle(box)
+def endless_grid(box: Box, x: float, horizon: float) -> Path:
+    """Lines to a vanishing point near (x, horizon), and rows that crowd towards it."""
     depth = box.bottom - horizon
     spread = box.width * 0.16
     rays = [line(x + i * spread * 0.18, horizon, x + i * spread, box.bottom) for i in range(-18, 19)]
@@ -95,76 +99,122 @@ def _frond(x: float, y: float, length: float, angle: float) -> Path:
 # The parts of the style
 
 
+def column(x: float, y: float, height: float, color: Color, dark: Color) -> Marks:
+    """A fluted column with its foot at (x, y)."""
+    w = height * 0.17
+    slab = w * 0.22
+    top, length = y - height + 2 * slab, height - 3 * slab
+    shaft = rect(x - w / 2, top, w, length)
+    flutes = joined(*(rect(x + w * (k - 0.04), top, w * 0.08, length) for k in (-0.3, -0.1, 0.1, 0.3)))
+    ends = joined(
+        rect(x - w * 0.75, y - height, w * 1.5, slab),
+        rect(x - w * 0.62, y - height + slab, w * 1.24, slab),
+        rect(x - w * 0.72, y - slab, w * 1.44, slab),
+    )
+    round_shaft = Linear(x - w / 2, 0, x + w / 2, 0, ((0.0, color, 1.0), (0.35, WHITE, 1.0), (1.0, dark, 1.0)))
+    return Fill(shaft, round_shaft), Fill(flutes, dark, opacity=0.35), Fill(ends, mix(color, WHITE, 0.35))
+
+
+# The parts of the style
+
+
 def ground(stage: Stage) -> Marks:
     """Dusk that warms towards the foot of the sheet, a few stars, a grid along the lowest edge."""
     palette, u = stage.palette, stage.unit
+    glow = down(whole(stage), palette.ground, palette.ground, mix(palette.ground, palette.primary, 0.2))
+    if stage.format == "logo":
+        return (Fill(canvas(stage), palette.ground),)
     stars = [circle(x, y, u * float(stage.rng.uniform(1.2, 3))) for x, y in spots(stage, whole(stage), 40, 8 * u)]
-    strip = Box(x=0, y=stage.height * 0.86, width=stage.width, height=stage.height * 0.14)
-    glow = down(whole(stage), palette.ground, palette.ground, mix(palette.ground, palette.primary, 0.22))
-    lines = Linear(0, strip.y, 0, strip.bottom, faded(palette.secondary, 0.0, 0.9))
+    lowest = max((box.bottom for box in stage.quiet), default=0.0)
+    strip = Box(x=0, y=max(lowest, stage.height * 0.88), width=stage.width, height=stage.height)
+    lines = Linear(0, strip.y, 0, stage.height, faded(palette.secondary, 0.1, 0.9))
+    floor = Box(x=0, y=strip.y, width=stage.width, height=stage.height - strip.y)
     return (
         Fill(canvas(stage), glow),
         *((Fill(joined(*stars), mix(palette.ink, palette.ground, 0.2)),) if stars else ()),
-        clipped((Stroke(endless_grid(strip, strip.y), lines, 2 * u),), boxed(strip)),
-        *hush(stage, palette.ground, 0.75),
+        clipped((Stroke(endless_grid(floor, stage.width / 2, floor.y), lines, 2 * u),), boxed(floor)),
     )
 
 
 def picture(stage: Stage, box: Box) -> Marks:
-    """The motif before the sinking sun, palms beside it, the grid beneath."""
+    """The subject before the sinking sun, mirrored in the floor; palms beside it. A logo is sun and subject."""
     palette, u = stage.palette, stage.unit
-    shapes = without_backdrop(motif(stage.subject, box, stage.rng))
-    things = [mark for shape in shapes for mark in _candied(shape, palette, u)]
-    return (clipped((*_dusk(stage, box), *things), boxed(box)),)
+    if stage.format == "logo":
+        return tuple(mark for shape in scene(stage, box) for mark in _candied(shape, palette, u))
+    place = focus(stage, box)
+    horizon = place.y + place.height * 0.72
+    hero = _hero(stage, place, horizon)
+    floor = Box(x=box.x, y=horizon, width=box.width, height=box.bottom - horizon)
+    mirror = Group(hero, transform=(1.0, 0.0, 0.0, -1.0, 0.0, 2 * horizon), opacity=0.28)
+    return (clipped((*_dusk(stage, box, place, horizon), clipped((mirror,), boxed(floor)), *hero), boxed(box)),)
 
 
-def _dusk(stage: Stage, box: Box) -> Marks:
-    """Sky, sun, floor and palms."""
+def _hero(stage: Stage, box: Box, horizon: float) -> Marks:
+    """The subject's mark standing on the horizon; without a subject, two columns."""
     palette, u = stage.palette, stage.unit
     x, _ = middle(box)
-    horizon = box.y + box.height * 0.72
-    r = min(box.width * 0.36, box.height * 0.42)
-    sun = banded_sun(x, horizon - r * 0.62, r)
-    warm, hot = mix(palette.accent, "#ffd76a", 0.35), mix(palette.primary, PINK, 0.35)
-    sky = down(box, palette.ground, mix(palette.ground, palette.primary, 0.45), mix(palette.primary, PINK, 0.5))
+    side = min(box.width * 0.5, (horizon - box.y) * 0.72)
+    if stage.subject == "abstract":
+        cool, hot = mix(palette.secondary, WHITE, 0.3), mix(palette.ground, palette.primary, 0.6)
+        return tuple(mark for dx in (-0.62, 0.62) for mark in column(x + dx * side, horizon, side * 1.05, cool, hot))
+    place = Box(x=x - side / 2, y=horizon - side, width=side, height=side)
+    shapes = emblem(stage.subject, place, stage.rng)
+    sunk = horizon - max((bounds(shape.path).bottom for shape in shapes), default=horizon)
+    return tuple(mark for shape in shapes for mark in _candied(_lowered(shape, sunk), palette, u))
+
+
+def _lowered(shape: Shape, by: float) -> Shape:
+    return replace(shape, path=moved(shape.path, 0, by))
+
+
+def _dusk(stage: Stage, box: Box, place: Box, horizon: float) -> Marks:
+    """Sky, sun, floor and palms."""
+    palette, u = stage.palette, stage.unit
+    x, _ = middle(place)
+    r = min(place.width * 0.4, (horizon - place.y) * 0.56)
+    sun = banded_sun(x, horizon - r * 0.72, r)
+    warm, hot = mix(palette.accent, "#ffe08a", 0.45), mix(palette.primary, PINK, 0.35)
+    above = Box(x=box.x, y=box.y, width=box.width, height=horizon - box.y)
+    sky = down(above, palette.ground, mix(palette.ground, palette.primary, 0.4), mix(palette.primary, PINK, 0.45))
     floor = Box(x=box.x, y=horizon, width=box.width, height=box.bottom - horizon)
-    night_floor = mix(palette.ground, BLACK, 0.35)
-    grid = mix(palette.secondary, CYAN, 0.3)
     trees = joined(
-        palm(box.x + box.width * 0.1, horizon + box.height * 0.05, box.height * 0.62, 0.08, stage.rng),
-        palm(box.x + box.width * 0.93, horizon + box.height * 0.05, box.height * 0.5, -0.1, stage.rng),
+        palm(place.x + place.width * 0.1, horizon + place.height * 0.06, place.height * 0.6, 0.06, stage.rng),
+        palm(place.x + place.width * 0.92, horizon + place.height * 0.06, place.height * 0.48, -0.08, stage.rng),
     )
     return (
-        Fill(boxed(box), sky),
-        Fill(sun, Linear(0, horizon - 1.62 * r, 0, horizon, ((0.0, warm, 1.0), (1.0, hot, 1.0)))),
-        Fill(boxed(floor), night_floor),
-        Stroke(endless_grid(box, horizon), grid, 2 * u),
+        Fill(boxed(above), sky),
+        Fill(sun, Linear(0, horizon - 1.72 * r, 0, horizon, ((0.0, warm, 1.0), (1.0, hot, 1.0)))),
+        Fill(boxed(floor), mix(palette.ground, BLACK, 0.35)),
+        Stroke(endless_grid(box, x, horizon), mix(palette.secondary, CYAN, 0.3), 2 * u),
         *neon(line(box.x, horizon, box.right, horizon), hot, 2 * u),
         Fill(trees, mix(palette.ground, BLACK, 0.55)),
     )
 
 
 def _candied(shape: Shape, palette: Palette, u: float) -> Marks:
-    """One shape in a two-light gradient with a bright edge."""
-    cool, hot = mix(palette.secondary, CYAN, 0.25), mix(palette.primary, PINK, 0.25)
+    """One shape in a two-light gradient with a dark seam and a bright edge."""
+    cool, hot = mix(palette.secondary, CYAN, 0.45), mix(palette.primary, PINK, 0.5)
+    deep = mix(palette.ground, BLACK, 0.3)
     pairs = (
         (hot, cool),
         (hot, palette.ground),
-        (cool, hot),
-        (mix(cool, WHITE, 0.4), hot),
-        (palette.accent, hot),
-        (WHITE, cool),
+        (cool, mix(hot, deep, 0.3)),
+        (mix(cool, WHITE, 0.2), hot),
+        (mix(palette.accent, WHITE, 0.2), hot),
+        (WHITE, mix(cool, WHITE, 0.5)),
     )
     upper, lower = pairs[shape.tone]
-    paint = across(shape.path, ((0.0, upper, 1.0), (1.0, lower, 1.0)), 0.2)
+    paint = across(shape.path, ((0.0, upper, 1.0), (1.0, lower, 1.0)))
     if shape.line:
-        return (Stroke(shape.path, paint, shape.width, cap="round", join="round"),)
-    return Fill(shape.path, paint), Stroke(shape.path, mix(upper, WHITE, 0.5), 1.5 * u, opacity=0.7, join="round")
-
-
-def finish(stage: Stage) -> Marks:
-    """Nothing above the haze."""
-    return ()
+        return (
+            Stroke(shape.path, deep, shape.width + 8 * u, cap="round", join="round"),
+            Stroke(shape.path, upper, shape.width, cap="round", join="round"),
+        )
+    return (
+        Stroke(shape.path, deep, 8 * u, join="round"),
+        Fill(shape.path, paint),
+        Stroke(shape.path, mix(upper, WHITE, 0.6), 1.6 * u, join="round"),
+    )
 
 
 def panel(stage: Stage, box: Box) -> Marks:
@@ -179,16 +229,17 @@ def panel(stage: Stage, box: Box) -> Marks:
 
 
 def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
-    """Chrome headlines: sky above, white horizon, pink below, and a shadow of light."""
-    if role != "headline":
+    """Chrome headlines: sky above, white horizon, dusk below, and a shadow of light."""
+    if role != "headline" or not is_bright(stage, glyphs):
         return Lettered(glyphs)
     palette, shift = stage.palette, size_of(glyphs) * 0.035
+    own = glyphs[0].paint
     sky, dusk = mix(palette.secondary, WHITE, 0.55), mix(palette.primary, WHITE, 0.5)
+    if own != palette.ink and isinstance(own, str):
+        sky, dusk = mix(own, WHITE, 0.3), own
     stops = ((0.0, sky, 1.0), (0.5, WHITE, 1.0), (0.56, dusk, 1.0), (1.0, WHITE, 1.0))
-    return Lettered(
-        (*copies(glyphs, mix(palette.primary, palette.ground, 0.35), shift, shift), *by_line(glyphs, stops)),
-        ("gradient_fill", "shadow"),
-    )
+    shadow = copies(glyphs, mix(palette.primary, palette.ground, 0.35), shift, shift)
+    return Lettered((*shadow, *by_line(glyphs, stops)), ("gradient_fill", "shadow"))
 
 
 STYLE = Style(
@@ -197,11 +248,11 @@ STYLE = Style(
     displays=(("Russo One", 400), ("Righteous", 400), ("Orbitron", 800)),
     texts=(("Josefin Sans", 400), ("Montserrat", 500)),
     case="upper",
-    arrangements=("hero-bottom", "full-bleed", "hero-top", "framed", "stack", "mark-above", "badge"),
+    arrangements=("hero-bottom", "full-bleed", "hero-top", "split", "stack", "mark-above", "badge"),
     tune=tune,
     ground=ground,
     picture=picture,
-    finish=finish,
+    finish=no_finish,
     panel=panel,
     letter=letter,
     tracking=0.04,
