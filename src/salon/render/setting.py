@@ -203,6 +203,8 @@ def _last_true(holds: Callable[[int], bool], low: int, high: int) -> int | None:
     """The last number from `low` to `high` for which something holds that holds up to some number; None for none."""
     if low > high or not holds(low):
         return None
+    if holds(high):  # most texts have room for the size they ask
+        return high
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if holds(middle) else (low, middle - 1)
