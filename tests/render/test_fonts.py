@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 
 import fontpkg
 import pytest
@@ -171,3 +172,9 @@ def test_control_private_and_lone_surrogate_characters_are_refused(character):
 def test_text_is_cleaned_of_its_carrier():
     assert cleaned("a\r\nb\rc\u2028d\te") == "a\nb\nc\nd e"
     assert cleaned("Cafe\u0301") == "Café"
+
+
+def test_the_page_lists_every_family():
+    page = Path(__file__).parents[2] / "docs" / "methods" / "typesetting.md"
+    rows = [line.split(" | ")[0].removeprefix("| ") for line in page.read_text(encoding="utf-8").splitlines()]
+    assert [row for row in rows if row in FAMILIES] == list(FAMILIES)
