@@ -67,7 +67,7 @@ class Hand:
     def __init__(self, rng: np.random.Generator, sway: float) -> None:
         self.sway = sway
         self.phases = rng.uniform(0, 2 * math.pi, 4).tolist()
-        self.waves = (2 * math.pi / rng.uniform(22 * sway, 50 * sway, 4)).tolist()
+        self.waves = (2 * math.pi / rng.uniform(50 * sway, 130 * sway, 4)).tolist()
 
     def follow(self, path: Path) -> Path:
         """The outline as drawn."""

@@ -26,6 +26,7 @@ from salon.render.styles.ways import (
     is_dark,
     middle,
     nearest_hue,
+    paper,
     plain_ground,
     plain_letter,
     shade,
@@ -43,16 +44,11 @@ def tune(palette: Palette, rng: np.random.Generator) -> Palette:
     """Vegetable inks: chroma held down, white turned to paper."""
     return replace(
         palette,
-        ground=_paper(palette.ground),
-        surface=_paper(palette.surface),
+        ground=paper(palette.ground),
+        surface=paper(palette.surface),
         primary=shade(palette.primary, oklch(palette.primary)[0], 0.88),
         secondary=shade(palette.secondary, oklch(palette.secondary)[0], 0.8),
     )
-
-
-def _paper(color: Color) -> Color:
-    lightness, chroma, _ = oklch(color)
-    return mix(color, "#f3ead8", 0.4) if lightness > 0.88 and chroma < 0.05 else color
 
 
 def sun(stage: Stage) -> Color:
@@ -97,8 +93,8 @@ def _sky(stage: Stage, box: Box) -> Marks:
 def _crest(stage: Stage, box: Box) -> Marks:
     """A family crest: the form left out of a disc."""
     x, y = middle(box)
-    disc, paper = sun(stage), stage.palette.ground
-    inks = (disc, mix(disc, paper, 0.5), mix(disc, paper, 0.75), paper, mix(paper, disc, 0.25), disc)
+    disc, sheet = sun(stage), stage.palette.ground
+    inks = (disc, mix(disc, sheet, 0.5), mix(disc, sheet, 0.75), sheet, mix(sheet, disc, 0.25), disc)
     form = emblem(stage.subject, square(box, 0.6), stage.rng)
     return (Fill(circle(x, y, min(box.width, box.height) / 2), disc), *flat(form, inks))
 
@@ -114,9 +110,9 @@ def _bokashi(stage: Stage, box: Box) -> Fill:
 def _printed(stage: Stage, box: Box) -> Marks:
     """The form in flat inks under one key line."""
     palette, key = stage.palette, indigo(stage)
-    paper = palette.surface if is_dark(palette.ground) == is_dark(palette.surface) else palette.ground
-    lively = max((palette.accent, palette.primary, paper), key=lambda color: difference(color, sun(stage)))
-    inks = (paper, toward(palette.ground, key, 0.4), palette.secondary, key, lively, paper)
+    sheet = palette.surface if is_dark(palette.ground) == is_dark(palette.surface) else palette.ground
+    lively = max((palette.accent, palette.primary, sheet), key=lambda color: difference(color, sun(stage)))
+    inks = (sheet, toward(palette.ground, key, 0.4), palette.secondary, key, lively, sheet)
     shapes = emblem(stage.subject, box, stage.rng)
     rim = tuple(Stroke(shape.path, palette.ground, 9 * stage.unit, join="round") for shape in shapes if not shape.line)
     return (*rim, *flat(shapes, inks))
@@ -141,14 +137,16 @@ def _top(box: Box) -> Path:
 
 def _mist(stage: Stage, box: Box, level: float, side: float) -> Marks:
     """Bands of mist with round ends, drawn in from either side, in the color of the paper."""
-    paper, height = stage.palette.ground, side * 0.032
+    height = side * 0.032
     marks: list[Fill] = []
     for side_left, share, down in ((True, 0.5, 0.0), (False, 0.42, 0.3), (True, 0.3, 0.36)):
         length = box.width * share * float(stage.rng.uniform(0.8, 1.15))
         y = level + side * down
         for step, part in enumerate((1.0, 0.72)):
             x = box.x - height if side_left else box.right + height - length * part
-            marks.append(Fill(rounded(x, y + step * height * 1.35, length * part, height, height / 2), paper))
+            marks.append(
+                Fill(rounded(x, y + step * height * 1.35, length * part, height, height / 2), stage.palette.ground)
+            )
     return tuple(marks)
 
 

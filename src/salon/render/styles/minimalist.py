@@ -25,6 +25,7 @@ from salon.render.styles.ways import (
     plain_panel,
     shade,
     square,
+    strongest,
 )
 
 
@@ -49,7 +50,7 @@ def picture(stage: Stage, box: Box) -> Marks:
 def _inks(stage: Stage, on: Color) -> tuple[Color, ...]:
     """One ink in two strengths, and one accent."""
     palette = stage.palette
-    main = apart(palette.primary, on, 2.4)
+    main = strongest(palette, on, 2.4)
     return (on, mix(on, main, 0.35), mix(on, main, 0.6), main, apart(palette.accent, on, 1.6), on)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from salon.render.colors import mix
+from salon.render.colors import mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Linear, Path, Stroke
 from salon.render.motifs import Shape, emblem, motif
+from salon.render.plan import Palette
 from salon.render.shapes import bounds, circle, joined, rect, rounded, smooth
 from salon.render.style import Stage, Style
 from salon.render.styles.ways import (
@@ -20,10 +23,11 @@ from salon.render.styles.ways import (
     inset,
     is_dark,
     is_free,
-    keep,
     middle,
+    paper,
     plain_ground,
     plain_letter,
+    shade,
     square,
     tones,
     toward,
@@ -31,6 +35,23 @@ from salon.render.styles.ways import (
 
 CARVED = ((2, 2, 6, 1), (2, 2, 1, 6), (4, 4, 4, 1), (4, 4, 1, 4), (7, 4, 1, 4), (4, 7, 2, 1))
 """Strokes of the seal in tenths of its side: a meander, no character."""
+
+
+def tune(palette: Palette, rng: np.random.Generator) -> Palette:
+    """Mineral pigments: nothing glares, and white is rice paper."""
+    return replace(
+        palette,
+        ground=paper(_mineral(palette.ground)),
+        surface=paper(palette.surface),
+        primary=_mineral(palette.primary),
+        secondary=_mineral(palette.secondary),
+        accent=_mineral(palette.accent),
+    )
+
+
+def _mineral(color: Color) -> Color:
+    lightness, chroma, _ = oklch(color)
+    return shade(color, lightness, 0.17 / chroma) if chroma > 0.17 else color
 
 
 def gold(stage: Stage) -> Color:
@@ -202,7 +223,7 @@ STYLE = Style(
     texts=(("Noto Serif", 400), ("EB Garamond", 500), ("Cormorant Garamond", 600)),
     case="as is",
     arrangements=("hero-top", "hero-bottom", "stack", "split", "sidebar", "mark-above"),
-    tune=keep,
+    tune=tune,
     ground=plain_ground,
     picture=picture,
     finish=finish,

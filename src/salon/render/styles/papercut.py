@@ -79,7 +79,7 @@ def _openings(stage: Stage, box: Box) -> list[Path]:
     right, bottom = (out if box.right >= stage.width - 1 else 0.0), (out if box.bottom >= stage.height - 1 else 0.0)
     wide = Box(x=box.x - left, y=box.y - top, width=box.width + left + right, height=box.height + top + bottom)
     phases = stage.rng.uniform(0, 2 * np.pi, (SHEETS, 3))
-    return [_opening(inset(wide, rim * (0.3 + 0.8 * k)), phases[k], rim * 0.3) for k in range(SHEETS)]
+    return [_opening(inset(wide, rim * (0.5 + 0.75 * k)), phases[k], rim * 0.3) for k in range(SHEETS)]
 
 
 def _opening(box: Box, phases: np.ndarray, sway: float) -> Path:
@@ -100,7 +100,7 @@ def _frames(stage: Stage, box: Box, rims: list[Path]) -> Marks:
     deepest = apart(palette.primary, palette.ground, 1.5)
     marks: list[Mark] = []
     for depth in reversed(range(len(rims))):
-        color = toward(palette.ground, deepest, 0.32 * depth)
+        color = toward(palette.ground, deepest, 0.32 * depth) if depth else palette.ground
         marks += [*_cast(stage, rims[depth]), Fill(joined(outer, rims[depth], even_odd=True), color)]
     return tuple(marks)
 

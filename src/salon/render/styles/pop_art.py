@@ -25,6 +25,7 @@ from salon.render.styles.ways import (
     freest,
     haloed,
     in_view,
+    is_free,
     middle,
     no_finish,
     rays,
@@ -57,31 +58,31 @@ def _vivid(color: Color) -> Color:
 
 
 def ground(stage: Stage) -> Marks:
-    """Paper with a halftone running in from two corners, kept off the text."""
+    """Paper with a halftone running in from the corners that no text is near."""
     plain = Fill(canvas(stage), stage.palette.ground)
-    if stage.format == "logo":
+    reach = 0.34 * min(stage.width, stage.height)
+    corners = [(x, y) for x in (0.0, stage.width - reach) for y in (0.0, stage.height - reach)]
+    free = [(x, y) for x, y in corners if is_free(stage, Box(x=x, y=y, width=reach, height=reach))]
+    if stage.format == "logo" or not free:
         return (plain,)
     color = toward(stage.palette.ground, apart(stage.palette.secondary, stage.palette.ground, 1.3), 0.6)
-    return (plain, Fill(_halftone(stage), color))
+    dots = (_halftone(stage, x and stage.width, y and stage.height, reach) for x, y in free)
+    return (plain, *(Fill(path, color) for path in dots))
 
 
-def _halftone(stage: Stage) -> Path:
-    """Dots that shrink away from the lower left and the upper right corner."""
-    pitch, gap = 30 * stage.unit, 16 * stage.unit
-    reach = 0.55 * min(stage.width, stage.height)
+def _halftone(stage: Stage, x: float, y: float, reach: float) -> Path:
+    """Dots that shrink away from the corner (x, y)."""
+    pitch = 30 * stage.unit
+    side_x, side_y = (1 if x == 0 else -1), (1 if y == 0 else -1)
+    steps = int(reach / pitch) + 1
     commands: list[tuple] = []
-    for row in range(int(stage.height / pitch) + 2):
-        for column in range(int(stage.width / pitch) + 2):
-            x, y = (column + 0.5 * (row % 2)) * pitch, row * pitch * 0.87
-            far = min(math.hypot(x, stage.height - y), math.hypot(stage.width - x, y)) / reach
-            radius = pitch * 0.48 * (1 - far)
-            if radius > pitch * 0.07 and not _near_text(stage, x, y, gap + radius):
-                commands += circle(x, y, radius).commands
+    for row in range(steps + 2):
+        for column in range(steps):
+            dx, dy = (column + 0.5 * (row % 2)) * pitch, row * pitch * 0.87
+            radius = pitch * 0.48 * (1 - math.hypot(dx, dy) / reach)
+            if radius > pitch * 0.07:
+                commands += circle(x + side_x * dx, y + side_y * dy, radius).commands
     return Path(tuple(commands))
-
-
-def _near_text(stage: Stage, x: float, y: float, gap: float) -> bool:
-    return any(q.x - gap < x < q.right + gap and q.y - gap < y < q.bottom + gap for q in stage.quiet)
 
 
 def picture(stage: Stage, box: Box) -> Marks:
@@ -115,25 +116,34 @@ def _panel_scene(stage: Stage, box: Box) -> Marks:
 
 
 def _burst(stage: Stage, box: Box) -> Marks:
-    """Rays, a jagged burst with a hard shadow, and the thing upon it."""
-    place, colors = freest(stage, box), inks(stage.palette)
-    x, y = middle(place)
-    side = min(place.width, place.height)
-    reach = float(np.hypot(box.width, box.height))
-    radii = side * np.where(np.arange(28) % 2, 0.345, 0.47) * stage.rng.uniform(0.93, 1.06, 28)
-    angles = np.linspace(0, 2 * np.pi, 28, endpoint=False)
-    star = polygon(list(zip((x + radii * np.cos(angles)).tolist(), (y + radii * np.sin(angles)).tolist())))
-    bright = max((WHITE, stage.palette.accent), key=lambda color: contrast(color, colors[3]))
-    form = emblem(stage.subject, square(Box(x=x - side / 2, y=y - side / 2, width=side, height=side), 0.52), stage.rng)
+    """Rays, a jagged white burst with a hard shadow, and the thing upon it."""
+    place, colors, unit = freest(stage, box), inks(stage.palette), stage.unit
+    (x, y), side = middle(place), min(place.width, place.height)
+    star = _jagged(stage, x, y, side)
+    form = emblem(stage.subject, square(place, 0.52), stage.rng)
     return (
         Fill(boxed(box), colors[4]),
-        Fill(rays(x, y, reach, 14), toward(colors[4], colors[3], 0.4)),
-        Fill(moved(star, 14 * stage.unit, 14 * stage.unit), BLACK),
-        Fill(star, bright),
-        _dots(star, toward(bright, colors[2], 0.55), 20 * stage.unit),
-        Stroke(star, BLACK, 8 * stage.unit, join="round"),
-        *_printed(stage, form, (*colors[:4], stage.palette.secondary if bright != WHITE else colors[4], WHITE), 9),
+        Fill(rays(x, y, box.width + box.height, 14), toward(colors[4], colors[3], 0.4)),
+        Fill(moved(star, 14 * unit, 14 * unit), BLACK),
+        Fill(star, WHITE),
+        _dots(star, mix(WHITE, colors[2] if contrast(colors[2], WHITE) > 1.4 else colors[4], 0.4), 20 * unit),
+        Stroke(star, BLACK, 8 * unit, join="round"),
+        *_printed(stage, form, _on_white(colors), 9),
     )
+
+
+def _jagged(stage: Stage, x: float, y: float, side: float) -> Path:
+    """The outline of a bang."""
+    points = 28
+    radii = side * np.where(np.arange(points) % 2, 0.345, 0.47) * stage.rng.uniform(0.93, 1.06, points)
+    angles = np.linspace(0, 2 * np.pi, points, endpoint=False)
+    return polygon(list(zip((x + radii * np.cos(angles)).tolist(), (y + radii * np.sin(angles)).tolist())))
+
+
+def _on_white(colors: Sequence[Color]) -> tuple[Color, ...]:
+    """The plates with the strongest on white first: what was pale on a dark ground would be lost in a burst."""
+    strong = sorted(colors[2:5], key=lambda color: -contrast(color, WHITE))
+    return (WHITE, mix(strong[0], WHITE, 0.6), strong[2], strong[0], strong[1], WHITE)
 
 
 def _serial(stage: Stage, box: Box) -> Marks:

@@ -47,7 +47,7 @@ def _faded(color: Color) -> Color:
     lightness, chroma, _ = oklch(color)
     if chroma < 0.035:
         return mix(color, "#f3dfb8" if lightness > 0.6 else "#4a2c1a", 0.35)
-    return shade(color, 0.5 + (lightness - 0.5) * 0.93, 0.9)
+    return shade(color, 0.5 + (lightness - 0.5) * 0.93, 0.82)
 
 
 def ground(stage: Stage) -> Marks:

@@ -21,6 +21,7 @@ from salon.render.styles.ways import (
     plain_ground,
     plain_letter,
     plain_panel,
+    strongest,
 )
 
 FACES = (
@@ -42,7 +43,7 @@ def picture(stage: Stage, box: Box) -> Marks:
 
 
 def _color(stage: Stage) -> Color:
-    return apart(stage.palette.primary, stage.palette.ground, 2.0)
+    return strongest(stage.palette, stage.palette.ground, 2.0)
 
 
 def _giant(stage: Stage, box: Box, height: float, x: float, y: float) -> tuple[Glyphs, ...]:

@@ -113,15 +113,35 @@ def moved_lightness(color: Color, by: float, chroma: float = 1.0) -> Color:
 
 
 def apart(color: Color, ground: Color, least: float = 1.5) -> Color:
-    """The color, moved in lightness away from the ground until their contrast is at least `least`."""
-    step = -0.04 if oklch(color)[0] <= oklch(ground)[0] else 0.04
+    """The color, moved in lightness away from the ground until their contrast is at least `least`.
+
+    A yellow that has to darken turns towards ochre, as pigment does; at its own hue it would be mud.
+    """
+    lightness, chroma, hue = oklch(color)
+    step = -0.04 if lightness <= oklch(ground)[0] else 0.04
     if not 0.12 < oklch(ground)[0] + step * 6 < 0.98:  # no room on that side: go through to the other
         step = -step
-    lightness = oklch(color)[0]
+    ochre = -25.0 if step < 0 and lightness > 0.72 and 80 < hue < 125 else 0.0
+    moved = 0
     while contrast(color, ground) < least and 0.0 < lightness < 1.0:
-        lightness += step
-        color = shade(color, lightness)
+        moved += 1
+        lightness = float(np.clip(lightness + step, 0.0, 1.0))
+        color = from_oklch(lightness, chroma, hue + ochre * min(1.0, moved / 6))
     return color
+
+
+def strongest(palette: Palette, on: Color, least: float) -> Color:
+    """The first of primary, accent and secondary that stands out from `on`; the ink where none does."""
+    return next(
+        (color for color in (palette.primary, palette.accent, palette.secondary) if contrast(color, on) >= least),
+        palette.ink,
+    )
+
+
+def paper(color: Color, share: float = 0.4) -> Color:
+    """White turned to unbleached paper; any other color as it is."""
+    lightness, chroma, _ = oklch(color)
+    return mix(color, "#f3ead8", share) if lightness > 0.88 and chroma < 0.05 else color
 
 
 def toward(color: Color, other: Color, share: float) -> Color:
