@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from salon.errors import BadFile, BadValue
-from salon.generate.folder_files import TABLES, Matched, files_below, listed, match_names, match_rows, read_rows
+from salon.generate.folder_files import Matched, files_below, listed, match_names, match_rows, read_rows
 from salon.generate.images import ENDINGS, MEDIA_TYPES, Picture, read_picture
+from salon.generate.rows import TABLES
 from salon.study import Abilities, Ask, Failed, Made, Prompt, Signature
 from salon.study.item import Source
 

@@ -6,18 +6,16 @@ longer id wins. Several files of one prompt become seeds 0, 1, 2 ... in the orde
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from salon.errors import BadColumns, BadFile, BadValue
+from salon.errors import BadValue
 from salon.generate.names import slug
+from salon.generate.rows import read_lines
 from salon.study.item import Source
 from salon.study.noun import Noun
 
@@ -25,7 +23,6 @@ PICTURES = frozenset(
     {".png", ".jpg", ".jpeg", ".webp", ".gif", ".jfif", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif"}
 )
 """Endings of files that are taken for pictures; what cannot be read among them is a failure, not a file to pass by."""
-TABLES = (".csv", ".jsonl")
 _SHOWN = 5
 
 
@@ -121,45 +118,13 @@ class Row(Noun):
 
 
 def read_rows(path: Path) -> list[tuple[int, Row]]:
-    """The rows of a CSV or JSONL table with their line numbers."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadFile("a table as CSV or JSONL in UTF-8 is needed", found=error, where=str(path)) from None
-    records = list(_csv(text, path) if path.suffix.lower() == ".csv" else _jsonl(text, path))
-    if not records:
-        raise BadFile("a table with at least one row is needed", found="none", where=str(path))
-    return [(line, _row(record, f"{path}:{line}")) for line, record in records]
-
-
-def _row(record: dict[str, Any], where: str) -> Row:
-    known = {name: value for name, value in record.items() if name in Row.model_fields and value not in (None, "")}
-    return Row.parse(known, where=where)
-
-
-def _csv(text: str, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.DictReader(text.splitlines())
-    for name in ("prompt", "file"):
-        if name not in (reader.fieldnames or ()):
-            raise BadColumns.missing(name, reader.fieldnames or (), where=str(path))
-    try:
-        for record in reader:
-            yield reader.line_num, record
-    except csv.Error as error:
-        raise BadFile("a table as CSV is needed", found=error, where=f"{path}:{reader.line_num}") from None
-
-
-def _jsonl(text: str, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise BadFile("one JSON object per line is needed", found=error, where=f"{path}:{number}") from None
-        if not isinstance(record, dict):
-            raise BadFile("one JSON object per line is needed", found=line, where=f"{path}:{number}")
-        yield number, record
+    """The rows of a CSV or JSONL table with their line numbers; columns of the user's own are passed over."""
+    rows = read_lines(path, ("prompt", "file"))
+    fields = Row.model_fields
+    return [
+        (line, Row.parse({name: row[name] for name in fields if name in row}, where=f"{path}:{line}"))
+        for line, row in rows
+    ]
 
 
 def match_rows(rows: Sequence[tuple[int, Row]], path: Path) -> dict[str | None, dict[tuple[str, int], Row]]:

@@ -1,0 +1,174 @@
+"""Which items enter a study: categories by rule, and the best share of every category by a scorer.
+
+HPDv3 (section 3.1) keeps, of the photographs it collected, the tenth that an aesthetic scorer puts highest *in each
+category*: some categories, such as products, score lower as a whole and would vanish under one threshold for all.
+
+    study = categorized(study, by_keywords({"flyers": ["flyer", "handbill"], "logo": ["logo", "mark"]})).study
+    kept = keep_top(study, scorer, 0.1)
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from salon.errors import BadValue, DesignError
+from salon.generate.matrix import judged_items
+from salon.generate.rows import read_lines
+from salon.study import Item, Prompt, Scorer, Study
+from salon.study.tables import conform, table_from_nouns
+
+Classifier = Callable[[Prompt], str | None]
+"""Gives a prompt its category, or None where it cannot tell. Any function will do: a rule, a table, a model."""
+
+
+# -- categories ------------------------------------------------------------------------------------------------------
+
+
+def by_keywords(rules: Mapping[str, Sequence[str]]) -> Classifier:
+    """The first category one of whose words stands in the prompt's text, as a whole word, in large or small letters.
+
+    A word may end in `*` for any ending: `invit*` is in "invitation".
+    """
+    patterns = {
+        category: re.compile("|".join(map(_pattern, words)), re.IGNORECASE) for category, words in rules.items()
+    }
+    empty = [category for category, words in rules.items() if not any(word.strip(" *") for word in words)]
+    if empty:
+        raise BadValue("each category needs at least one word", found=f"none for {empty[0]!r}")
+    return lambda prompt: next((name for name, words in patterns.items() if words.search(prompt.view())), None)
+
+
+def _pattern(word: str) -> str:
+    stem = re.escape(word.strip().removesuffix("*"))
+    return rf"(?<!\w){stem}" + ("" if word.strip().endswith("*") else r"(?!\w)")
+
+
+def by_table(path: Path | str) -> Classifier:
+    """The category that a CSV or JSONL table with the columns prompt (an id) and category gives."""
+    found: dict[str, str] = {}
+    for line, row in read_lines(Path(path), ("prompt", "category")):
+        prompt, category = str(row["prompt"]), str(row["category"])
+        if found.setdefault(prompt, category) != category:
+            told = f"{found[prompt]!r} and {category!r} for {prompt!r}"
+            raise BadValue("each prompt may have one category", found=told, where=f"{path}:{line}")
+    return lambda prompt: found.get(prompt.id)
+
+
+@dataclass(frozen=True)
+class Categorized:
+    """A study whose prompts and items have categories."""
+
+    study: Study
+    counts: dict[str, int]
+    """Prompts in each category, the largest first."""
+    without: tuple[str, ...]
+    """Prompts that have none."""
+
+
+def categorized(study: Study, classify: Classifier, *, again: bool = False) -> Categorized:
+    """`study` with a category for every prompt that has none (or for all, `again`), and the same for its items."""
+    prompts = [_classified(prompt, classify, again) for prompt in study.nouns("prompts")]
+    categories = {prompt.id: prompt.category for prompt in prompts}
+    items = [
+        item.model_copy(update={"category": categories.get(item.prompt or "") or item.category})
+        for item in study.nouns("items")
+    ]
+    counts = Counter(category for category in categories.values() if category)
+    return Categorized(
+        study=_with(study, prompts=prompts, items=items),
+        counts=dict(counts.most_common()),
+        without=tuple(id for id, category in categories.items() if not category),
+    )
+
+
+def _classified(prompt: Prompt, classify: Classifier, again: bool) -> Prompt:
+    if prompt.category and not again:
+        return prompt
+    return prompt.model_copy(update={"category": classify(prompt) or prompt.category})
+
+
+# -- the best share --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a top-share filter left, and what it took away."""
+
+    study: Study
+    kept: tuple[str, ...]
+    dropped: tuple[str, ...]
+    unscored: tuple[str, ...]
+    """Items the scorer gave no number: dropped too, and counted apart from the share."""
+    lowest: dict[str, float]
+    """The lowest score that was kept in each category; '' stands for items without one."""
+    signature: str
+
+
+def keep_top(study: Study, scorer: Scorer, share: float) -> Kept:
+    """The items of `study` that `scorer` puts in the best `share` of their category.
+
+    Of n scored items the best ceil(share n) stay, so no category vanishes; where scores are equal, the earlier item.
+    A judged item is never dropped: curate before you ask people.
+    """
+    if not 0 < share <= 1:
+        raise BadValue("a share above 0 and up to 1 is needed", found=share)
+    items = list(study.nouns("items"))
+    scores = _scores(study, scorer, items)
+    kept: set[str] = set()
+    lowest: dict[str, float] = {}
+    for category, group in _by_category(items, scores).items():
+        best = sorted(group, key=lambda pair: -pair[0])[: math.ceil(share * len(group) - 1e-9)]
+        kept |= {item.id for _, item in best}
+        lowest[category] = best[-1][0]
+    dropped = [item.id for item in items if item.id not in kept]
+    _check_not_judged(study, dropped)
+    name = f"the best {share:g} of every category by {scorer.name}"
+    left = _with(study, items=[item for item in items if item.id in kept])
+    return Kept(
+        study=left.revised(name) if dropped else left,
+        kept=tuple(item.id for item in items if item.id in kept),
+        dropped=tuple(dropped),
+        unscored=tuple(item.id for item, score in zip(items, scores) if score is None),
+        lowest=lowest,
+        signature=f"keep-top|share:{share:g}|{scorer.signature}",
+    )
+
+
+def _scores(study: Study, scorer: Scorer, items: Sequence[Item]) -> list[float | None]:
+    prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
+    scores = list(scorer.score(items, [prompts.get(item.prompt or "") for item in items]))
+    if len(scores) != len(items):
+        raise BadValue(f"one score for each of {len(items)} items is needed", found=len(scores), where=scorer.name)
+    for item, score in zip(items, scores):
+        if score is not None and not math.isfinite(score):
+            raise BadValue("a score must be a finite number or None", found=score, where=f"{scorer.name}, {item.id}")
+    return scores
+
+
+def _by_category(items: Sequence[Item], scores: Sequence[float | None]) -> dict[str, list[tuple[float, Item]]]:
+    groups: dict[str, list[tuple[float, Item]]] = defaultdict(list)
+    for item, score in zip(items, scores):
+        if score is not None:
+            groups[item.category or ""].append((score, item))
+    return groups
+
+
+def _check_not_judged(study: Study, dropped: Sequence[str]) -> None:
+    judged = sorted(judged_items(study).intersection(dropped))
+    if judged:
+        raise DesignError(
+            "items that were judged may not be dropped",
+            found=f"{len(judged)} of them, first {judged[0]!r}",
+            where=f"study {study.name!r}",
+            remedy="filter before collecting judgments, or in another study",
+        )
+
+
+def _with(study: Study, **nouns: Sequence[Prompt] | Sequence[Item]) -> Study:
+    made = {kind: conform(kind, table_from_nouns(kind, rows)) for kind, rows in nouns.items()}
+    return replace(study, tables=dict(study.tables) | made)
