@@ -1,0 +1,177 @@
+"""Prompts to generate from: a file, a study, or the briefs that come with Salon.
+
+| written as | read as |
+|---|---|
+| `briefs`, `briefs:posters` | the built-in briefs, all or one category |
+| a study folder | its prompts |
+| `.txt` | one prompt a line |
+| `.csv`, `.tsv`, `.jsonl` | one prompt a row: `text`, or `intent`, `description`, `aesthetics`; `id` and `category` |
+| `.toml` | `[[prompt]]` tables with the same fields, or `[[brief]]` tables with the fields of a brief |
+
+A row with a `headline` is a brief wherever it stands. Rows without an id are numbered.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import tomllib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from salon.errors import BadColumns, BadFile, BadValue, DuplicateJudgment
+from salon.render.brief import CATEGORIES, Brief
+from salon.render.brief_text import brief_prompt
+from salon.store.folder import is_study, open_study
+from salon.study import Prompt
+
+BUILT_IN = "briefs"
+FORMS = (".txt", ".csv", ".tsv", ".jsonl", ".toml")
+WORDS = {"prompt": "text", "caption": "text", "prompt_id": "id"}
+"""Other names that files use for a prompt's fields."""
+LARGEST = 50_000_000
+"""Bytes of the largest file of prompts that is read."""
+Row = tuple[str, dict[str, Any]]
+"""Where a record stands, and the record."""
+
+
+def read_prompts(source: str) -> list[Prompt]:
+    """The prompts that `source` names, in order; an error names the row at fault."""
+    if source == BUILT_IN or source.startswith(f"{BUILT_IN}:"):
+        return [brief_prompt(brief) for brief in _of_category(source.partition(":")[2])]
+    path = Path(source)
+    if path.is_dir() and is_study(path):
+        return _of_study(path)
+    if not path.is_file():
+        raise BadFile(
+            "a file of prompts, a study, or 'briefs' is needed",
+            found="a folder without a study.toml" if path.is_dir() else "nothing there",
+            where=source,
+            remedy=f"write one prompt a line into prompts.txt, or name the built-in set: {BUILT_IN}",
+        )
+    rows = list(_rows(path))
+    width = len(str(len(rows)))
+    return _different([_prompt(record, f"p{number:0{width}}", where) for number, (where, record) in enumerate(rows, 1)],
+                      str(path))  # fmt: skip
+
+
+@cache
+def builtin_briefs() -> tuple[Brief, ...]:
+    """The briefs that come with Salon, written for it: nine categories, ordered as in `brief.CATEGORIES`."""
+    folder = files("salon.generate") / "briefs"
+    found = []
+    for category in CATEGORIES:
+        name = f"{_slug(category)}.toml"
+        for number, record in enumerate(tomllib.loads((folder / name).read_text(encoding="utf-8"))["brief"], 1):
+            found.append(Brief.parse({"category": category, **record}, where=f"{name}, brief {number}"))
+    return tuple(found)
+
+
+def _of_category(name: str) -> tuple[Brief, ...]:
+    slugs = {_slug(category): category for category in CATEGORIES}
+    if name and _slug(name) not in slugs:
+        raise BadValue("a category of the built-in briefs is needed", found=repr(name), remedy=", ".join(slugs))
+    return tuple(brief for brief in builtin_briefs() if not name or _slug(brief.category) == _slug(name))
+
+
+def _slug(category: str) -> str:
+    return category.lower().replace(" & ", "-").replace(" ", "-")
+
+
+def _of_study(path: Path) -> list[Prompt]:
+    prompts = list(open_study(path).nouns("prompts"))
+    if not prompts:
+        raise BadFile("a study with prompts is needed", found="none", where=str(path))
+    return prompts
+
+
+def _different(prompts: list[Prompt], where: str) -> list[Prompt]:
+    if not prompts:
+        raise BadFile("at least one prompt is needed", found="none", where=where)
+    seen: set[str] = set()
+    for prompt in prompts:
+        if prompt.id in seen:
+            raise DuplicateJudgment("every prompt needs an id of its own", found=repr(prompt.id), where=where)
+        seen.add(prompt.id)
+    return prompts
+
+
+def _prompt(record: dict[str, Any], number: str, where: str) -> Prompt:
+    record = {WORDS.get(name, name): value for name, value in record.items() if value not in (None, "")}
+    record["id"] = str(record.get("id") or number)
+    if "headline" in record:
+        return brief_prompt(Brief.parse(record, where=where))
+    fields = {name: str(record[name]) for name in Prompt.model_fields if name in record}
+    if not fields.keys() & {"text", "intent", "description", "aesthetics"}:
+        raise BadColumns.missing("text", record, where=where)
+    return Prompt.parse(fields, where=where)
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    form = path.suffix.lower()
+    if form not in FORMS:
+        raise BadFile("a file of prompts is one of " + ", ".join(FORMS), found=form or "no ending", where=str(path))
+    text = _text(path)
+    if form == ".txt":
+        lines = enumerate(text.splitlines(), 1)
+        return ((f"{path}, line {number}", {"text": line.strip()}) for number, line in lines if line.strip())
+    if form == ".jsonl":
+        return _json_rows(text, path)
+    if form == ".toml":
+        return _toml_rows(text, path)
+    return _csv_rows(text, path, "\t" if form == ".tsv" else ",")
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > LARGEST:
+            raise BadFile(f"at most {LARGEST:,} bytes of prompts", found=f"{path.stat().st_size:,}", where=str(path))
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadFile("a text file in UTF-8 is needed", found=f"byte {error.start:,}", where=str(path)) from None
+    except OSError as error:
+        raise BadFile("a file that can be read is needed", found=error.strerror, where=str(path)) from None
+
+
+def _json_rows(text: str, path: Path) -> Iterator[Row]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise BadFile("one JSON object a line is needed", found=error, where=where) from None
+        if not isinstance(record, dict):
+            raise BadFile("one JSON object a line is needed", found=type(record).__name__, where=where)
+        yield where, record
+
+
+def _toml_rows(text: str, path: Path) -> Iterator[Row]:
+    try:
+        tables = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BadFile("a TOML file is needed", found=error, where=str(path)) from None
+    for kind in ("prompt", "brief"):
+        records: Iterable[Any] = tables.get(kind, [])
+        for number, record in enumerate(records if isinstance(records, list) else [], 1):
+            yield f"{path}, {kind} {number}", record
+
+
+def _csv_rows(text: str, path: Path, separator: str) -> Iterator[Row]:
+    csv.field_size_limit(LARGEST)
+    reader = csv.DictReader(text.splitlines(keepends=True), delimiter=separator, restkey="", strict=True)
+    try:
+        for record in reader:
+            where = f"{path}, line {reader.line_num}"
+            if "" in record:
+                raise BadFile("as many cells as the header has", found="more", where=where, remedy="quote the commas")
+            yield where, {(name or "").strip(): value for name, value in record.items()}
+    except csv.Error as error:
+        raise BadFile("a table is needed", found=error, where=f"{path}, line {reader.line_num}") from None
