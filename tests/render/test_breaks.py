@@ -133,6 +133,7 @@ def test_only_a_word_longer_than_a_line_is_cut():
     assert lines[0] != "An Un-"
     assert [line for line in lines if line.endswith("-")] != []
     assert "".join(lines).replace("-", "").replace(" ", "") == "AnUnbelievablylongwordindeed"
+    assert break_lines("Rindfleischetikettierung", INTER, 40, 300) == ["Rindfleische-", "tikettierung"]
     assert break_lines("Donau\u00addampf", INTER, 40, 170) == ["Donau-", "dampf"]
 
 

@@ -26,7 +26,7 @@ def base_level(text: str) -> int:
     return 0
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=1024)
 def levels(text: str, base: int | None = None) -> tuple[int, ...]:
     """The embedding level of every character: even runs to the right, odd to the left."""
     base = base_level(text) if base is None else base

@@ -19,7 +19,7 @@ GLUE = frozenset("\u00a0\u202f\u2060\u2011\ufeff\u200d")
 PREFIX = frozenset("$€£¥№#@+±￥＄")
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=1024)
 def break_places(text: str) -> tuple[int, ...]:
     """Every place before which a new line may start, the end of the text included; after '\\n' it must."""
     return tuple(place for place in range(1, len(text)) if _may_break(text, place)) + (len(text),)

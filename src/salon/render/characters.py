@@ -62,7 +62,7 @@ def font_for(text: str, face: Face) -> list[tuple[str, LoadedFont]]:
     return [(text[start:end], font) for start, end, font in font_spans(text, face.key)]
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=1024)
 def font_spans(text: str, key: str) -> tuple[Span, ...]:
     """The fonts of a cleaned text as spans without gaps; BadValue names characters no font has."""
     own = load_font(key)

@@ -16,6 +16,8 @@ from salon.render.shape import JOINED_SCRIPTS, Cluster, EmLine, clusters, em_lin
 
 SHORT_WORD = 3
 """A line that ends in a word of so few letters ('a', 'of', 'the') reads as if something were torn off."""
+VOWELS = frozenset("aeiouyæøœαεηιουωаеёиоуыэюяієї")
+BLENDING = frozenset("hlrлр")
 HYPHEN = 0.35
 """Width kept for an added hyphen, in ems."""
 
@@ -81,7 +83,7 @@ class Paragraph:
         )  # fmt: skip
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=1024)
 def paragraph(text: str, key: str, tracking: float = 0.0) -> Paragraph:
     """A cleaned text of one paragraph, measured."""
     return Paragraph(text, key, tracking, (0, *break_places(text)))
@@ -124,15 +126,19 @@ def best(whole: Paragraph, width: float, *, balanced: bool) -> list[int] | None:
 
 
 def with_cut_words(whole: Paragraph, width: float) -> Paragraph:
-    """The paragraph with places inside every word that is wider than a line."""
-    cuts: set[int] = set()
+    """The paragraph with places inside every word wider than a line: before syllables, or anywhere if it must be."""
+    cuts: list[int] = []
     for last in range(1, len(whole.places)):
         if whole.width(last - 1, last) > width:
             inside = range(whole.places[last - 1] + 2, whole.ends[last] - 1)
-            cuts |= {place for place in inside if _may_cut(whole.text, place)}
-    if not cuts:
-        return whole
-    return Paragraph(whole.text, whole.key, whole.tracking, tuple(sorted(cuts.union(whole.places))), frozenset(cuts))
+            cuts += [place for place in inside if _may_cut(whole.text, place)]
+    by_syllable = _cut(whole, [place for place in cuts if _starts_syllable(whole.text, place)])
+    return by_syllable if fewest(by_syllable, width) else _cut(whole, cuts)
+
+
+def _cut(whole: Paragraph, cuts: list[int]) -> Paragraph:
+    places = tuple(sorted({*whole.places, *cuts}))
+    return Paragraph(whole.text, whole.key, whole.tracking, places, frozenset(cuts))
 
 
 def _may_cut(text: str, place: int) -> bool:
@@ -140,6 +146,16 @@ def _may_cut(text: str, place: int) -> bool:
     before, after = text[place - 1], text[place]
     joined = {script_of(before), script_of(after)} & JOINED_SCRIPTS
     return before.isalnum() and after.isalnum() and not joined and unicodedata.category(after)[0] != "M"
+
+
+def _starts_syllable(text: str, place: int) -> bool:
+    """A consonant before a vowel, but not the end of 'ch' or 'pr': near to where most languages divide a word."""
+    blend = text[place].lower() in BLENDING and not _is_vowel(text[place - 1])
+    return not blend and not _is_vowel(text[place]) and _is_vowel(text[place + 1])
+
+
+def _is_vowel(letter: str) -> bool:
+    return unicodedata.normalize("NFD", letter.lower())[0] in VOWELS
 
 
 def _cheapest(whole: Paragraph, width: float, target: float, latest: list[int], *, free_end: bool) -> list[int]:

@@ -125,7 +125,7 @@ def placed_line(
     )
 
 
-@functools.lru_cache(maxsize=16384)
+@functools.lru_cache(maxsize=4096)
 def em_line(text: str, key: str, start: int, end: int, *, tracking: float = 0.0, hyphen: bool = False) -> EmLine:
     """Characters `start` to `end` of a cleaned paragraph as a line of their own, perhaps with a hyphen added."""
     pieces = []
@@ -144,7 +144,7 @@ def em_line(text: str, key: str, start: int, end: int, *, tracking: float = 0.0,
     return EmLine(text[start:end] + ("-" if hyphen else ""), tuple(glyphs), pen - last_space, ink)
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=1024)
 def clusters(text: str, key: str, tracking: float = 0.0) -> tuple[Cluster, ...]:
     """What every character of a paragraph measures: enough to break and fit lines without shaping them."""
     empty = Cluster(0.0, 0.0, 0.0, 0.0, 0.0)
@@ -170,7 +170,7 @@ class _Glyph(NamedTuple):
     """The tracking inside `advance`."""
 
 
-@functools.lru_cache(maxsize=16384)
+@functools.lru_cache(maxsize=4096)
 def _shaped(text: str, key: str, backwards: bool, tracking: float) -> tuple[_Glyph, ...]:
     """A run of one font, script and direction, from left to right."""
     font = load_font(key)
