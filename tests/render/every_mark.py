@@ -61,6 +61,15 @@ EVERY: dict[str, tuple[Mark, ...]] = {
     "soft": (Soft((Fill(STAR, RED), Fill(shapes.circle(170, 170, 50), BLUE)), 12, 0.8),),
     "soft, screen": (Soft((Fill(STAR, RED),), 20, blend="screen"),),
     "group, clipped": (Group((Fill(BLOCK, RED), Fill(shapes.circle(200, 60, 80), BLUE)), clip=STAR),),
+    "group, much in a clip": (
+        Group(
+            (
+                *(Fill(shapes.circle(x, y, 30), RED, 0.7, "multiply") for x in (60, 120, 180) for y in (60, 120, 180)),
+                Fill(shapes.rect(100, 0, 40, 240), BLUE),
+            ),
+            clip=STAR,
+        ),
+    ),
     "group, turned": (Group((CARD, Fill(STAR, RED, blend="multiply")), transform=shapes.turn(25, 120, 120)),),
     "group, faded": (Group((Fill(BLOCK, RED), Fill(STAR, BLUE)), opacity=0.5),),
     "group, shadow": (Group((CARD,), shadow=Shadow(10, 14, 9)),),

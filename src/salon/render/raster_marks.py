@@ -14,7 +14,7 @@ import numpy as np
 
 from salon.render.grain import noise_tile
 from salon.render.marks import Fill, Glyphs, Grain, Group, Mark, Path, Shadow, Soft, Stroke, Tile
-from salon.render.raster_paint import LARGE, NEAREST, SMOOTH, along, coarse, ink, layer_paint, rgb
+from salon.render.raster_paint import BLENDS, LARGE, NEAREST, SMOOTH, along, coarse, ink, layer_paint, rgb
 from salon.render.setting import outlines
 from salon.render.skia_library import clear, skia
 
@@ -22,13 +22,16 @@ UNITS = 1000.0
 """Size at which glyph outlines are kept."""
 FEW = 4.0
 """Pixels of blur below which drawing small does not pay."""
+MANY = 8
+"""Marks in a clip above which a layer pays."""
+COPIED = skia.Canvas.kInitWithPrevious_SaveLayerFlag
 CELLS = 2.5
 """Cells of a coarse grid to one standard deviation of blur."""
 FIVE = 2.66
 """Asked of Skia, it averages three times over five cells: a variance of 6. Averaging within a cell adds 1/12 and
 enlarging 1/6, which makes CELLS squared."""
-WIDEST = 2048
-"""Pixels of a pattern's cell that is drawn as an image."""
+WIDEST = 1024
+"""Pixels of a side of a pattern drawn as an image."""
 REPEAT = skia.TileMode.kRepeat
 
 
@@ -76,9 +79,10 @@ class Painter:
         if mark.angle % 360 and cell.contains(self.reach(mark.marks)):
             self._copies(mark, picture)
             return
-        paint = layer_paint(mark.opacity, mark.blend)
-        paint.setAntiAlias(True)
-        paint.setShader(_pattern(picture, cell, mark.angle, canvas.getTotalMatrix()))
+        shader = _pattern(picture, mark, cell, canvas.getTotalMatrix())
+        # Given in the constructor: `setShader` copies a shader's image, through PNG.
+        paint = skia.Paint(Shader=shader, AntiAlias=True, BlendMode=BLENDS[mark.blend])
+        paint.setAlphaf(mark.opacity)
         canvas.drawPath(self.outline(mark.within), paint)
 
     def _copies(self, mark: Tile, picture: skia.Picture) -> None:
@@ -107,7 +111,7 @@ class Painter:
         scale = _scale(canvas.getTotalMatrix())
         tile, left, top = noise_tile(mark.seed, mark.speck * scale)
         canvas.save()
-        canvas.clipPath(self.outline(mark.within), doAntiAlias=True)
+        canvas.clipPath(self.outline(mark.within))  # hard edges: nobody sees them in noise, and they are faster
         canvas.resetMatrix()
         area = canvas.getDeviceClipBounds()
         # Averaging over specks smaller than a pixel weakens them.
@@ -169,12 +173,18 @@ class Painter:
         return path.getBounds().makeOutset(extra, extra)
 
     def _inside(self, group: Group) -> None:
-        self.canvas.save()
-        self.canvas.concat(_matrix(group.transform))
+        canvas = self.canvas
+        depth = canvas.save()
+        canvas.concat(_matrix(group.transform))
         if group.clip is not None:
-            self.canvas.clipPath(self.outline(group.clip), doAntiAlias=True)
+            clip = self.outline(group.clip)
+            canvas.clipPath(clip, doAntiAlias=True)
+            # Soft-edged clips slow down every mark: many are drawn on a copy of what is below, then cut out once.
+            if len(group.marks) >= MANY:
+                bounds = clip.getBounds()  # the record only points to it: it must outlive the call
+                canvas.saveLayer(skia.Canvas.SaveLayerRec(bounds, None, COPIED))
         self.draw(group.marks)
-        self.canvas.restore()
+        canvas.restoreToCount(depth)
 
     def _shadow(self, group: Group, shadow: Shadow) -> None:
         """The group's silhouette in one color, moved and blurred. Its direction does not turn with the group."""
@@ -285,19 +295,36 @@ def skia_path(path: Path) -> skia.Path:
     return made
 
 
-def _pattern(picture: skia.Picture, cell: skia.Rect, angle: float, matrix: skia.Matrix) -> skia.Shader:
-    """A repeated cell; where cells fall on whole pixels, from an image of one (fifteen times faster)."""
-    turn = skia.Matrix.RotateDeg(angle)
-    width, height = matrix.getScaleX() * cell.width(), matrix.getScaleY() * cell.height()
-    whole = matrix.isScaleTranslate() and max(abs(side - round(side)) for side in (width, height)) < 1e-3
-    if angle % 360 or not whole or not (0 < width < WIDEST and 0 < height < WIDEST):
+def _pattern(picture: skia.Picture, mark: Tile, cell: skia.Rect, matrix: skia.Matrix) -> skia.Shader:
+    """A repeated cell. Upright, it comes from an image of several cells on whole pixels: fifteen times faster."""
+    across = _whole_pixels(mark.width * matrix.getScaleX())
+    down = _whole_pixels(mark.height * matrix.getScaleY())
+    if mark.angle % 360 or not matrix.isScaleTranslate() or across is None or down is None:
+        turn = skia.Matrix.RotateDeg(mark.angle)
         return picture.makeShader(REPEAT, REPEAT, skia.FilterMode.kLinear, turn, cell)
-    surface = skia.Surface.MakeRaster(clear(round(width), round(height)))
+    (columns, width), (rows, height) = across, down
+    surface = skia.Surface.MakeRaster(clear(width, height))
     canvas = surface.getCanvas()
-    canvas.scale(matrix.getScaleX(), matrix.getScaleY())
-    canvas.drawPicture(picture)
-    shrunk = skia.Matrix.Scale(1 / matrix.getScaleX(), 1 / matrix.getScaleY())
-    return surface.makeImageSnapshot().makeShader(REPEAT, REPEAT, NEAREST, shrunk)
+    canvas.scale(width / (columns * mark.width), height / (rows * mark.height))
+    for row in range(rows):
+        for column in range(columns):
+            canvas.save()
+            canvas.translate(column * mark.width, row * mark.height)
+            canvas.clipRect(cell)
+            canvas.drawPicture(picture)
+            canvas.restore()
+    back = skia.Matrix.Scale(columns * mark.width / width, rows * mark.height / height)
+    return surface.makeImageSnapshot().makeShader(REPEAT, REPEAT, NEAREST, back)
+
+
+def _whole_pixels(size: float) -> tuple[int, int] | None:
+    """How many cells of this size to draw side by side, and on how many pixels, to stay true to a pixel in WIDEST."""
+    if not 1 <= size <= WIDEST:
+        return None
+    counts = range(1, 1 + min(12, math.floor(WIDEST / size)))
+    best = min(counts, key=lambda count: round(abs(count * size - round(count * size)) / (count * size), 5))
+    pixels = round(best * size)
+    return (best, pixels) if abs(best * size - pixels) * WIDEST / pixels <= 1 else None
 
 
 def _lattice(mark: Tile, seen: skia.Rect) -> list[list[float]]:

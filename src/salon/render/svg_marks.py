@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from salon.render.marks import Fill, Glyphs, Grain, Group, Linear, Mark, Paint, Path, Shadow, Soft, Stroke, Tile
@@ -74,19 +74,29 @@ class MarkWriter:
             tag("feComposite", in2="SourceAlpha", operator="in"),
         ]
         filter_ = self._filter(("grain", mark), _span(mark), steps)
-        style = "mix-blend-mode:overlay"
-        return [tag("path", d=path_data(mark.within), filter=filter_, opacity=share(mark.amount), style=style)]
+        return [tag("path", d=path_data(mark.within), filter=filter_, opacity=share(mark.amount), style=_blend(mark))]
 
     def group(self, mark: Group) -> list[str]:
         """Marks as one; a shadow falls outside the clip and does not turn with the group, hence a group around."""
         matrix = None
         if mark.transform != (1, 0, 0, 1, 0, 0):
             matrix = f"matrix({' '.join(share(v) for v in mark.transform)})"
+        apart = mark.shadow is not None or mark.opacity < 1 or mark.blend != "normal"
+        if mark.clip is not None and not apart and any(map(_blend, mark.marks)):
+            return [opened("g", transform=matrix), *self._clipped(mark.marks, self._clip(mark.clip)), "</g>"]
         inner = {"transform": matrix, "clip_path": None if mark.clip is None else self._clip(mark.clip)}
         if mark.shadow is None:
             return [opened("g", **inner, **_laid(mark)), *self.lines(mark.marks), "</g>"]
         outer = opened("g", filter=self._shadow(mark.shadow, _span(mark)), **_laid(mark))
         return [outer, opened("g", **inner), *self.lines(mark.marks), "</g>", "</g>"]
+
+    def _clipped(self, marks: tuple[Mark, ...], clip: str) -> Iterator[str]:
+        """Marks clipped one by one: a clip around all would keep their blends from what is below it."""
+        for mark in marks:
+            first, *rest = self.lines((mark,))
+            style = _blend(mark)
+            yield opened("g", clip_path=clip, style=style)
+            yield from (first.replace(f' style="{style}"', "", 1), *rest, "</g>")
 
     def _filled(self, mark: Fill | Glyphs, path: Path) -> dict[str, str | None]:
         filter_ = self._blur(mark.blur, _span(mark)) if mark.blur else None
@@ -153,8 +163,14 @@ def _laid(mark: Fill | Stroke | Glyphs | Tile | Soft | Group) -> dict[str, str |
     """How the mark is laid over what is below."""
     return {
         "opacity": None if mark.opacity >= 1 else share(mark.opacity),
-        "style": None if mark.blend == "normal" else f"mix-blend-mode:{mark.blend}",
+        "style": _blend(mark),
     }
+
+
+def _blend(mark: Mark) -> str | None:
+    """The style that blends it, if it does."""
+    blend = "overlay" if isinstance(mark, Grain) else mark.blend
+    return None if blend == "normal" else f"mix-blend-mode:{blend}"
 
 
 def _rule(path: Path) -> str | None:
