@@ -211,13 +211,19 @@ def _shape_marks(piece: Piece, box: Box, sheet: Sheet) -> tuple[Mark, ...]:
 
 
 def _quiet(sheet: Sheet) -> tuple[Box, ...]:
-    """Panels, and the blocks that stand on the ground with a breath around them."""
+    """Panels, and the blocks that stand on the ground with a breath around them: what of them is on the canvas."""
     breath = 0.5 * sheet.gap
     bare = [block.box for block in sheet.blocks if not any(_meet(block.box, panel) for panel in sheet.panels)]
     return (
-        *sheet.panels,
-        *(Box(x=b.x - breath, y=b.y - breath, width=b.width + 2 * breath, height=b.height + 2 * breath) for b in bare),
+        *(_on_canvas(panel, 0.0, sheet) for panel in sheet.panels),
+        *(_on_canvas(box, breath, sheet) for box in bare),
     )
+
+
+def _on_canvas(box: Box, breath: float, sheet: Sheet) -> Box:
+    left, top = max(0.0, box.x - breath), max(0.0, box.y - breath)
+    right, bottom = min(float(sheet.width), box.right + breath), min(float(sheet.height), box.bottom + breath)
+    return Box(x=left, y=top, width=right - left, height=bottom - top)
 
 
 def _moved(done: SetText, dx: float, dy: float) -> SetText:

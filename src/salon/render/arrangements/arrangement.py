@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from salon.render.arrangements import groups
 from salon.render.arrangements.blocks import Block, across
 from salon.render.arrangements.sheet import NoRoom, Over, Sheet
 from salon.render.brief import Align, Format, Place
@@ -26,21 +27,31 @@ class Arrangement:
     """Width over height of canvases it works on."""
 
 
-GAPS = {"headline": 0.0, "subhead": 1.15, "body": 1.25, "facts": 1.7, "action": 1.5, "closing": 1.8, "brand": 1.9}
+GAPS = {
+    "headline": 0.0,
+    "subhead": 1.15,
+    "body": 1.25,
+    "facts": 1.7,
+    "action": 1.5,
+    "closing": 1.8,
+    "footer": 1.8,
+    "brand": 1.9,
+}
 """Space above each part, in gaps."""
 
 
 def part(s: Sheet, name: str, width: float, over: Over = "ground") -> Block | None:
     """A text or a group of texts by name."""
     ways = {
-        "subhead": s.subhead,
-        "body": s.running,
-        "facts": s.facts,
-        "action": s.action,
-        "closing": s.closing,
-        "brand": s.brand,
+        "subhead": groups.subhead,
+        "body": groups.running,
+        "facts": groups.facts,
+        "action": groups.action,
+        "closing": groups.closing,
+        "footer": groups.footer,
+        "brand": groups.brand,
     }
-    return ways[name](width, over=over)
+    return ways[name](s, width, over=over)
 
 
 def parts(s: Sheet, names: tuple[str, ...], width: float, over: Over = "ground") -> Block | None:
@@ -57,7 +68,7 @@ def lead(
     s: Sheet, names: tuple[str, ...], width: float, limit: float, *, over: Over = "ground", loud: float = 1.0
 ) -> Block:
     """The headline, at most `limit` high, with other parts below it."""
-    head = s.headline(width, limit, over=over, loud=loud)
+    head = groups.headline(s, width, limit, over=over, loud=loud)
     below = parts(s, names, width, over)
     group = s.stack((head, below), (0.0, GAPS["subhead"] + breath(s, head)), width)
     if group is None:
@@ -100,7 +111,7 @@ def low_lead(
     for names, left in WAYS_DOWN:
         limit = left_for_headline(s, names, width, bottom - low, over=over, share=0.5)
         limit = min(limit, tallest * s.height)
-        if limit >= 0.14 * s.height or not names:
+        if limit >= 0.11 * s.height or not names:
             return lead(s, names, width, limit, over=over, loud=loud), left
     raise NoRoom
 
@@ -139,8 +150,8 @@ def _low_column(s: Sheet, x: float, top: float, width: float, bottom: float, ove
 
 def _high_column(s: Sheet, x: float, top: float, width: float, bottom: float, over: Over, loud: float) -> None:
     at_top = s.plan.headline_at == "top"
-    first = None if at_top else s.brand(width, over=over)
-    foot = parts(s, ("closing", "brand") if at_top else ("closing",), width, over)
+    first = None if at_top else groups.brand(s, width, over=over)
+    foot = parts(s, ("footer",) if at_top else ("closing",), width, over)
     start, end = top + high(first, 2 * s.gap), bottom - high(foot, 2 * s.gap)
     limit = min(left_for_headline(s, ("subhead", "body"), width, end - start, over=over), 0.5 * s.height)
     if at_top:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from salon.render.arrangements import groups
 from salon.render.arrangements.arrangement import Arrangement, column_of_text, high, lead, low_lead, parts, steer
 from salon.render.arrangements.heroes import ALL_BUT_LOGO
 from salon.render.arrangements.sheet import NoRoom, Sheet
@@ -21,7 +22,7 @@ def split(s: Sheet) -> None:
         group = s.stack((above, group), (0, 1.6), width)
     else:
         limit = min(0.3 * s.height, 2 * (s.third()[1] - m))
-        group = lead(s, ("subhead", "body", "closing", "brand"), width, limit, over="surface")
+        group = lead(s, ("subhead", "body", "footer"), width, limit, over="surface")
     tall = group.height + m + 1.25 * pad
     if tall > 0.7 * s.height:
         raise NoRoom
@@ -50,9 +51,9 @@ def sidebar(s: Sheet) -> None:
 def corner_grid(s: Sheet) -> None:
     """A Swiss grid: facts on a line at the head, a headline, and a picture hung from the far corner."""
     m, width = s.margin, s.measure
-    facts = s.wide_facts(width)
-    heading = facts or s.brand(width)
-    line = s.rule(width, s.plan.palette.ink) if heading else None
+    facts = groups.wide_facts(s, width)
+    heading = facts or groups.brand(s, width)
+    line = groups.rule(s, width, s.plan.palette.ink) if heading else None
     first = s.put(s.stack((heading, line), (0, 0.7), width), m, m)
     top = m + high(first, 1.7 * s.gap)
     third = (width - s.gap) / 3

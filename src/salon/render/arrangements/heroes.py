@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from salon.render.arrangements import groups
 from salon.render.arrangements.arrangement import Arrangement, high, lead, left_for_headline, low_lead, parts, steer
 from salon.render.arrangements.blocks import Block
 from salon.render.arrangements.sheet import NoRoom, Over, Sheet
@@ -10,7 +11,7 @@ from salon.render.arrangements.sheet import NoRoom, Over, Sheet
 def hero_bottom(s: Sheet) -> None:
     """Text at the top, a picture that bleeds off the foot; sometimes the facts below it."""
     m, width = s.margin, s.measure
-    brand = s.put_across(s.brand(width), m)
+    brand = s.put_across(groups.brand(s, width), m)
     top = m + high(brand, 1.8 * s.gap)
     under = s.rng.random() < 0.5
     foot = parts(s, ("closing",), width) if under else None
@@ -31,7 +32,7 @@ def hero_top(s: Sheet) -> None:
 
 def _hero_over_text(s: Sheet) -> None:
     m, width = s.margin, s.measure
-    foot = parts(s, ("closing", "brand"), width)
+    foot = parts(s, ("footer",), width)
     end = s.foot - high(foot, 1.8 * s.gap)
     limit = min(0.3 * s.height, left_for_headline(s, ("subhead", "body"), width, end - 0.36 * s.height))
     group = lead(s, ("subhead", "body"), width, limit)
@@ -72,13 +73,13 @@ def _panel_text(s: Sheet, width: float, bottom: float, over: Over = "surface") -
         group, left = low_lead(s, width, bottom, over=over, tallest=0.26)
         above = parts(s, ("brand", *left), width, over)
         return s.stack((above, group), (0, 1.6), width)
-    return lead(s, ("subhead", "body", "closing", "brand"), width, 0.28 * s.height, over=over)
+    return lead(s, ("subhead", "body", "footer"), width, 0.28 * s.height, over=over)
 
 
 def band(s: Sheet) -> None:
     """The picture everywhere, crossed by a band with the headline; the rest on a bar at the far edge."""
     m, width, pad = s.margin, s.measure, 1.5 * s.body
-    rest = parts(s, ("body", "closing", "brand"), width, "surface")
+    rest = parts(s, ("body", "footer"), width, "surface")
     bar = high(rest) and rest.height + m + pad
     at_bottom = s.plan.headline_at == "bottom"
     group = lead(s, ("subhead",), width, 0.26 * s.height, over="surface")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from salon.render.arrangements import groups
 from salon.render.arrangements.arrangement import Arrangement, high, lead, parts, steer
 from salon.render.arrangements.blocks import Block
 from salon.render.arrangements.heroes import ALL_BUT_LOGO
@@ -34,7 +35,7 @@ def big_type(s: Sheet) -> None:
 
 
 def _notes_row(s: Sheet, top: float, bottom: float) -> None:
-    notes = parts(s, ("subhead", "body", "closing", "brand"), s.measure)
+    notes = parts(s, ("subhead", "body", "footer"), s.measure)
     if high(notes) > bottom - top:
         raise NoRoom
     s.put(notes, s.margin, bottom - high(notes))
@@ -62,12 +63,12 @@ def turned(s: Sheet) -> None:
     over: Over = "surface" if oklch(s.plan.palette.ground)[0] < 0.35 else "accent"
     angle = -7.0 if s.width < 1.4 * s.height else -4.5
     at_bottom = s.plan.headline_at == "bottom"
-    rest = parts(s, ("subhead", "body", "closing", "brand"), s.measure, "surface")
+    rest = parts(s, ("subhead", "body", "footer"), s.measure, "surface")
     bar = high(rest) and rest.height + m + 1.4 * s.body
     sine, cosine = abs(math.sin(math.radians(angle))), math.cos(math.radians(angle))
     limit = 0.2 * s.height
     width = (s.measure - limit * sine) / cosine
-    head = s.headline(width, limit, over=over, align="center" if s.align == "center" else None, loud=1.3)
+    head = groups.headline(s, width, limit, over=over, align="center" if s.align == "center" else None, loud=1.3)
     swing = s.width * sine / 2 + 2 * pad
     rise = width * sine / 2
     start, end = (bar + swing, s.foot - rise) if at_bottom else (m + rise, s.height - bar - swing)

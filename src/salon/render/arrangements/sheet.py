@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from salon.render.arrangements.blocks import Block, Piece, ShapeKind, across, column, row
+from salon.render.arrangements.blocks import Block, Piece, ShapeKind, across, column
 from salon.render.brief import Align, Format, Place
 from salon.render.chance import chance
-from salon.render.colors import difference
-from salon.render.families import find_family
 from salon.render.layout import Box, Face
 from salon.render.plan import Plan
 from salon.render.setting import SetText, set_text
@@ -24,8 +22,8 @@ Over = Literal["ground", "surface", "accent"]
 BODY: dict[Format, float] = {
     "poster": 0.0275,
     "flyer": 0.0275,
-    "card": 0.0300,
-    "square": 0.0310,
+    "card": 0.0285,
+    "square": 0.0275,
     "slide": 0.0325,
     "logo": 0.0290,
 }
@@ -195,114 +193,6 @@ class Sheet:
         if role != "headline" or not self.plan.kerning:
             return {}
         return {"kerning": self.plan.kerning, "shifts_rng": chance(self.plan.seed, "kerning")}
-
-    def headline(
-        self, width: float, height: float, *, over: Over = "ground", align: Align | None = None, loud: float = 1.0
-    ) -> Block:
-        """The headline as large as the frame and the scale allow; NoRoom where it would not lead the page."""
-        wanted = self.body * self.plan.scale.headline * loud
-        upper = self.plan.texts["headline"].isupper()
-        block = self.text(
-            "headline",
-            width,
-            height,
-            size=wanted,
-            smallest=min(wanted, 1.55 * self.body),
-            over=over,
-            face=self.plan.display,
-            leading=1.0 if upper else 1.08,
-            align=align,
-        )
-        if block is None:
-            raise NoRoom
-        return block
-
-    def subhead(self, width: float, *, over: Over = "ground", align: Align | None = None) -> Block | None:
-        """The sub-head, at its step of the scale."""
-        size = self.body * self.plan.scale.subhead
-        return self.text("subhead", width, size=size, over=over, leading=1.26, align=align, smallest=0.75 * size)
-
-    def running(self, width: float, *, over: Over = "ground", align: Align | None = None) -> Block | None:
-        """The body text, its lines no longer than is comfortable to read."""
-        size = self.body * self.plan.scale.body
-        return self.text("body", min(width, 33 * size), size=size, over=over, leading=1.45, align=align, balanced=False)
-
-    def brand(self, width: float, *, over: Over = "ground", align: Align | None = None) -> Block | None:
-        """The brand, small and firm."""
-        size = self.body * self.plan.scale.small
-        return self.text("brand", width, size=size, over=over, face=self.bold, align=align, tight=True, leading=1.2)
-
-    @property
-    def bold(self) -> Face:
-        """The text face in its firm cut."""
-        face = self.plan.text
-        return face.model_copy(update={"weight": find_family(face.family).nearest(max(700, face.weight))})
-
-    # Groups
-
-    def facts(self, width: float, *, over: Over = "ground", align: Align | None = None) -> Block | None:
-        """When and where, together."""
-        align = align or self.align
-        size = self.body * self.plan.scale.body
-        when = self.text("when", width, size=1.22 * size, over=over, face=self.bold, leading=1.25, align=align)
-        where = self.text("where", width, size=size, over=over, leading=1.35, align=align)
-        return column((when, where), 0.55 * self.body, width=width, align=align)
-
-    def wide_facts(self, width: float, *, over: Over = "ground") -> Block | None:
-        """When at the left end and where at the right end of one line; below each other where they are too long."""
-        half = (width - 2 * self.gap) / 2
-        both = all(self.plan.texts.get(role) for role in ("when", "where"))
-        if not both or self.align == "center":
-            return self.facts(width, over=over)
-        size = self.body * self.plan.scale.body
-        when = self.text("when", half, size=size, over=over, face=self.bold, leading=1.3, align="left")
-        where = self.text("where", half, size=size, over=over, leading=1.3, align="right")
-        return row(when, where, width=width, level="top")
-
-    def action(self, width: float, *, over: Over = "ground") -> Block | None:
-        """The call to action with its mark: a filled pill or box, an outline, or a line under it."""
-        palette, size = self.plan.palette, self.body * self.plan.scale.body
-        ground = self.color(over)
-        fill, ink = (palette.on_accent, palette.accent) if over == "accent" else (palette.accent, palette.on_accent)
-        way = self.plan.cta
-        if way in ("pill", "box") and difference(fill, ground) < 0.12:
-            way = "outline"
-        filled = way in ("pill", "box")
-        colors = (ink, fill) if filled else (self.ink("cta", over), ground)
-        pad_x, pad_y = (0.0, 0.0) if way == "line" else (1.25 * size, 0.72 * size)
-        words = self.text(
-            "cta", width - 2 * pad_x, size=1.04 * size, face=self.bold, tight=True, leading=1.25, colors=colors
-        )
-        if words is None:
-            return None
-        wide, high = words.width + 2 * pad_x, words.height + 2 * pad_y
-        if way == "line":
-            frame = Box(x=0, y=words.height + 0.38 * size, width=wide, height=max(1.0, 0.14 * size))
-            mark = Piece("cta-mark", "ornament", frame, palette.accent if over == "ground" else colors[0], shape="rule")
-            return Block((mark, *words.pieces), wide, frame.bottom)
-        mark = Piece(
-            "cta-mark", "ornament", Box(x=0, y=0, width=wide, height=high), fill if filled else colors[0], shape=way
-        )
-        return Block((mark, *words.at(pad_x, pad_y).pieces), wide, high)
-
-    def rule(self, width: float, color: str, *, weight: float = 0.16) -> Block:
-        """A line across `width`."""
-        number = 1 + sum(shape.shape == "rule" for shape in self.shapes)
-        frame = Box(x=0, y=0, width=width, height=max(1.0, weight * self.body))
-        return Block((Piece(f"rule-{number}", "ornament", frame, color, shape="rule"),), width, frame.height)
-
-    def closing(self, width: float, *, over: Over = "ground") -> Block | None:
-        """Facts and call to action: side by side where there is room, below each other otherwise."""
-        action = self.action(width, over=over)
-        beside = action is not None and self.align != "center" and width - action.width - 2 * self.gap > 14 * self.body
-        if not beside:
-            facts = self.facts(width, over=over)
-            return column((facts, action), 1.35 * self.gap, width=width, align=self.align)
-        facts = self.facts(width - action.width - 2 * self.gap, over=over)
-        if facts is None:
-            return column((action,), 0, width=width, align=self.align)
-        pair = (facts, action) if self.align == "left" else (action, facts)
-        return row(*pair, width=width, level="bottom" if self.plan.cta == "line" else "middle")
 
     def stack(self, blocks: Sequence[Block | None], gaps: float | Sequence[float], width: float) -> Block | None:
         """Blocks below each other under the plan's alignment; gaps in units of the sheet's gap."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from salon.render.arrangements import groups
 from salon.render.arrangements.arrangement import Arrangement, high, lead, left_for_headline, low_lead, parts, steer
 from salon.render.arrangements.blocks import across
 from salon.render.arrangements.heroes import ALL_BUT_LOGO
@@ -24,7 +25,7 @@ def framed(s: Sheet) -> None:
 
 
 def _stack(s: Sheet, area: Box, over: Over) -> None:
-    brand = s.brand(area.width, over=over)
+    brand = groups.brand(s, area.width, over=over)
     if brand:
         s.put(brand, area.x + across(brand.width, area.width, s.align), area.y)
     top = area.y + high(brand, 1.7 * s.gap)
@@ -70,7 +71,7 @@ def mark_above(s: Sheet) -> None:
     """A logo: the mark on the axis, the name below it (or above, where it is asked for at the top)."""
     m = 1.4 * s.margin
     width, gap = s.width - 2 * m, 2.2 * s.gap
-    group = lead(s, ("subhead", "body", "closing", "brand"), width, 0.24 * s.height, loud=1.25)
+    group = lead(s, ("subhead", "body", "footer"), width, 0.24 * s.height, loud=1.25)
     largest = 0.48 * s.short
     free = s.height - 2 * m - group.height
     above = s.plan.headline_at != "top"
@@ -90,7 +91,7 @@ def mark_left(s: Sheet) -> None:
     gap = 0.05 * s.width
     width = s.width - 2 * m - side - gap
     mirrored = s.align == "right"
-    group = lead(s, ("subhead", "body", "closing", "brand"), width, 0.4 * s.height, loud=1.25)
+    group = lead(s, ("subhead", "body", "footer"), width, 0.4 * s.height, loud=1.25)
     y = steer(s, group, m, s.height - m)
     s.put(group, m if mirrored else m + side + gap, y)
     middle = y + group.height / 2
