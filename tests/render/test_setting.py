@@ -182,7 +182,7 @@ def test_a_book_is_refused_without_measuring_it():
         put("x" * 10_000_000, role="body")
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\n", "\u200b", "\u00ad "])
+@pytest.mark.parametrize("text", ["", "   ", "\n\n", "\u200b", "\u00ad ", "\u200e", "\u3000", "\u2003"])
 def test_nothing_to_read_is_refused(text):
     with pytest.raises(BadValue, match="something to read"):
         put(text, role="headline")
@@ -192,3 +192,25 @@ def test_nothing_to_read_is_refused(text):
 def test_what_cannot_be_drawn_is_refused(text):
     with pytest.raises(BadValue):
         put(text)
+
+
+def test_invisible_words_make_no_line_and_no_word():
+    narrow = Box(x=0, y=0, width=40, height=300)
+    for invisible in "\u200b\u200c\u00ad\u200f\u2060":
+        found = put(f"ab {invisible} cd", narrow, size=24)
+        assert [word.text for line in found.lines for word in line.words] == ["ab", "cd"]
+        assert len(found.lines) == 2
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"size": 0}, {"size": float("nan")}, {"size": 5, "smallest": 6}, {"smallest": -1}, {"leading": 0}]
+)
+def test_absurd_sizes_are_refused(wrong):
+    with pytest.raises(BadValue, match="0 < smallest <= size"):
+        put("Hello", **wrong)
+
+
+def test_sizes_between_two_steps_are_served():
+    assert put("Hi", size=10.1, smallest=10.05).size == 10.0
+    with pytest.raises(TooMuchText):
+        put("Hi", Box(x=0, y=0, width=0, height=0))

@@ -40,8 +40,8 @@ def _may_break(text: str, place: int) -> bool:
         return False
     if before == "\n":
         return True
-    if after.isspace() or after in GLUE or before in GLUE or _is_mark(after):
-        return after not in GLUE and before == "\u200b"
+    if after.isspace() or after == "\u200b" or after in GLUE or before in GLUE or _is_mark(after):
+        return False
     if before == " " or before.isspace():
         return not (after in CLOSING and _is_wide(after)) and not _spaced_punctuation(text, place)
     if after in CLOSING or after in NON_STARTERS or before in OPENING:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -99,8 +98,17 @@ def set_text(
     (running text). `touching` lets lines collide when the leading is that tight. `kerning` is the standard deviation,
     in ems, of random changes of the gaps between letters, drawn from `shifts_rng`; the ends of a line stay put.
     """
+    if not 0 < smallest <= size or not leading > 0 or not math.isfinite(size + leading):
+        raise BadValue(
+            "sizes with 0 < smallest <= size and a leading above 0 are needed",
+            found=f"size {size:g}, smallest {smallest:g}, leading {leading:g}",
+            where=role,
+        )
     plain = _checked(text, role)
-    parts = [paragraph(part.strip(), face.key, tracking) for part in plain.split("\n") if _visible(part)]
+    measured = [paragraph(part.strip(), face.key, tracking) for part in plain.split("\n")]
+    parts = [part for part in measured if any(cluster.top or cluster.bottom for cluster in part.clusters)]
+    if not parts:
+        raise BadValue(f"a {role} with something to read is needed", found=repr(text), where=role)
     fit = _Fit(parts, frame, leading, max_lines, balanced, touching, align)
     found = fit.largest(size, smallest)
     if found is None:
@@ -149,7 +157,8 @@ class _Fit:
 
     def _search(self, parts: list[Paragraph], size: float, smallest: float) -> tuple[float, _Block] | None:
         """By measures of the characters first: usually lines are shaped for that size only."""
-        low, high = math.ceil(smallest / STEP), math.floor(size / STEP)
+        high = max(1, math.floor(size / STEP))
+        low = min(math.ceil(smallest / STEP), high)
         most = _last_true(lambda steps: self._seems_to_fit(parts, steps * STEP), low, high)
         if most is None:
             return None
@@ -184,12 +193,12 @@ class _Fit:
         lines = []
         for part in parts:
             breaks = best(part, self.frame.width / size, balanced=self.balanced)
-            lines += [part.line(*pair) for pair in itertools.pairwise(breaks)]
+            found = (part.line(*pair) for pair in itertools.pairwise(breaks))
+            lines += [line for line in found if line.ink]  # a line of joiners or blanks would be an empty row
         leading = self.leading
         if not self.touching:
-            leading = max(
-                [leading, *(_least_leading(*pair, self.align, leading) for pair in itertools.pairwise(lines))]
-            )
+            for pair in itertools.pairwise(lines):
+                leading = _least_leading(*pair, self.align, leading)
         cap = next(glyph.font for glyph in lines[0].glyphs if glyph.ink).cap_height
         width = max(line.ink[2] - line.ink[0] for line in lines)
         top, bottom = max(cap, -lines[0].ink[1]), max(0.0, lines[-1].ink[3])
@@ -233,14 +242,7 @@ def _checked(text: str, role: str) -> str:
             where=role,
             remedy=f"shorten the {role}",
         )
-    plain = cleaned(text, where=role)
-    if not _visible(plain):
-        raise BadValue(f"a {role} with something to read is needed", found=repr(text), where=role)
-    return plain
-
-
-def _visible(text: str) -> bool:
-    return any(unicodedata.category(character)[0] in "LNPS" for character in text)
+    return cleaned(text, where=role)
 
 
 def _too_much(fit: _Fit, text: str, smallest: float, role: str) -> TooMuchText:

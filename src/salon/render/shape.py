@@ -265,7 +265,7 @@ def _runs(line: EmLine, size: float, moves: list[float], baseline: float) -> tup
 
 
 def _words(line: EmLine, inks: list[Extents | None]) -> tuple[Word, ...]:
-    """The words of a line with the ink of their glyphs."""
+    """The words of a line with the ink of their glyphs; what has none is no word."""
     spans = list(re.finditer(r"\S+", line.text))
     word_at = [0] * (len(line.text) + 1)
     for number, span in enumerate(spans):
@@ -274,7 +274,7 @@ def _words(line: EmLine, inks: list[Extents | None]) -> tuple[Word, ...]:
     for glyph, ink in zip(line.glyphs, inks):
         if ink:
             gathered[word_at[glyph.place]].append(ink)
-    return tuple(Word(text=span.group(), box=_box(inks)) for span, inks in zip(spans, gathered))
+    return tuple(Word(text=span.group(), box=_box(inks)) for span, inks in zip(spans, gathered) if inks)
 
 
 def _scaled(ink: Extents | None, size: float, x: float, y: float) -> Extents | None:
