@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import signal
@@ -18,7 +17,7 @@ from salon.generate.record import FILE
 from salon.store import open_study
 
 DOTS = Path(__file__).parent.parent / "generate"
-SALON = "import prompts_standin; from salon.cli.main import run; run()"
+SALON = "from salon.cli.main import run; run()"
 
 
 def salon(capsys, *arguments):
@@ -31,7 +30,6 @@ def salon(capsys, *arguments):
 @pytest.fixture(autouse=True)
 def _dots(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(DOTS)
-    importlib.import_module("prompts_standin")
     monkeypatch.setenv("DOTS_COUNTS", str(tmp_path / "counts.txt"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from salon.generate import results
 from salon.generate.images import read_bytes
 from salon.generate.matrix import Matrix, judged_items, sort_out, wanted_items
 from salon.generate.named import generators_named
+from salon.generate.prompts import read_prompts
 from salon.generate.ready import ReadyReport, ReadySettings, check_ready
 from salon.generate.record import read_generations
 from salon.generate.run import Watch, generate_items
@@ -69,14 +69,14 @@ def generate(
     Leaves with 0 when every picture is there, with 1 when some failed.
 
     \b
-      salon generate briefs --generator atelier --generator kiosk -o study --limit 20
+      salon generate briefs --generator atelier --generator carnival -o study --limit 20
       salon generate prompts.txt -g openai:gpt-image-1 -o study --seeds 2 --size 1024x1536 --budget 20
       salon generate prompts.csv -g diffusers:./sdxl -g folder:flux=pictures/flux -o study
       salon generate study -g photographs:camera=photos -o study          photographs beside generated pictures
       salon generate briefs -g atelier -o study --dry-run                 what would be made?
     """
     settings = settings_from(GenerateSettings, flags)
-    asked = importlib.import_module("salon.generate.prompts").read_prompts(prompts)[:limit]
+    asked = read_prompts(prompts)[:limit]
     generators = generators_named(names, asked, budget=budget)
     start = None if image is None else read_bytes(image)
     if dry_run:
