@@ -6,7 +6,25 @@ import numpy as np
 
 from salon.render.brief import Subject
 from salon.render.layout import Box
-from salon.render.motifs import abstract, heavens, land, plants, water
+from salon.render.motifs import (
+    abstract,
+    animals,
+    belongings,
+    festive,
+    flight,
+    food,
+    fruit,
+    heavens,
+    home,
+    land,
+    machines,
+    people,
+    pictures,
+    plants,
+    play,
+    travel,
+    water,
+)
 from salon.render.motifs.sketch import Shape, Sketch, fitted
 
 __all__ = ["Shape", "emblem", "motif"]
@@ -22,8 +40,34 @@ _SUBJECTS = {
     "stars": (heavens.stars, heavens.stars_mark),
     "flower": (plants.flower, plants.flower_mark),
     "leaf": (plants.leaf, plants.leaf_mark),
+    "fruit": (fruit.fruit, fruit.fruit_mark),
+    "coffee": (food.coffee, food.coffee_mark),
+    "bread": (food.bread, food.bread_mark),
     "fish": (water.fish, water.fish_mark),
+    "bird": (animals.bird, animals.bird_mark),
+    "cat": (animals.cat, animals.cat_mark),
+    "bicycle": (travel.bicycle, travel.bicycle_mark),
     "boat": (water.boat, water.boat_mark),
+    "train": (travel.train, travel.train_mark),
+    "balloon": (flight.balloon, flight.balloon_mark),
+    "house": (home.house, home.house_mark),
+    "lamp": (home.lamp, home.lamp_mark),
+    "chair": (home.chair, home.chair_mark),
+    "book": (belongings.book, belongings.book_mark),
+    "music": (play.music, play.music_mark),
+    "camera": (pictures.camera, pictures.camera_mark),
+    "film": (pictures.film, pictures.film_mark),
+    "mask": (festive.mask, festive.mask_mark),
+    "ball": (play.ball, play.ball_mark),
+    "gift": (festive.gift, festive.gift_mark),
+    "candle": (festive.candle, festive.candle_mark),
+    "umbrella": (belongings.umbrella, belongings.umbrella_mark),
+    "rocket": (flight.rocket, flight.rocket_mark),
+    "robot": (machines.robot, machines.robot_mark),
+    "hands": (people.hands, people.hands_mark),
+    "heart": (festive.heart, festive.heart_mark),
+    "eye": (people.eye, people.eye_mark),
+    "globe": (machines.globe, machines.globe_mark),
 }
 """Subject to what draws its scene into a sketch and what draws its mark."""
 
@@ -31,14 +75,14 @@ _SUBJECTS = {
 def motif(subject: Subject, box: Box, rng: np.random.Generator) -> tuple[Shape, ...]:
     """The subject as a scene that fills the box, back to front; nothing reaches over its edge."""
     sketch = Sketch(box, rng)
-    scene, _ = _SUBJECTS.get(subject, _SUBJECTS["abstract"])
+    scene, _ = _SUBJECTS[subject]
     scene(sketch)
     return sketch.done()
 
 
 def emblem(subject: Subject, box: Box, rng: np.random.Generator) -> tuple[Shape, ...]:
     """The subject as one to nine bold shapes, as large as the box allows, in its middle; no backdrop."""
-    _, mark = _SUBJECTS.get(subject, _SUBJECTS["abstract"])
+    _, mark = _SUBJECTS[subject]
     parts = fitted(mark(rng), box)
     return tuple(
         Shape(part.path, part.tone, i / len(parts), part.width > 0, part.width) for i, part in enumerate(parts)

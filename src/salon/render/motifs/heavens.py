@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from salon.render.marks import Path
-from salon.render.motifs.sketch import Part, Sketch, Thing, bar
+from salon.render.motifs.sketch import Part, Sketch, Thing, bar, placed
 from salon.render.motifs.staging import clouds, hill, rays, sky
 from salon.render.shapes import circle, joined, polygon, rect, rounded, sector, star, turned
 
@@ -76,9 +76,13 @@ def _barred_sun(s: Sketch) -> None:
 def gull(tone: int) -> Thing:
     """A bird far off: two wings."""
     commands = (
-        ("M", -1.0, -0.3), ("Q", -0.4, -0.62, 0.0, 0.0), ("Q", 0.4, -0.62, 1.0, -0.3),
-        ("Q", 0.4, -0.34, 0.0, 0.28), ("Q", -0.4, -0.34, -1.0, -0.3), ("Z",),
-    )  # fmt: skip
+        ("M", -1.0, -0.3),
+        ("Q", -0.4, -0.62, 0.0, 0.0),
+        ("Q", 0.4, -0.62, 1.0, -0.3),
+        ("Q", 0.4, -0.34, 0.0, 0.28),
+        ("Q", -0.4, -0.34, -1.0, -0.3),
+        ("Z",),
+    )
     return (Part(tone, Path(commands)),)
 
 
@@ -96,14 +100,15 @@ def moon(s: Sketch) -> None:
     sky(s, 3)
     x, y = s.x(s.between(0.36, 0.64)), s.y(s.between(0.34, 0.4))
     r = s.unit * s.between(0.24, 0.3)
-    s.add(0.1, 2, circle(x, y, r * 1.55))
+    tone, halo = s.one_of((5, 2), (5, 2), (4, 1))
+    s.add(0.1, halo, circle(x, y, r * 1.55))
     if s.chance(0.6):
-        s.put(0.3, crescent(s.one_of(4, 5)), x, y, r * 2, turn=s.between(-35, 10))
+        s.put(0.3, crescent(tone), x, y, r * 2, turn=s.between(-35, 10))
     else:
-        s.add(0.3, s.one_of(4, 5), circle(x, y, r))
+        s.add(0.3, tone, circle(x, y, r))
         for angle, reach, size in ((200, 0.45, 0.22), (330, 0.5, 0.14), (80, 0.52, 0.17), (20, 0.1, 0.1)):
             turn = math.radians(angle + s.between(-15, 15))
-            s.add(0.35, 1, circle(x + r * reach * math.cos(turn), y + r * reach * math.sin(turn), r * size))
+            s.add(0.35, halo, circle(x + r * reach * math.cos(turn), y + r * reach * math.sin(turn), r * size))
     _scatter(s, x, y, r * 1.75, 10 + int(8 * max(s.wide, 1 / s.wide)), 0.62)
     s.one_of(_moonlit_water, _night_hills)(s, x)
 
@@ -149,8 +154,12 @@ def crescent(tone: int) -> Thing:
 
 
 def moon_mark(rng: np.random.Generator) -> Thing:
-    """A crescent holding a star."""
-    return (*crescent(3), Part(4, star(0.2, -0.08, 0.17, 0.07, 5)))
+    """A tilted crescent, a gleam and a fleck beside it."""
+    return (
+        *placed(crescent(3), turn=-30),
+        Part(4, star(0.33, -0.3, 0.15, 0.05, 4)),
+        Part(4, circle(0.16, 0.02, 0.035)),
+    )
 
 
 # Stars
@@ -180,10 +189,18 @@ def _shooting_star(s: Sketch) -> None:
     r = s.unit * s.between(0.15, 0.18)
     far = max(s.width, s.height)
     for tone, start, stop in ((1, -0.78, -0.3), (2, -0.3, 0.26), (4, 0.26, 0.78)):
-        s.add(0.3, tone, polygon([
-            (x + r * start * 0.8, y + r * start * side * -0.5), (x + r * stop * 0.8, y + r * stop * side * -0.5),
-            (x - side * far + r * stop * 0.8, y - far * 1.1), (x - side * far + r * start * 0.8, y - far * 1.1),
-        ]))  # fmt: skip
+        s.add(
+            0.3,
+            tone,
+            polygon(
+                [
+                    (x + r * start * 0.8, y + r * start * side * -0.5),
+                    (x + r * stop * 0.8, y + r * stop * side * -0.5),
+                    (x - side * far + r * stop * 0.8, y - far * 1.1),
+                    (x - side * far + r * start * 0.8, y - far * 1.1),
+                ]
+            ),
+        )
     s.add(0.5, 5, star(x, y, r * 1.3, r * 0.62, 5, -90 + side * s.between(6, 20)))
     _swarm(s, x, y, r * 1.7, 0.8)
 

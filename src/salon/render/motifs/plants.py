@@ -242,32 +242,13 @@ def _great_leaves(s: Sketch) -> None:
     for share, turn in ((0.02, 140), (0.98, 218)):
         s.put(0.2, retoned(kinds[0](), pale), s.x(share), s.y(-0.04), size * 0.85, turn=turn + s.between(-12, 12))
     for share, turn in ((-0.04, 62), (1.04, -62)):
-        s.put(
-            0.3,
-            retoned(kinds[2](), {3: 2, 2: 1, 5: 1}),
-            s.x(share),
-            s.y(0.74),
-            size * 0.8,
-            turn=turn + s.between(-14, 14),
-        )
-    corner = s.one_of(-1, 1)
-    s.put(0.5, kinds[1](), s.x(0.5 - corner * 0.4), s.y(1.02), size * 0.95, turn=corner * s.between(-14, 4))
-    s.put(
-        0.6,
-        retoned(kinds[2](), {3: 4, 2: 3, 5: 3}),
-        s.x(0.5 + corner * 0.42),
-        s.y(1.0),
-        size * 0.85,
-        turn=corner * s.between(0, 16),
-    )
-    s.put(
-        0.8,
-        retoned(kinds[0](), {3: 3}),
-        s.x(0.5 + corner * s.between(0.0, 0.06)),
-        s.y(1.05),
-        size,
-        turn=-corner * s.between(2, 12),
-    )
+        faint = retoned(kinds[2](), {3: 1, 2: 2, 5: 2})
+        s.put(0.3, faint, s.x(share), s.y(0.74), size * 0.8, turn=turn + s.between(-14, 14))
+    side = s.one_of(-1, 1)
+    left, right = retoned(kinds[1](), {3: 2, 2: 1}), retoned(kinds[2](), {3: 4, 2: 3, 5: 3})
+    s.put(0.5, left, s.x(0.5 - side * 0.4), s.y(1.02), size * 0.95, turn=side * s.between(-14, 4))
+    s.put(0.6, right, s.x(0.5 + side * 0.42), s.y(1.0), size * 0.85, turn=side * s.between(0, 16))
+    s.put(0.8, kinds[0](), s.x(0.5 + side * s.between(0.0, 0.06)), s.y(1.05), size, turn=-side * s.between(2, 12))
 
 
 @cache

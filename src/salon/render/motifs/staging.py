@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from salon.render.marks import Path
-from salon.render.motifs.sketch import Part, Sketch, Thing
+from salon.render.motifs.sketch import Part, Sketch, Thing, retoned, size_of
 from salon.render.shapes import circle, joined, polygon, rect, rounded, sector, smooth
 
 
@@ -30,10 +30,15 @@ def hill(s: Sketch, level: float, tilt: float, swing: float) -> Path:
 def cloud() -> Thing:
     """A flat-bottomed cloud about one unit wide, its foot at the origin."""
     return (
-        Part(5, joined(
-            rounded(-0.5, -0.2, 1.0, 0.2, 0.1), circle(-0.14, -0.2, 0.2), circle(0.17, -0.17, 0.14),
-        )),
-    )  # fmt: skip
+        Part(
+            5,
+            joined(
+                rounded(-0.5, -0.2, 1.0, 0.2, 0.1),
+                circle(-0.14, -0.2, 0.2),
+                circle(0.17, -0.17, 0.14),
+            ),
+        ),
+    )
 
 
 def clouds(s: Sketch, depth: float, tone: int, count: int, low: float, high: float) -> None:
@@ -90,3 +95,71 @@ def _window(s: Sketch, level: float) -> None:
     for i in range(2):
         for j in range(2):
             s.add(0.1, 1, rect(x + i * (wide + gap) / 2, y + j * (tall + gap) / 2, (wide - gap) / 2, (tall - gap) / 2))
+
+
+Choice = tuple[Thing, float]
+"""A thing and its height against the main one."""
+
+
+def still_life(s: Sketch, main: Thing, others: list[Choice], tall: float = 0.6, level: float = 0.76) -> None:
+    """The main thing on a table, others to its sides as far as there is room; in a slim box, a cabinet of shelves."""
+    if s.wide < 0.6:
+        cabinet(s, [(main, 1.0), *others])
+        return
+    wall(s, level)
+    left, top, right, _ = size_of(main)
+    size = min(s.height * tall / -top, s.width * 0.78 / (right - left))
+    x = s.x(s.between(0.42, 0.58) if s.wide < 1.3 else s.one_of(0.36, 0.64) + s.between(-0.03, 0.03))
+    x -= size * (left + right) / 2
+    s.put(0.6, main, x, s.y(level) + s.height * 0.08, size)
+    tallest = max(range(len(others)), key=lambda k: -size_of(others[k][0])[1] * others[k][1])
+    _behind(s, others[tallest][0], x + size * (left + right) / 2, -top * size, s.y(level))
+    others = others[:tallest] + others[tallest + 1 :]
+    ends = {-1: x + left * size, 1: x + right * size}
+    for k in range(12 if others else 0):
+        side = 1 if (k % 2 == 0) == (x < s.x(0.5)) else -1
+        other, share = others[k % len(others)]
+        _beside(s, other, share * size, side, ends, k, s.y(level))
+
+
+def _behind(s: Sketch, other: Thing, x: float, tall: float, table: float) -> None:
+    """A tall thing, paler than it is, looks over the shoulder of the main one, which is `tall` pixels high."""
+    other = retoned(other, {3: 2, 2: 1})
+    left, top, right, _ = size_of(other)
+    size = min(1.4 * tall, (table - s.top) * 0.94) / -top
+    side = 1 if x < s.x(0.5) else -1
+    middle = x + side * min(size * (right - left) * 0.62, s.width * 0.3)
+    s.put(0.45, other, middle - size * (left + right) / 2, table + s.height * 0.03, size)
+
+
+def _beside(s: Sketch, other: Thing, size: float, side: int, ends: dict[int, float], k: int, table: float) -> None:
+    """Put one more thing at the end of the row on one side, unless most of it would be cut off."""
+    left, _, right, _ = size_of(other)
+    wide = (right - left) * size
+    near = ends[side] + side * wide * (0.08 if k > 1 else -0.06)
+    middle = near + side * wide / 2
+    if not s.left + wide * 0.3 < middle < s.right - wide * 0.3:
+        return
+    before = k % 4 in (1, 2)
+    foot = table + s.height * (0.12 if before else 0.04)
+    s.put(0.7 if before else 0.5, other, middle - size * (left + right) / 2, foot, size)
+    ends[side] = near + side * wide
+
+
+def cabinet(s: Sketch, things: list[Choice]) -> None:
+    """Shelves above each other, one thing on each, its back wall now pale, now plain."""
+    count = max(2, round(s.height / (s.width * 0.92)))
+    sky(s)
+    board = s.width * 0.035
+    for k in range(count):
+        shelf = s.within(0, k / count, 1, (k + 1) / count)
+        item, share = things[k % len(things)]
+        left, top, right, _ = size_of(item)
+        room = shelf.height - board
+        size = min(room * 0.82 / -top * max(share, 0.6), shelf.width * 0.8 / (right - left))
+        if k % 2:
+            shelf.add(0.1, 1, rect(shelf.left, shelf.top, shelf.width, shelf.height))
+        else:
+            shelf.add(0.2, 1, circle(shelf.x(0.5), shelf.top + room * 0.52, shelf.width * 0.38))
+        shelf.add(0.3, 2, rect(shelf.left, shelf.bottom - board, shelf.width, board))
+        shelf.put(0.6, item, shelf.x(0.5) - size * (left + right) / 2, shelf.bottom - board, size)
