@@ -214,3 +214,29 @@ def test_sizes_between_two_steps_are_served():
     assert put("Hi", size=10.1, smallest=10.05).size == 10.0
     with pytest.raises(TooMuchText):
         put("Hi", Box(x=0, y=0, width=0, height=0))
+
+
+RANGES = (
+    (0x20, 0x7F),
+    (0xA0, 0x24F),
+    (0x300, 0x36F),
+    (0x590, 0x6FF),
+    (0x2000, 0x206F),
+    (0x2190, 0x27BF),
+    (0x3000, 0x30FF),
+)
+
+
+def test_any_text_is_set_inside_or_refused_by_name():
+    rng = np.random.default_rng(5)
+    outcomes = set()
+    for _ in range(200):
+        picked = rng.integers(*RANGES[rng.integers(len(RANGES))], size=rng.integers(1, 20))
+        text = "".join(chr(code) + " \n"[: rng.integers(3)] for code in picked)
+        frame = Box(x=0, y=0, width=rng.uniform(20, 400), height=rng.uniform(20, 400))
+        try:
+            assert_inside(put(text, frame, smallest=6, tracking=rng.choice([0, 0.1, -0.05])).box, frame)
+            outcomes.add("set")
+        except BadValue as error:
+            outcomes.add(type(error).__name__)
+    assert outcomes == {"set", "BadValue", "TooMuchText"}
