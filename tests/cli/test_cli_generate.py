@@ -135,7 +135,7 @@ def eighty(tmp_path):
 
 def test_killed_in_the_middle_a_run_of_320_resumes_without_making_again_what_is_stored(eighty, tmp_path):
     folder, counts = tmp_path / "s", tmp_path / "counts.txt"
-    for stored in (100, 210):  # killed twice
+    for stored in (90, 190):  # killed twice
         running = start(eighty, folder, "--seeds", "4")
         wait_for(folder / FILE, stored)
         running.kill()

@@ -73,12 +73,16 @@ def test_more_prompts_generators_and_seeds_extend_a_study(tmp_path):
     assert study.revisions[-1].reason == "generated items: +11"
 
 
-@pytest.mark.parametrize("change", ["picture lost", "picture changed", "prompt reworded", "generator changed", "size"])
+@pytest.mark.parametrize(
+    "change", ["picture lost", "layout lost", "picture changed", "prompt reworded", "generator changed", "size"]
+)
 def test_what_is_not_the_same_any_more_is_made_again(tmp_path, change):
     run(tmp_path / "s")
     prompts, settings, version = list(PROMPTS), ONCE, 1
     if change == "picture lost":
         (tmp_path / "s" / "images" / "sea" / "dots-0.png").unlink()
+    if change == "layout lost":
+        (tmp_path / "s" / "layouts" / "sea" / "dots-0.json").write_bytes(b"")
     if change == "picture changed":
         place = tmp_path / "s" / "images" / "sea" / "dots-0.png"
         place.write_bytes(place.read_bytes()[:-1] + b"?")

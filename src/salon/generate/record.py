@@ -58,8 +58,11 @@ class Generation(Noun):
     facts: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
 
     def is_stored(self, folder: Path) -> bool:
-        """Is the picture there, with the size and the hash it had when it was written?"""
+        """Is the picture there with the size and the hash it had when it was written, and what goes with it too?"""
         if not self.ok or self.image is None:
+            return False
+        beside = [folder / name for name in (self.layout, self.svg) if name is not None]
+        if not all(path.is_file() and path.stat().st_size for path in beside):
             return False
         path = folder / self.image
         if not path.is_file() or path.stat().st_size != self.bytes:

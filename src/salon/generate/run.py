@@ -22,7 +22,7 @@ from salon.generate.record import Generation, Record, open_record
 from salon.generate.results import Failure, GenerateReport, GeneratorRun, Progress
 from salon.generate.settings import GenerateSettings
 from salon.generate.tables import add_to_study, start_study
-from salon.store.atomic import whole_file
+from salon.store.atomic import PART, whole_file
 from salon.study import Failed, Generator, Made, Prompt, Study
 
 LONGEST_REASON = 1000
@@ -131,8 +131,11 @@ class _Run:
         for kind, text, ending in (("layout", made.layout, "json"), ("svg", made.svg, "svg")):
             if text is not None:
                 paths[kind] = f"{kind if kind == 'svg' else 'layouts'}/{inside}.{ending}"
-                _write(self.folder / paths[kind], text.encode())
-        _write(self.folder / paths["image"], data)
+                _put(self.folder / paths[kind], text.encode())
+        image = self.folder / paths["image"]
+        image.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(image) as file:
+            file.write(data)
         facts = dict(made.facts)
         source = "photograph" if facts.pop("source", None) == "photograph" else "generated"
         facts |= {"changed": changed} if changed else {}
@@ -235,10 +238,15 @@ def _checked(made: Made, *, travelled: bool) -> tuple[bytes, str, int, int, str]
     return data, format, picture.width, picture.height, "; ".join(picture.notes)
 
 
-def _write(path: Path, data: bytes) -> None:
+def _put(path: Path, data: bytes) -> None:
+    """Write a file whole, without waiting for the disk: waiting for each would cost more than drawing does.
+
+    A power cut may lose it although its line is there; `Generation.is_stored` sees that, and the item is made again.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as file:
-        file.write(data)
+    part = path.with_name(f".{path.name}{PART}")
+    part.write_bytes(data)
+    part.replace(path)
 
 
 def _seconds(made: Made, waited: float) -> float:
