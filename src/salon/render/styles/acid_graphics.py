@@ -20,14 +20,16 @@ from salon.render.styles.light import (
     across,
     by_line,
     clearings,
+    focus,
     inked,
     is_bright,
     night,
     scene,
     sparkle,
     spots,
+    spread,
     vivid,
-)  # fmt: skip
+)
 from salon.render.styles.ways import Marks, bleeds, boxed, canvas, clipped, middle, whole
 
 Point = tuple[float, float]
@@ -142,21 +144,22 @@ def ground(stage: Stage) -> Marks:
         reach = min(free + 60 * u, 0.5 * max(stage.width, stage.height))
         rings = contours(x, y, reach, max(4, int(reach / (34 * u))), stage.rng)
         marks += (Stroke(rings, mix(palette.ground, color, 0.6), 1.8 * u),)
-    globes = [_globe(x, y, 34 * u) for x, y in spots(stage, whole(stage), 2, 80 * u, gap=16 * u)]
+    count = 0 if stage.format == "logo" else 2
+    globes = [_globe(x, y, 34 * u) for x, y in spots(stage, whole(stage), count, 80 * u, gap=16 * u)]
     return (*marks, Stroke(joined(*globes), palette.accent, 1.5 * u))
 
 
 def picture(stage: Stage, box: Box) -> Marks:
     """The motif cast in chrome before a liquid checkerboard; a logo is the casting alone."""
     palette, u = stage.palette, stage.unit
-    shapes = scene(stage, box)
+    shapes = scene(stage, box, over=12)
     cast = [mark for shape in shapes for mark in _cast(shape, palette, u)]
     if stage.format == "logo":
         return (*cast, Fill(sparkle(box.right, box.y + box.height * 0.1, 60 * u), WHITE))
     if stage.subject == "abstract":
-        cast = _liquid(stage, box)
+        cast = _liquid(stage, focus(stage, box))
     stars = [Fill(sparkle(x, y, r * u), WHITE) for (x, y), r in zip(_star_places(box, stage.rng), (64, 38, 24))]
-    return (clipped((*_backdrop(stage, box), *cast, *stars), boxed(box)), *_edge(stage, box))
+    return (clipped((*_backdrop(stage, box), *spread(stage, box, tuple(cast)), *stars), boxed(box)), *_edge(stage, box))
 
 
 def _backdrop(stage: Stage, box: Box) -> Marks:

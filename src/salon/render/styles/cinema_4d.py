@@ -8,12 +8,23 @@ import numpy as np
 
 from salon.render.colors import from_oklch, mix, oklch
 from salon.render.layout import Box
-from salon.render.marks import Color, Fill, Glyphs, Linear, Paint, Radial, Soft, Stroke
+from salon.render.marks import Color, Fill, Glyphs, Linear, Paint, Path, Radial, Soft, Stroke
 from salon.render.motifs import Shape
 from salon.render.plan import Palette
 from salon.render.shapes import arc, bounds, circle, ellipse, moved, polyline, rect, rounded
 from salon.render.style import Lettered, Stage, Style
-from salon.render.styles.light import WHITE, across, down, faded, focus, inked, scene, sphere, vivid
+from salon.render.styles.light import (
+    WHITE,
+    across,
+    down,
+    faded,
+    focus,
+    inked,
+    scene,
+    sphere,
+    spread,
+    vivid,
+)
 from salon.render.styles.ways import (
     Marks,
     bleeds,
@@ -35,7 +46,7 @@ def tune(palette: Palette, rng: np.random.Generator) -> Palette:
     """Pastel stage (or a deep one, where the ground is dark), candy colors on it."""
     lightness, chroma, hue = oklch(palette.ground)
     deep = lightness < 0.42
-    ground = from_oklch(0.3 if deep else max(lightness, 0.86), min(max(chroma, 0.03), 0.09), hue)
+    ground = from_oklch(0.3 if deep else max(lightness, 0.86), min(max(chroma, 0.03), 0.13), hue)
     return inked(
         replace(
             palette,
@@ -65,7 +76,7 @@ def lit(color: Color) -> tuple[Color, Color, Color]:
 def _body(shape: Shape, color: Color, u: float) -> Marks:
     """One shape blown up like vinyl: a shadow, a thick side, a lit face, a bright upper rim and a gloss."""
     if shape.line:
-        return _tube(shape, color)
+        return _tube(shape, color, u)
     box = bounds(shape.path)
     size = min(box.width, box.height)
     puff = float(np.clip(size * 0.08, 1.5 * u, 18 * u))
@@ -104,22 +115,28 @@ def _gloss(box: Box, size: float, u: float) -> Marks:
     return (Fill(ellipse(x, y, size * 0.17, size * 0.09), Radial(x, y, size * 0.17, faded(WHITE, 0.85))),)
 
 
-def _tube(shape: Shape, color: Color) -> Marks:
+def _tube(shape: Shape, color: Color, u: float) -> Marks:
     """A line as a round tube: dark below, light above, a gleam along it."""
     light, plain, dark = lit(color)
     w = shape.width
+    if w < 7 * u:
+        return _line(moved(shape.path, 0, w * 0.25), dark, w), _line(shape.path, mix(plain, light, 0.5), w)
     return (
-        Stroke(moved(shape.path, 0, w * 0.12), dark, w * 1.25, cap="round", join="round"),
-        Stroke(shape.path, plain, w * 1.1, cap="round", join="round"),
-        Stroke(moved(shape.path, -w * 0.12, -w * 0.18), light, w * 0.5, cap="round", join="round"),
+        _line(moved(shape.path, 0, w * 0.12), dark, w * 1.25),
+        _line(shape.path, plain, w * 1.1),
+        _line(moved(shape.path, -w * 0.12, -w * 0.18), light, w * 0.5),
         Stroke(moved(shape.path, -w * 0.16, -w * 0.24), WHITE, w * 0.16, opacity=0.8, cap="round", join="round"),
     )
+
+
+def _line(path: Path, color: Color, width: float) -> Stroke:
+    return Stroke(path, color, width, cap="round", join="round")
 
 
 def torus(x: float, y: float, r: float, thick: float, color: Color) -> Marks:
     """A ring of tube, seen a little from above."""
     around = Shape(arc(x, y, r, 0, 360, ry=r * 0.8), 3, 1.0, line=True, width=thick)
-    return _tube(around, color)
+    return _tube(around, color, 0.0)
 
 
 def _podium(x: float, y: float, width: float, height: float, color: Color) -> Marks:
@@ -157,7 +174,7 @@ def picture(stage: Stage, box: Box) -> Marks:
         things = _still_life(stage, focus(stage, box))
     else:
         toys = (mark for shape in scene(stage, box, over=16) for mark in _body(shape, colors[shape.tone], u))
-        things = (*_floating(stage, focus(stage, box)), *toys)
+        things = spread(stage, box, (*_floating(stage, focus(stage, box)), *toys))
     corner = 0 if bleeds(stage, box) else 40 * u
     return (clipped((*_room(stage, box), *things), boxed(box, corner)),)
 
@@ -211,7 +228,7 @@ def _still_life(stage: Stage, box: Box) -> Marks:
         r = side * (0.4 - 0.085 * k)
         legs = [(x + r * np.cos(a), floor - side * 0.02 - r * np.sin(a)) for a in np.linspace(np.pi, 0, 33)]
         path = polyline([(x - r, floor + side * 0.2), *legs, (x + r, floor + side * 0.2)])
-        arches += _tube(Shape(path, 3, 0.5, line=True, width=side * 0.075), color)
+        arches += _tube(Shape(path, 3, 0.5, line=True, width=side * 0.075), color, stage.unit)
     return (
         *arches,
         *_podium(x, floor + side * 0.06, side * 0.5, side * 0.16, mix(palette.ground, palette.primary, 0.35)),

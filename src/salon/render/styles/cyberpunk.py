@@ -11,7 +11,21 @@ from salon.render.motifs import Shape
 from salon.render.plan import Palette
 from salon.render.shapes import bounds, circle, joined, line, polygon, polyline, rect, regular
 from salon.render.style import Lettered, Stage, Style
-from salon.render.styles.light import BLACK, WHITE, aglow, clearings, down, faded, focus, is_bright, neon, night, scene
+from salon.render.styles.light import (
+    BLACK,
+    GREY_CHROMA,
+    WHITE,
+    aglow,
+    clearings,
+    down,
+    faded,
+    focus,
+    is_bright,
+    neon,
+    night,
+    scene,
+    spread,
+)
 from salon.render.styles.ways import Marks, boxed, canvas, clipped, inset, middle, shade, whole
 
 MAGENTA, CYAN = "#ff2bd6", "#19f0ff"
@@ -148,6 +162,7 @@ def picture(stage: Stage, box: Box) -> Marks:
         sign = _sigil(stage, focus(stage, box))
     else:
         sign = tuple(mark for shape in scene(stage, box, over=14) for mark in _lit(shape, palette, u))
+        sign = spread(stage, box, sign)
     rain = Stroke(_rain(box, 90, rng), mix(palette.secondary, WHITE, 0.4), 1.4 * u, opacity=0.4)
     sight = Stroke(brackets(inset(box, 18 * u), 46 * u), palette.accent, 4 * u)
     return (clipped((*_city(stage, box), *sign, rain, sight), boxed(box)),)
@@ -190,13 +205,14 @@ def _city(stage: Stage, box: Box) -> Marks:
 
 def _haze(palette: Palette) -> Color:
     """The color of lit fog: the primary's, or magenta where the primary would make it brown."""
-    return MAGENTA if 30 < oklch(palette.primary)[2] < 135 else palette.primary
+    _, chroma, hue = oklch(palette.primary)
+    return MAGENTA if chroma <= GREY_CHROMA or 30 < hue < 135 else palette.primary
 
 
 def _lit(shape: Shape, palette: Palette, u: float) -> Marks:
     """One shape as dark glass with a neon edge; far shapes only as glass, the smallest only as light."""
     glass = mix(palette.ground, BLACK, 0.25)
-    light = mix(WHITE, palette.secondary, 0.15)
+    light = mix(WHITE, palette.secondary, 0.3)
     color = (palette.primary, palette.primary, palette.secondary, palette.primary, palette.accent, light)[shape.tone]
     if shape.line:
         return neon(shape.path, color, max(shape.width * 0.5, 2 * u), reach=2.5)
@@ -205,7 +221,9 @@ def _lit(shape: Shape, palette: Palette, u: float) -> Marks:
     size = bounds(shape.path)
     if max(size.width, size.height) < 20 * u:
         return (Fill(shape.path, color),)
-    share = 0.6 if shape.tone == 5 else 0.3
+    if min(size.width, size.height) > 420 * u:  # a sky or a sea: let the city through
+        return (Fill(shape.path, shade(_haze(palette), 0.3), opacity=0.4), *neon(shape.path, color, 2.6 * u))
+    share = 0.75 if shape.tone == 5 else 0.3
     return (Fill(shape.path, mix(glass, color, share), opacity=0.92), *neon(shape.path, color, 2.6 * u, reach=3.5))
 
 

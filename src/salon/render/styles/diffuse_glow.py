@@ -13,7 +13,16 @@ from salon.render.motifs import Shape
 from salon.render.plan import Palette
 from salon.render.shapes import blob, circle
 from salon.render.style import Stage, Style
-from salon.render.styles.light import WHITE, across, clearings, focus, inked, scene, vivid
+from salon.render.styles.light import (
+    WHITE,
+    across,
+    clearings,
+    focus,
+    inked,
+    scene,
+    spread,
+    vivid,
+)
 from salon.render.styles.ways import Marks, bleeds, boxed, canvas, clipped, drawn, is_dark, middle, plain_letter
 
 
@@ -98,7 +107,7 @@ def picture(stage: Stage, box: Box) -> Marks:
         return (*_shining(stage, scene(stage, box), 30 * u),)
     things: Marks = ()
     if stage.subject != "abstract":
-        things = _shining(stage, scene(stage, box), 26 * u)
+        things = spread(stage, box, _shining(stage, scene(stage, box), 26 * u))
     edges = _misted(stage, box) if bleeds(stage, box) else ()
     corner = 0 if bleeds(stage, box) else 36 * u
     return (clipped((*_atmosphere(stage, box), *things, *edges), boxed(box, corner)),)
@@ -111,9 +120,11 @@ def _atmosphere(stage: Stage, box: Box) -> Marks:
     x, y = middle(place)
     r = min(place.width, place.height) * 0.6
     clouds = mesh(box, (palette.secondary, palette.primary, palette.accent, palette.secondary), stage.rng, 70 * u)
-    light = mix(palette.ground, WHITE, 0.0 if is_dark(palette.ground) else 0.7)
+    dark = is_dark(palette.ground)
+    light = mix(palette.accent, WHITE, 0.7) if dark else mix(palette.ground, WHITE, 0.7)
+    air = mix(palette.ground, palette.secondary, 0.2) if dark else mix(palette.ground, WHITE, 0.5)
     halo = Fill(circle(x, y, r), aura(x, y, r, light, palette.accent))
-    return Fill(boxed(box), mix(palette.ground, palette.secondary, 0.3)), clouds, halo
+    return Fill(boxed(box), air), clouds, halo
 
 
 def _shining(stage: Stage, shapes: tuple[Shape, ...], blur: float) -> Marks:
@@ -128,7 +139,7 @@ def _tinted(shape: Shape, palette: Palette, strength: float) -> Mark:
     colors = (palette.ground, palette.secondary, palette.secondary, palette.primary, palette.accent, light)
     upper = colors[shape.tone]
     lower = mix(upper, palette.ground if is_dark(palette.ground) else WHITE, 0.5)
-    density = strength * (0.6 if shape.tone < 3 else 1.0)
+    density = strength * (0.45 if shape.tone < 3 else 1.0)
     paint = across(shape.path, ((0.0, upper, density), (1.0, lower, density * 0.45)))
     return drawn(shape, paint)
 

@@ -11,7 +11,14 @@ from salon.render.motifs import Shape
 from salon.render.plan import Palette
 from salon.render.shapes import joined, rect
 from salon.render.style import Lettered, Stage, Style
-from salon.render.styles.light import BLACK, WHITE, night, scene, spots
+from salon.render.styles.light import (
+    BLACK,
+    WHITE,
+    night,
+    scene,
+    spots,
+    spread,
+)
 from salon.render.styles.ways import Marks, boxed, canvas, clipped, copies, drawn, flat, size_of, stands_out, whole
 
 
@@ -88,7 +95,8 @@ def picture(stage: Stage, box: Box) -> Marks:
     if stage.format == "logo":
         mark = _split(scene(stage, box), palette, 9 * u)
         return (*mark, *torn((Fill(boxed(box), palette.ground), *mark), box, 4, 30 * u, rng))
-    whole_frame = (Fill(boxed(box), _low(palette)), *_split(scene(stage, box), palette, 16 * u))
+    motif = spread(stage, box, _split(scene(stage, box), palette, 16 * u))
+    whole_frame = (Fill(boxed(box), _low(palette)), *motif)
     debris = tuple(
         Fill(joined(stuck(box, 3, u, rng), streaks(box, 6, u, rng)), color)
         for color in (palette.accent, palette.primary, CYAN, WHITE)

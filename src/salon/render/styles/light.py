@@ -9,10 +9,10 @@ import numpy as np
 
 from salon.render.colors import contrast, from_oklch, luminance, mix, oklch
 from salon.render.layout import Box
-from salon.render.marks import Color, Fill, Glyphs, Linear, Paint, Path, Radial, Stroke
+from salon.render.marks import Color, Fill, Glyphs, Group, Linear, Paint, Path, Radial, Stroke
 from salon.render.motifs import Shape, emblem, motif
 from salon.render.plan import Palette
-from salon.render.shapes import bounds, circle, ellipse, joined, polygon
+from salon.render.shapes import bounds, circle, ellipse, joined, polygon, rect
 from salon.render.style import Stage
 from salon.render.styles.ways import Marks, freest, inset, meet, stands_out
 
@@ -27,10 +27,11 @@ GREY_CHROMA = 0.03
 def vivid(color: Color, lowest: float, highest: float, chroma: float) -> Color:
     """The color brought between two OKLCH lightnesses and to at least `chroma`; its hue stays, greys stay grey."""
     lightness, own_chroma, hue = oklch(color)
+    if own_chroma <= GREY_CHROMA:
+        return from_oklch(max(lightness, lowest), own_chroma, hue)
     if 75 < hue < 130:  # a yellow turned down is mustard, a lime olive
         highest = max(highest, 0.92)
-    lightness = float(np.clip(lightness, lowest, highest))
-    return from_oklch(lightness, max(own_chroma, chroma) if own_chroma > GREY_CHROMA else own_chroma, hue)
+    return from_oklch(float(np.clip(lightness, lowest, highest)), max(own_chroma, chroma), hue)
 
 
 def night(palette: Palette, lightness: float, *, chroma: float, glow: float, hue: float) -> Palette:
@@ -122,7 +123,7 @@ def spots(
     return found
 
 
-# Things that shine
+# The subject
 
 
 def focus(stage: Stage, box: Box) -> Box:
@@ -141,7 +142,29 @@ def scene(stage: Stage, box: Box, over: float = 0.0) -> tuple[Shape, ...]:
     if stage.format == "logo":
         return emblem(stage.subject, box, stage.rng)
     place = inset(focus(stage, box), -over * stage.unit)
-    return tuple(shape for shape in motif(stage.subject, place, stage.rng) if shape.tone > 0)
+    return tuple(shape for shape in motif(stage.subject, place, stage.rng) if not _is_sky(shape, place))
+
+
+def _is_sky(shape: Shape, place: Box) -> bool:
+    """Whether a shape is backdrop: of tone 0, or a far one that fills the upper part of the scene from side to side."""
+    if shape.tone == 0 or shape.tone > 2 or shape.line:
+        return shape.tone == 0
+    box = bounds(shape.path)
+    return box.y < place.y + 1 and box.height > 0.5 * place.height and box.width > 0.9 * place.width
+
+
+def spread(stage: Stage, box: Box, marks: Marks) -> Marks:
+    """A scene drawn beside a panel, mirrored to run on behind it, so that no edge shows above or below the panel."""
+    place = focus(stage, box)
+    if place.width >= box.width - 1 or place.height < box.height - 1:
+        return marks
+    edge = place.x if place.x > box.x else place.right
+    rest = rect(box.x, box.y, edge - box.x, box.height) if edge == place.x else rect(edge, box.y, box.width, box.height)
+    mirrored = Group(marks, transform=(-1.0, 0.0, 0.0, 1.0, 2 * edge, 0.0))
+    return Group((mirrored,), clip=rest), Group(marks, clip=rect(place.x, place.y, place.width, place.height))
+
+
+# Things that shine
 
 
 def neon(path: Path, color: Color, width: float, *, core: float = 0.55, reach: float = 4.0) -> Marks:

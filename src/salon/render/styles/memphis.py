@@ -14,7 +14,14 @@ from salon.render.motifs import Shape
 from salon.render.plan import Palette
 from salon.render.shapes import circle, joined, line, moved, polygon, polyline, rect, ring, sector, turned, wave
 from salon.render.style import Lettered, Stage, Style
-from salon.render.styles.light import WHITE, inked, scene, spots, vivid
+from salon.render.styles.light import (
+    WHITE,
+    inked,
+    scene,
+    spots,
+    spread,
+    vivid,
+)
 from salon.render.styles.ways import (
     Marks,
     apart,
@@ -169,7 +176,10 @@ def picture(stage: Stage, box: Box) -> Marks:
     shapes = scene(stage, box, over=12)
     things = [mark for shape in shapes for mark in _cut_out(shape, colors[shape.tone], u)]
     edge = () if bleeds(stage, box) else (Stroke(boxed(box), LINE, 5 * u),)
-    return (clipped((*_field(stage, box), *things, *_sprinkled(stage, box)), boxed(box)), *edge)
+    return (
+        clipped((*_field(stage, box), *spread(stage, box, tuple(things)), *_sprinkled(stage, box)), boxed(box)),
+        *edge,
+    )
 
 
 def _cut_out(shape: Shape, color: Color, u: float) -> Marks:
@@ -236,7 +246,8 @@ def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
     if role != "headline" or not stands_out(stage, glyphs):
         return Lettered(glyphs)
     shift = size_of(glyphs) * 0.05
-    return Lettered((*copies(glyphs, stage.palette.accent, shift, shift), *glyphs), ("shadow",))
+    color = stage.palette.accent if glyphs[0].paint != stage.palette.accent else stage.palette.primary
+    return Lettered((*copies(glyphs, color, shift, shift), *glyphs), ("shadow",))
 
 
 STYLE = Style(

@@ -15,7 +15,14 @@ from salon.render.motifs import Shape
 from salon.render.plan import Palette
 from salon.render.shapes import joined, rect
 from salon.render.style import Lettered, Stage, Style
-from salon.render.styles.light import WHITE, inked, scene, spots, vivid
+from salon.render.styles.light import (
+    WHITE,
+    inked,
+    scene,
+    spots,
+    spread,
+    vivid,
+)
 from salon.render.styles.ways import Marks, canvas, copies, is_dark, shade, size_of, stands_out, whole
 
 BAYER = np.array([[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]]) / 16
@@ -170,6 +177,8 @@ def snapped(box: Box, step: int) -> Box:
 def ground(stage: Stage) -> Marks:
     """One color, strewn with single pixels and small crosses away from the text."""
     step, palette = cell(stage), stage.palette
+    if stage.format == "logo":
+        return (Fill(canvas(stage), palette.ground),)
     places = spots(stage, whole(stage), 34, step * 4, gap=step * 2)
     corners = [(step * (x // step), step * (y // step)) for x, y in places]
     crosses = [joined(rect(x - step, y, 3 * step, step), rect(x, y - step, step, 3 * step)) for x, y in corners[::4]]
@@ -194,7 +203,7 @@ def picture(stage: Stage, box: Box) -> Marks:
     return (
         Fill(rect(box.x, box.y, box.width, box.height), top),
         *_cells(sky, box, step, low),
-        *_sprite(grid, palette, box, step),
+        *spread(stage, box, _sprite(grid, palette, box, step)),
         *_frame(box, step, palette.ink),
     )
 

@@ -121,7 +121,9 @@ def column(x: float, y: float, height: float, color: Color, dark: Color) -> Mark
 def ground(stage: Stage) -> Marks:
     """Dusk that warms towards the foot of the sheet, a few stars, a grid along the lowest edge."""
     palette, u = stage.palette, stage.unit
-    glow = down(whole(stage), palette.ground, palette.ground, mix(palette.ground, palette.primary, 0.2))
+    glow = down(
+        whole(stage), palette.ground, palette.ground, mix(palette.ground, mix(PINK, palette.primary, 0.35), 0.2)
+    )
     if stage.format == "logo":
         return (Fill(canvas(stage), palette.ground),)
     stars = [circle(x, y, u * float(stage.rng.uniform(1.2, 3))) for x, y in spots(stage, whole(stage), 40, 8 * u)]
@@ -173,9 +175,10 @@ def _dusk(stage: Stage, box: Box, place: Box, horizon: float) -> Marks:
     x, _ = middle(place)
     r = min(place.width * 0.4, (horizon - place.y) * 0.56)
     sun = banded_sun(x, horizon - r * 0.72, r)
-    warm, hot = mix(palette.accent, "#ffe08a", 0.45), mix(palette.primary, PINK, 0.35)
+    warm, hot = mix(palette.accent, "#ffe08a", 0.45), mix(PINK, palette.primary, 0.55)
+    low = mix(PINK, palette.primary, 0.35)
     above = Box(x=box.x, y=box.y, width=box.width, height=horizon - box.y)
-    sky = down(above, palette.ground, mix(palette.ground, palette.primary, 0.4), mix(palette.primary, PINK, 0.45))
+    sky = down(above, palette.ground, mix(palette.ground, low, 0.4), mix(palette.ground, low, 0.85))
     floor = Box(x=box.x, y=horizon, width=box.width, height=box.bottom - horizon)
     trees = joined(
         palm(place.x + place.width * 0.1, horizon + place.height * 0.06, place.height * 0.6, 0.06, stage.rng),
@@ -185,7 +188,7 @@ def _dusk(stage: Stage, box: Box, place: Box, horizon: float) -> Marks:
         Fill(boxed(above), sky),
         Fill(sun, Linear(0, horizon - 1.72 * r, 0, horizon, ((0.0, warm, 1.0), (1.0, hot, 1.0)))),
         Fill(boxed(floor), mix(palette.ground, BLACK, 0.35)),
-        Stroke(endless_grid(box, x, horizon), mix(palette.secondary, CYAN, 0.3), 2 * u),
+        Stroke(endless_grid(box, x, horizon), mix(CYAN, palette.secondary, 0.5), 2 * u),
         *neon(line(box.x, horizon, box.right, horizon), hot, 2 * u),
         Fill(trees, mix(palette.ground, BLACK, 0.55)),
     )
@@ -193,7 +196,7 @@ def _dusk(stage: Stage, box: Box, place: Box, horizon: float) -> Marks:
 
 def _candied(shape: Shape, palette: Palette, u: float) -> Marks:
     """One shape in a two-light gradient with a dark seam and a bright edge."""
-    cool, hot = mix(palette.secondary, CYAN, 0.45), mix(palette.primary, PINK, 0.5)
+    cool, hot = mix(CYAN, palette.secondary, 0.25), mix(PINK, palette.primary, 0.35)
     deep = mix(palette.ground, BLACK, 0.3)
     pairs = (
         (hot, cool),
