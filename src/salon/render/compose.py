@@ -138,6 +138,8 @@ def _texts(brief: Brief, style: Style) -> dict[str, str]:
 
 def _place(brief: Brief, arrangement: Arrangement, rng: np.random.Generator) -> Place:
     """A place the arrangement likes; low only where little else has to stand below the headline."""
+    if brief.format == "logo":
+        return arrangement.places[0]
     much = brief.body or sum(map(bool, (brief.subhead, brief.cta, brief.when or brief.where))) > 1
     places = [place for place in arrangement.places if place != "bottom" or not much]
     return _pick(places or arrangement.places, rng, fall=0.6)

@@ -38,8 +38,9 @@ def lay_out(plan: Plan) -> Poster:
 
 def _arranged(plan: Plan) -> tuple[Sheet, str]:
     """A filled sheet and the arrangement that filled it."""
-    others = [a.name for a in suitable(plan.brief.format, plan.width, plan.height, plan.headline_at)]
-    names = list(dict.fromkeys((plan.arrangement, *others, LAST_RESORT)))
+    able = [a.name for a in suitable(plan.brief.format, plan.width, plan.height, plan.headline_at)]
+    planned = [plan.arrangement] if plan.headline_at in ARRANGEMENTS[plan.arrangement].places else []
+    names = list(dict.fromkeys((*planned, *able, LAST_RESORT)))
     for zooms in (ZOOMS[:3], ZOOMS[3:]):
         for name in names:
             for zoom in zooms:

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from salon.render.arrangements import groups
-from salon.render.arrangements.arrangement import Arrangement, column_of_text, high, lead, low_lead, parts, steer
+from salon.render.arrangements.arrangement import (
+    Arrangement,
+    column_of_text,
+    high,
+    lead,
+    left_for_headline,
+    low_lead,
+    parts,
+    steer,
+)
 from salon.render.arrangements.heroes import ALL_BUT_LOGO
 from salon.render.arrangements.sheet import NoRoom, Sheet
 
@@ -13,24 +22,35 @@ def split(s: Sheet) -> None:
     if s.landscape:
         _halves(s, 0.48 if s.rng.random() < 0.6 else 0.42)
         return
-    m, pad = s.margin, 1.5 * s.body
-    at_top = s.plan.headline_at == "top"
-    width = s.measure
-    if s.plan.headline_at == "bottom":
-        group, left = low_lead(s, width, s.foot, over="surface")
-        above = parts(s, ("brand", *left), width, "surface")
-        group = s.stack((above, group), (0, 1.6), width)
-    else:
-        limit = min(0.3 * s.height, 2 * (s.third()[1] - m))
-        group = lead(s, ("subhead", "body", "footer"), width, limit, over="surface")
-    tall = group.height + m + 1.25 * pad
-    if tall > 0.7 * s.height:
-        raise NoRoom
-    y = m if at_top else s.height - m - group.height
-    top = 0 if at_top else s.height - tall
-    s.put_picture(0, tall if at_top else 0, s.width, s.height - tall, least=0.25)
-    s.put_bar(top, top + tall)
-    s.put(group, m, y)
+    pad = 1.9 * s.body
+    if s.plan.headline_at == "top":
+        limit = min(0.3 * s.height, 2 * (s.third()[1] - s.margin))
+        group = lead(s, ("subhead", "body", "footer"), s.measure, limit, over="surface")
+        edge = s.put(group, s.margin, s.margin).bottom + pad
+        s.put_picture(0, edge, s.width, s.height - edge, least=0.25)
+        s.put_bar(0, edge)
+        return
+    edge = (_low_half if s.plan.headline_at == "bottom" else _middle_half)(s) - pad
+    s.put_picture(0, 0, s.width, edge, least=0.25)
+    s.put_bar(edge, s.height)
+
+
+def _low_half(s: Sheet) -> float:
+    """Text that ends in a low headline; the y where it starts."""
+    group, left = low_lead(s, s.measure, s.foot, over="surface")
+    above = parts(s, ("brand", *left), s.measure, "surface")
+    group = s.stack((above, group), (0, 1.6), s.measure)
+    return s.put(group, s.margin, s.foot - group.height).y
+
+
+def _middle_half(s: Sheet) -> float:
+    """A headline as low as the middle allows, the facts at the foot; the y where the text starts."""
+    foot = parts(s, ("footer",), s.measure, "surface")
+    end = s.foot - high(foot, 1.8 * s.gap)
+    limit = left_for_headline(s, ("subhead", "body"), s.measure, end - 0.36 * s.height, over="surface")
+    group = lead(s, ("subhead", "body"), s.measure, min(0.3 * s.height, limit), over="surface")
+    s.put(foot, s.margin, s.foot - high(foot))
+    return s.put(group, s.margin, steer(s, group, 0.3 * s.height, end, share=1.0)).y
 
 
 def _halves(s: Sheet, share: float) -> None:

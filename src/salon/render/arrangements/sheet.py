@@ -51,7 +51,7 @@ class Sheet:
         self.landscape = self.width > 1.15 * self.height
         self.margin = plan.margin * self.short
         self.body = BODY[plan.brief.format] * self.short * _fewness(plan) * zoom
-        self.gap = 1.15 * self.body * plan.air
+        self.gap = 1.15 * self.body * max(0.05, plan.air)
         self.align: Align = plan.align
         self.rng = chance(plan.seed, "arrangement", plan.arrangement)
         self.blocks: list[Block] = []
