@@ -68,9 +68,9 @@ class LoadedFont:
     def extents(self, glyph: int) -> Extents | None:
         """The ink of a glyph placed at (0, 0), or None where it has none."""
         if glyph not in self._extents:
-            box = bounds(Path(self.outline(glyph)))
-            sides = (box.x, -box.bottom, box.right, -box.y)
-            self._extents[glyph] = tuple(side / self.upem for side in sides) if box.width and box.height else None
+            left, top, right, bottom = self._slanted(glyph) if self.synthetic_oblique else self._upright(glyph)
+            box = (left / self.upem, -top / self.upem, right / self.upem, -bottom / self.upem)
+            self._extents[glyph] = box if left < right and bottom < top else None
         return self._extents[glyph]
 
     def outline(self, glyph: int) -> tuple[tuple, ...]:
@@ -80,6 +80,16 @@ class LoadedFont:
             self.hb.draw_glyph(glyph, _drawing(), commands)
             self._outlines[glyph] = tuple(commands)
         return self._outlines[glyph]
+
+    def _upright(self, glyph: int) -> Extents:
+        """Left, top, right, bottom in font units, y upwards, as HarfBuzz has it from the outline's points."""
+        ink = self.hb.get_glyph_extents(glyph)
+        return ink.x_bearing, ink.y_bearing, ink.x_bearing + ink.width, ink.y_bearing + ink.height
+
+    def _slanted(self, glyph: int) -> Extents:
+        """The same from the curves: slanting moves their extremes away from the points."""
+        box = bounds(Path(self.outline(glyph)))
+        return box.x, box.bottom, box.right, box.y
 
     def _height_of(self, letter: str) -> float:
         glyph = self.hb.get_nominal_glyph(ord(letter))
