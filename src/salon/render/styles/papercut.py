@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -38,6 +39,8 @@ EDGES = ((6.0, 0.17), (15.0, 0.12), (29.0, 0.08))
 """Widths in units and opacities of the lines that add up to a soft edge: cheaper than a blur for each sheet."""
 SHEETS = 3
 """Sheets with an opening around the scene."""
+WIDE = 260.0
+"""Units from which an outline's shadow is soft."""
 LEVELS = 5
 """Sheets the scene itself is cut from."""
 
@@ -53,21 +56,32 @@ def picture(stage: Stage, box: Box) -> Marks:
 
 
 def _stacked(stage: Stage, shapes: tuple[Shape, ...]) -> Marks:
-    """A few sheets: the shadow of all large outlines of one, then the outlines."""
+    """A few sheets: the shadows of one sheet's outlines, then the outlines."""
     colors = tones(stage.palette)
     marks: list[Mark] = []
     for _, sheet in groupby(shapes, key=lambda shape: round(shape.depth * LEVELS)):
         parts = tuple(sheet)
-        large = [part.path for part in parts if part.tone > 0 and not part.line and _is_large(stage, part.path)]
-        if large:
-            marks += _cast(stage, joined(*large))
-        marks += [drawn(part, colors[part.tone]) for part in parts]
+        solid = [part.path for part in parts if part.tone > 0 and not part.line]
+        marks += [*_shadows(stage, solid), *(drawn(part, colors[part.tone]) for part in parts)]
     return tuple(marks)
 
 
-def _is_large(stage: Stage, path: Path) -> bool:
-    around = bounds(path)
-    return max(around.width, around.height) > 40 * stage.unit
+def _shadows(stage: Stage, paths: Sequence[Path]) -> Marks:
+    """Wide outlines throw soft shadows, small ones short crisp ones; crumbs throw none."""
+    sizes = [(path, bounds(path)) for path in paths]
+    sides = [(path, max(around.width, around.height) / stage.unit) for path, around in sizes]
+    wide = [path for path, side in sides if side > WIDE]
+    small = [path for path, side in sides if 30 < side <= WIDE]
+    soft = _cast(stage, joined(*wide)) if wide else ()
+    return (*soft, *_drop(stage, joined(*small))) if small else soft
+
+
+def _drop(stage: Stage, path: Path) -> Marks:
+    """A crisp shadow in two steps."""
+    return tuple(
+        Fill(moved(path, FALL[0] * reach * stage.unit, FALL[1] * reach * stage.unit), shadow_color(stage), opacity=0.16)
+        for reach in (1.15, 0.6)
+    )
 
 
 def _openings(stage: Stage, box: Box) -> list[Path]:

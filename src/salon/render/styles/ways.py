@@ -204,14 +204,16 @@ def without_backdrop(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
 
 
 def in_view(stage: Stage, box: Box) -> tuple[Shape, ...]:
-    """The subject's scene in the box. Where one panel covers the head or the foot of the whole canvas, the scene is
-    composed for the rest, and its sky or its soil continues behind the panel."""
+    """The subject's scene in the box, composed for what a panel over the whole canvas leaves to see of it."""
     seen = freest(stage, box)
-    if len(stage.quiet) != 1 or seen.width < box.width or seen.height > 0.9 * box.height:
+    if len(stage.quiet) != 1 or seen == box:
         return motif(stage.subject, box, stage.rng)
+    if seen.width < box.width:
+        x, _ = middle(seen)
+        half = max(x - box.x, box.right - x)  # the scene reaches past the canvas, so that its middle is in view
+        return motif(stage.subject, Box(x=x - half, y=box.y, width=2 * half, height=box.height), stage.rng)
     hidden = 0.05 * box.height
-    top = max(box.y, seen.y - hidden)
-    bottom = min(box.bottom, seen.bottom + hidden)
+    top, bottom = max(box.y, seen.y - hidden), min(box.bottom, seen.bottom + hidden)
     shapes = motif(stage.subject, Box(x=box.x, y=top, width=box.width, height=bottom - top), stage.rng)
     soil = Box(x=box.x, y=bottom, width=box.width, height=box.bottom - bottom)
     return (*shapes, Shape(boxed(soil), _soil(shapes, bottom, box.width), 1.0)) if soil.height > 1 else shapes
