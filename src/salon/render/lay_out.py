@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from salon.render.arrangements import ARRANGEMENTS, suitable
 from salon.render.arrangements.blocks import Piece, shifted
-from salon.render.arrangements.sheet import BODY, NoRoom, Sheet
+from salon.render.arrangements.sheet import NoRoom, Sheet
 from salon.render.chance import chance
 from salon.render.layout import Box, Element, Grid, Layout, Lettering, Line, Word
 from salon.render.marks import Fill, Group, Layer, Mark, Stroke
@@ -160,7 +160,7 @@ def _layout(plan: Plan, sheet: Sheet, elements: tuple[Element, ...]) -> Layout:
             margin=round(sheet.margin, 2),
             columns=COLUMNS,
             gutter=round(gutter, 2),
-            baseline=round(1.45 * BODY[plan.brief.format] * sheet.short, 2),
+            baseline=round(1.45 * sheet.body, 2),
         ),
         brief=plan.brief,
         elements=elements,
