@@ -235,7 +235,9 @@ def test_any_text_is_set_inside_or_refused_by_name():
         text = "".join(chr(code) + " \n"[: rng.integers(3)] for code in picked)
         frame = Box(x=0, y=0, width=rng.uniform(20, 400), height=rng.uniform(20, 400))
         try:
-            assert_inside(put(text, frame, smallest=6, tracking=rng.choice([0, 0.1, -0.05])).box, frame)
+            found = put(text, frame, family=str(rng.choice(FAMILIES)), smallest=6, tracking=rng.choice([0, 0.1, -0.05]))
+            assert_inside(found.box, frame)
+            assert all(0 not in mark.ids for mark in found.glyphs)  # glyph 0 is the empty box
             outcomes.add("set")
         except BadValue as error:
             outcomes.add(type(error).__name__)

@@ -21,28 +21,25 @@ PREFIX = frozenset("$€£¥№#@+±￥＄")
 
 @functools.lru_cache(maxsize=1024)
 def break_places(text: str) -> tuple[int, ...]:
-    """Every place before which a new line may start, the end of the text included; after '\\n' it must."""
+    """Every place before which a new line may start, the end of the text included."""
     return tuple(place for place in range(1, len(text)) if _may_break(text, place)) + (len(text),)
 
 
 def parts_phrase(text: str, place: int) -> bool:
-    """Whether a break here may part a phrase: between ideographs, or anywhere but after hiragana that ends a word."""
+    """Whether a break here may part a phrase: after an ideograph or kana, but for hiragana that ends a word."""
     before, after = text[place - 1], text[place]
     if not (_is_ideographic(before) and before.isalpha()):
         return False
-    kana_ends_word = _is_hiragana(before) and not _is_hiragana(after)
-    return not kana_ends_word
+    return not _is_hiragana(before) or _is_hiragana(after)
 
 
 def _may_break(text: str, place: int) -> bool:
     before, after = text[place - 1], text[place]
     if before.isalnum() and after.isalnum() and before.isascii() and after.isascii():
         return False
-    if before == "\n":
-        return True
     if after.isspace() or after == "\u200b" or after in GLUE or before in GLUE or _is_mark(after):
         return False
-    if before == " " or before.isspace():
+    if before.isspace():
         return not (after in CLOSING and _is_wide(after)) and not _spaced_punctuation(text, place)
     if after in CLOSING or after in NON_STARTERS or before in OPENING:
         return False
