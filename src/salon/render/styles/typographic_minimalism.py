@@ -1,4 +1,4 @@
-"""Typographic Minimalism: type is the picture. One enormous cropped letter, heavy rules, two colors."""
+"""Typographic Minimalism: type is the picture. An enormous sign, a fragment of a letter, heavy rules, two colors."""
 
 from __future__ import annotations
 
@@ -27,18 +27,21 @@ from salon.render.styles.ways import (
 FACES = (
     Face(family="Archivo Black"),
     Face(family="Bodoni Moda", weight=900),
-    Face(family="Anton"),
     Face(family="Abril Fatface"),
-    Face(family="Syne", weight=800),
+    Face(family="Fraunces", weight=900),
 )
+SIGNS = "&*“,"
+"""Signs that say nothing wrong beside any headline."""
+FRAGMENTS = "RSGaegk"
+"""Letters with bowls, legs and ears: cropped so close that one sees form before one reads."""
 
 
 def picture(stage: Stage, box: Box) -> Marks:
-    """An enormous initial: cropped, sliced, or answered by bars."""
+    """A giant sign, whole or sliced, a close crop of a letter, or bars."""
     if stage.format == "logo":
         return _fitted(stage, box)
     place = freest(stage, box)
-    ways = (_cropped, _sliced, _bars) if place.height > 380 * stage.unit else (_cropped, _bars)
+    ways = (_cropped, _fragment, _sliced, _bars) if place.height > 380 * stage.unit else (_fragment, _bars)
     return ways[int(stage.rng.integers(len(ways)))](stage, place)
 
 
@@ -46,14 +49,9 @@ def _color(stage: Stage) -> Color:
     return strongest(stage.palette, stage.palette.ground, 2.0)
 
 
-def _giant(stage: Stage, box: Box, height: float, x: float, y: float) -> tuple[Glyphs, ...]:
-    """The subject's initial with its ink `height` pixels tall, centred on shares (x, y) of the box."""
-    shaped = _initial(stage)
-    return _placed(stage, shaped, height / shaped.ink.height, box.x + box.width * x, box.y + box.height * y)
-
-
-def _initial(stage: Stage) -> ShapedLine:
-    return shape_line(stage.subject[0].upper(), FACES[int(stage.rng.integers(len(FACES)))], 1000.0)
+def _one_of(stage: Stage, characters: str) -> ShapedLine:
+    face = FACES[int(stage.rng.integers(len(FACES)))]
+    return shape_line(characters[int(stage.rng.integers(len(characters)))], face, 1000.0)
 
 
 def _placed(stage: Stage, shaped: ShapedLine, scale: float, x: float, y: float) -> tuple[Glyphs, ...]:
@@ -73,30 +71,37 @@ def _placed(stage: Stage, shaped: ShapedLine, scale: float, x: float, y: float) 
     )
 
 
-def _fitted(stage: Stage, box: Box) -> Marks:
-    """The whole letter, as large as the box allows."""
-    shaped = _initial(stage)
-    scale = min(box.height / shaped.ink.height, box.width / shaped.ink.width)
+def _fitted(stage: Stage, box: Box, share: float = 1.0, signs: str = SIGNS) -> tuple[Glyphs, ...]:
+    """A whole sign, as large as the box allows, times `share`."""
+    shaped = _one_of(stage, signs)
+    scale = share * min(box.height / shaped.ink.height, box.width / shaped.ink.width)
     return _placed(stage, shaped, scale, *middle(box))
 
 
 def _cropped(stage: Stage, box: Box) -> Marks:
-    """Larger than its place, cut by two edges."""
-    x = 0.56 if stage.align == "left" else 0.44
-    height = box.height * (1.22 if box.width < 1.6 * box.height else 1.7)
-    return (clipped(_giant(stage, box, height, x, 0.54), boxed(box)),)
+    """A sign a little too large for its place."""
+    return (clipped(_fitted(stage, box, 1.18), boxed(box)),)
+
+
+def _fragment(stage: Stage, box: Box) -> Marks:
+    """A letter at more than twice the size of its place, seen somewhere off its middle."""
+    shaped = _one_of(stage, FRAGMENTS)
+    scale = 2.1 * max(box.width / shaped.ink.width, box.height / shaped.ink.height)
+    (x, y), (dx, dy) = middle(box), stage.rng.uniform(0.2, 0.3, 2) * stage.rng.choice((-1, 1), 2) * scale
+    letter = _placed(stage, shaped, scale, x + dx * shaped.ink.width, y + dy * shaped.ink.height)
+    return (clipped(letter, boxed(box)),)
 
 
 def _sliced(stage: Stage, box: Box) -> Marks:
-    """Cut into strips, each shifted against the next."""
-    letter = _giant(stage, box, box.height * 0.98, 0.5, 0.5)
+    """A sign cut into strips, each shifted against the next."""
+    sign = _fitted(stage, box, 0.94, "&*")
     strips = 5
     height = box.height / strips
     marks = []
     for k in range(strips):
-        shift = box.width * 0.045 * (k - (strips - 1) / 2) * (1 if k % 2 else -1)
+        shift = box.width * 0.04 * (k - (strips - 1) / 2) * (1 if k % 2 else -1)
         strip = rect(box.x, box.y + k * height, box.width, height - 5 * stage.unit)
-        marks.append(Group((Group(letter, transform=(1, 0, 0, 1, shift, 0)),), clip=strip))
+        marks.append(Group((Group(sign, transform=(1, 0, 0, 1, shift, 0)),), clip=strip))
     return tuple(marks)
 
 
