@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from salon.cli.main import run
 from salon.generate.record import FILE
@@ -107,6 +112,52 @@ def test_a_gallery_and_a_sheet_are_written(capsys, prompts, tmp_path):
     assert sheet.read_bytes().startswith(b"\x89PNG")
     assert salon(capsys, "gallery", tmp_path / "s")[0] == 2
     assert salon(capsys, "gallery", tmp_path / "s", "--sheet", tmp_path / "sheet.jpg")[0] == 2
+
+
+def picture() -> bytes:
+    target = io.BytesIO()
+    Image.new("RGB", (64, 96), "teal").save(target, "PNG")
+    return target.getvalue()
+
+
+class Painter(BaseHTTPRequestHandler):
+    """A server that speaks the OpenAI images protocol, and refuses jazz."""
+
+    def do_POST(self):
+        asked = self.rfile.read(int(self.headers["Content-Length"]))
+        refused = b"jazz" in asked
+        answer = {"data": [{"b64_json": base64.b64encode(picture()).decode()}]}
+        body = json.dumps({"error": {"message": "no jazz", "code": "moderation_blocked"}} if refused else answer)
+        self.send_response(400 if refused else 200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, *_):
+        """Nothing on the terminal."""
+
+
+@pytest.fixture
+def painter():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Painter) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"openai:painter@http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+
+
+def test_a_hosted_generator_within_a_budget(capsys, prompts, painter, tmp_path):
+    (tmp_path / "prices.toml").write_text("[models.painter]\nimage = 0.04\n")
+    asked = ("generate", prompts, "-g", painter, "-o", tmp_path / "s", "--prices", tmp_path / "prices.toml")
+    assert salon(capsys, *asked, "--dry-run", "--json")[0] == 0
+    assert not list(tmp_path.glob("s*"))
+    code, said = salon(capsys, *asked, "--budget", 1, "--json")
+    report = json.loads(said.out)
+    assert (code, report["made"], report["cost"]) == (1, 2, pytest.approx(0.08))
+    assert [failure["kind"] for failure in report["failures"]] == ["refused"]
+    code, said = salon(capsys, *asked, "--budget", 0.02, "--seeds", 2)
+    assert (code, "budget" in said.err) == (2, True)
+    assert open_study(tmp_path / "s").counts["items"] == 2
 
 
 # -- killed ----------------------------------------------------------------------------------------------------------

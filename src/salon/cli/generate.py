@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -13,10 +14,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from salon.cli.console import json_option, out, print_json, print_table, printable, say, working
 from salon.cli.options import options_from, settings_from
+from salon.errors import SalonError
 from salon.generate import results
 from salon.generate.images import read_bytes
 from salon.generate.matrix import Matrix, judged_items, sort_out, wanted_items
-from salon.generate.named import generators_named
+from salon.generate.named import Terms, generators_named
 from salon.generate.prompts import read_prompts
 from salon.generate.ready import ReadyReport, ReadySettings, check_ready
 from salon.generate.record import read_generations
@@ -45,7 +47,17 @@ MOST_FAILURES = 10
     help="Picture to start from (image-to-image).",
 )
 @click.option("--limit", type=click.IntRange(1), help="Only the first prompts, this many.")
+@click.option(
+    "--prices",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Prices of hosted generators, TOML.",
+)
 @click.option("--budget", type=click.FloatRange(0), help="The most that hosted generators may spend in this run.")
+@click.option(
+    "--calls",
+    type=click.Path(path_type=Path),
+    help="File that keeps bought answers  [default: OUTPUT.calls.sqlite]",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be made, and make nothing.")
 @json_option
 def generate(
@@ -54,7 +66,9 @@ def generate(
     output: Path,
     image: Path | None,
     limit: int | None,
+    prices: Path | None,
     budget: float | None,
+    calls: Path | None,
     dry_run: bool,
     as_json: bool,
     **flags: Any,
@@ -70,19 +84,22 @@ def generate(
 
     \b
       salon generate briefs --generator atelier --generator carnival -o study --limit 20
-      salon generate prompts.txt -g openai:gpt-image-1 -o study --seeds 2 --size 1024x1536 --budget 20
+      salon generate prompts.txt -g openai:gpt-image-1 -o study --prices prices.toml --budget 20
       salon generate prompts.csv -g diffusers:./sdxl -g folder:flux=pictures/flux -o study
       salon generate study -g photographs:camera=photos -o study          photographs beside generated pictures
       salon generate briefs -g atelier -o study --dry-run                 what would be made?
     """
     settings = settings_from(GenerateSettings, flags)
     asked = read_prompts(prompts)[:limit]
-    generators = generators_named(names, asked, budget=budget)
     start = None if image is None else read_bytes(image)
     if dry_run:
-        wanted = wanted_items(asked, generators, settings, start)
+        with TemporaryDirectory(prefix="salon-") as folder:
+            generators = generators_named(names, asked, Terms(Path(folder) / "calls", prices, budget))
+            wanted = wanted_items(asked, generators, settings, start)
         _print_plan(_planned(wanted, output.resolve(), settings), len(asked), output, as_json)
         return
+    kept = calls or output.resolve().with_name(f"{output.resolve().name}.calls.sqlite")
+    generators = generators_named(names, asked, Terms(kept, prices, budget))
     with _watched(quiet=as_json) as watch:
         report = generate_items(asked, generators, settings, output, watch, image=start)
     if as_json:
@@ -133,9 +150,10 @@ def _watched(*, quiet: bool) -> Iterator[Watch]:
 
         try:
             yield watch
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SalonError):
             bar.stop()
-            say(f"{_told(latest)}; run the same command again to go on", err=True)
+            if latest.wanted:
+                say(f"{_told(latest)}; run the same command again to go on", err=True)
             raise
 
 

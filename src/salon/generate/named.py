@@ -1,7 +1,7 @@
 """A generator from the words that name it on the command line.
 
     atelier, house:atelier        a built-in house, offline
-    openai:MODEL                  a hosted model behind the OpenAI images protocol
+    openai:MODEL[@URL]            a model behind the OpenAI images protocol, there or at another server's address
     http:TEMPLATE.toml            any server that answers JSON over HTTP, described by a template
     diffusers:PATH                a diffusers pipeline in a folder, or by its hub name
     folder:[NAME=]PATH            pictures that are there already: a folder, or a table of files
@@ -15,7 +15,11 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from salon.errors import BadValue, InputError
@@ -23,7 +27,7 @@ from salon.study import Generator, Prompt
 
 KINDS = {
     "house": "house:NAME",
-    "openai": "openai:MODEL",
+    "openai": "openai:MODEL[@URL]",
     "http": "http:TEMPLATE.toml",
     "diffusers": "diffusers:PATH",
     "folder": "folder:PATH",
@@ -32,9 +36,34 @@ KINDS = {
 }
 
 
-def generator_named(text: str, prompts: Iterable[Prompt] = (), *, budget: float | None = None) -> Generator:
+@dataclass(frozen=True)
+class Terms:
+    """On what terms generators that are asked over a network work; those of one run share them."""
+
+    calls: Path | None = None
+    """The file in which every answer is kept before it is used; each is paid for once."""
+    prices: Path | None = None
+    """A price list in TOML; without one costs are not known."""
+    budget: float | None = None
+    """The most they may spend together; needs prices."""
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        """The open store, the prices and the purse."""
+        if self.calls is None:
+            raise BadValue("a file that keeps bought answers is needed", found="none", remedy="Terms(calls=...)")
+        if self.budget is not None and self.prices is None:
+            raise BadValue("a budget needs a price list", found="none", remedy="add --prices prices.toml")
+        return {
+            "store": _part("calls.store").CallStore(self.calls),
+            "prices": None if self.prices is None else _part("calls.prices").Prices.load(self.prices),
+            "budget": _part("calls.budget").Budget(money=self.budget),
+        }
+
+
+def generator_named(text: str, prompts: Iterable[Prompt] = (), terms: Terms | None = None) -> Generator:
     """The one generator that `text` names; a folder matches its files to `prompts`."""
-    found = generators_named([text], prompts, budget=budget)
+    found = generators_named([text], prompts, terms)
     if len(found) > 1:
         names = ", ".join(generator.name for generator in found)
         raise BadValue("the name of one generator is needed", found=f"a table of {len(found)}: {names}", where=text)
@@ -42,31 +71,39 @@ def generator_named(text: str, prompts: Iterable[Prompt] = (), *, budget: float 
 
 
 def generators_named(
-    texts: Sequence[str], prompts: Iterable[Prompt] = (), *, budget: float | None = None
+    texts: Sequence[str], prompts: Iterable[Prompt] = (), terms: Terms | None = None
 ) -> list[Generator]:
-    """Every generator that `texts` name; a table of files may hold several. Hosted ones share the `budget`."""
-    known = list(prompts)
-    purse = None if budget is None else _part("calls.budget").Budget(money=budget)
-    return [generator for text in texts for generator in _named(text, known, purse)]
+    """Every generator that `texts` name; a table of files may hold several."""
+    known, shared = list(prompts), terms or Terms()
+    return [generator for text in texts for generator in _named(text, known, shared)]
 
 
-def _named(text: str, prompts: list[Prompt], purse: Any) -> list[Generator]:
+def _named(text: str, prompts: list[Prompt], terms: Terms) -> list[Generator]:
     kind, _, rest = text.partition(":")
     if kind not in KINDS:
         return [_house(text)]
     if not rest.strip():
         raise BadValue(f"a generator as {KINDS[kind]} is needed", found=repr(text), where="--generator")
-    hosted = {} if purse is None else {"budget": purse}
     if kind in ("folder", "photographs"):
         source = "photograph" if kind == "photographs" else "generated"
         return list(_part("generate.folder").folder_generators(rest, prompts, source=source))
     if kind == "openai":
-        return [_part("generate.openai_images").openai_images(rest, **hosted)]
+        return [_openai(rest, terms)]
     if kind == "http":
-        return [_part("generate.http").http_generator(rest, **hosted)]
+        http = _part("generate.http")
+        return [http.HttpGenerator(http.Template.load(rest), **terms.options)]
     if kind == "diffusers":
-        return [_part("generate.diffusers").diffusers_generator(rest)]
+        return [_part("generate.diffusers").DiffusersGenerator(rest)]
     return [_own(rest)] if kind == "python" else [_house(rest)]
+
+
+def _openai(text: str, terms: Terms) -> Generator:
+    """A server of one's own may need no key: the variable is then left unset."""
+    hosted = _part("generate.openai_images")
+    model, _, url = text.partition("@")
+    own = {"base_url": url, "key": hosted.KEY if os.environ.get(hosted.KEY) else None} if url else {}
+    made: Generator = hosted.OpenAIImages(model, **own, **terms.options)
+    return made
 
 
 def _part(name: str) -> Any:
