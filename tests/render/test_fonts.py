@@ -14,6 +14,7 @@ from salon.render.families import FAMILIES, find_family
 from salon.render.fonts import _load, load_font, parse_key
 from salon.render.layout import Face
 from salon.render.measures import measures
+from salon.render.shape import shape_line
 
 FROM_FONTPKG = [family for family in FAMILIES.values() if "cjk" not in family.scripts]
 LETTERS = {
@@ -171,7 +172,14 @@ def test_control_private_and_lone_surrogate_characters_are_refused(character):
 
 def test_text_is_cleaned_of_its_carrier():
     assert cleaned("a\r\nb\rc\u2028d\te") == "a\nb\nc\nd e"
-    assert cleaned("Cafe\u0301") == "Café"
+    assert cleaned("\ufeffCafe\u0301\u1680x") == "Café x"
+
+
+def test_spaces_and_hyphens_of_all_kinds_stay_in_the_face():
+    for character in "\u00a0\u2009\u202f\u3000\u2011\u00ad\u200d":
+        line = shape_line(f"a{character}b", Face(family="Anton"), 40)
+        assert [run.face for run in line.runs] == ["Anton:400"]
+        assert 0 not in line.runs[0].ids
 
 
 def test_the_page_lists_every_family():

@@ -180,6 +180,10 @@ def test_nothing_has_no_ink():
         assert (line.runs, line.ink.width) == ((), 0)
 
 
+def test_a_line_end_inside_a_line_is_a_space():
+    assert shape_line("a\nb", Face(family="Inter"), 40) == shape_line("a b", Face(family="Inter"), 40)
+
+
 def test_bad_text_is_refused_before_shaping():
     with pytest.raises(BadValue, match=r"U\+D83D"):
         shape_line("half an emoji \ud83d", Face(family="Inter"), 40)

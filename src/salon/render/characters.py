@@ -19,9 +19,9 @@ from salon.render.fonts import LoadedFont, load_font
 from salon.render.layout import Face
 
 BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-PRESENTATION = frozenset("\ufe0e\ufe0f")
-"""Choose between a symbol's text and emoji form: there is only the one form here."""
-INVISIBLE = frozenset("\u200b\u200c\u200d\u200e\u200f\u061c\u2060\u00ad\n")
+DROPPED = frozenset("\ufe0e\ufe0f\ufeff")
+"""Choices between a symbol's text and emoji form (there is only the one form here), and byte order marks."""
+INVISIBLE = frozenset("\u200b\u200c\u200d\u200e\u200f\u061c\u2060\u00ad")
 """Need no glyph: joiners, direction marks, break hints."""
 
 FALLBACKS: dict[str, tuple[str, ...]] = {
@@ -52,8 +52,9 @@ def cleaned(text: str, *, where: str | None = None) -> str:
             where=where,
             remedy="remove it from the text",
         )
-    plain = "".join(character for character in text if character not in PRESENTATION)
-    plain = re.sub(r"\r\n?|[\u2028\u2029]", "\n", plain).replace("\t", " ")
+    plain = "".join(character for character in text if character not in DROPPED)
+    plain = re.sub(r"\r\n?|[\u2028\u2029]", "\n", plain)
+    plain = re.sub(r"[\t\u1680]", " ", plain)  # Ogham's space is a drawn line that fonts lack
     return unicodedata.normalize("NFC", plain)
 
 
@@ -80,6 +81,8 @@ def _unprintable(character: str) -> bool:
 
 
 def _has(font: LoadedFont, character: str) -> bool:
+    if character == "\u2011":  # HarfBuzz sets a no-break hyphen as a hyphen
+        character = "\u2010"
     return ord(character) in font.characters or character in INVISIBLE
 
 

@@ -94,7 +94,7 @@ def shape_line(
 
     `tracking` is added between letters in ems and turns ligatures off. Faces and scripts whose letters join ignore it.
     """
-    text = cleaned(text)
+    text = cleaned(text).replace("\n", " ")
     return placed_line(em_line(text, face.key, 0, len(text), tracking=tracking), face, size, shifts=shifts)
 
 
