@@ -13,6 +13,7 @@ from salon.cli.console import json_option, out, print_json, print_table, say
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option, overwrite_option
 from salon.errors import BadFile, BadValue
+from salon.flows.designers import DesignerSettings, designers_planted, designers_study
 from salon.flows.simulate import (
     Planted,
     SimulateSettings,
@@ -26,19 +27,35 @@ from salon.flows.simulate import (
 from salon.store.folder import is_study, save_study
 from salon.study import Study
 
-PRESETS = ("taste-like", "ppaint-like")
+PRESETS = ("taste-like", "ppaint-like", "designers")
 
 
 @click.command()
 @output_option("Folder of the new study.")
-@click.option("--preset", type=click.Choice(PRESETS), help="A study made ready: designers, or painting experts.")
+@click.option(
+    "--preset",
+    type=click.Choice(PRESETS),
+    help="A study made ready: designers, painting experts, or designers who look at drawn posters (with --posters).",
+)
+@click.option(
+    "--posters",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="With --preset designers: the study that salon generate drew; -o may be the same folder.",
+)
 @click.option("--controls", is_flag=True, help="Add random raters and factions to taste-like.")
 @options_from(SimulateSettings)
 @overwrite_option
 @json_option
 @click.pass_context
 def simulate(
-    ctx: click.Context, output: Path, preset: str | None, controls: bool, overwrite: bool, as_json: bool, **flags: Any
+    ctx: click.Context,
+    output: Path,
+    preset: str | None,
+    posters: Path | None,
+    controls: bool,
+    overwrite: bool,
+    as_json: bool,
+    **flags: Any,
 ) -> None:
     """Write a simulated study, and print the truth that was planted in it.
 
@@ -48,6 +65,7 @@ def simulate(
     \b
       salon simulate -o demo --preset taste-like                 the demo's study
       salon simulate -o study --preset ppaint-like               the same experts compare and rate paintings
+      salon simulate -o judged --preset designers --posters study
       salon simulate -o study --prompts 200 --tau 0.2            one shared order, mean tau 0.2
       salon simulate -o study --model uniform                    no preference at all
       salon simulate -o study --model factions --factions 3 --factions 2
@@ -62,22 +80,27 @@ def simulate(
             remedy="choose another place, or add --overwrite",
         )
     given = {name for name in flags if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
+    if (preset == "designers") != (posters is not None):
+        raise BadValue("--preset designers and --posters STUDY go together", found=f"--preset {preset}" if preset else
+                       "no --preset")  # fmt: skip
     if preset:
         seed = flags["seed"] if "seed" in given else None
-        study, truth = _preset(preset, given - {"seed"}, seed, controls)
+        study, truth = _preset(preset, given - {"seed"}, seed, controls, posters)
     else:
         if controls:
             raise BadValue("--controls belongs to taste-like", found="no --preset", remedy="add --preset taste-like")
         settings = settings_from(SimulateSettings, flags)
         study, truth = simulate_study(settings), planted(settings)
-    save_study(study, output, overwrite=overwrite)
+    save_study(study, output, overwrite=overwrite, images=posters)
     if as_json:
         print_json(_record(study, truth, output))
     else:
         _print(study, truth, output)
 
 
-def _preset(preset: str, given: set[str], seed: int | None, controls: bool) -> tuple[Study, tuple[Planted, ...]]:
+def _preset(
+    preset: str, given: set[str], seed: int | None, controls: bool, posters: Path | None
+) -> tuple[Study, tuple[Planted, ...]]:
     if given:
         flags = ", ".join("--" + name.replace("_", "-") for name in sorted(given))
         raise BadValue(
@@ -91,6 +114,9 @@ def _preset(preset: str, given: set[str], seed: int | None, controls: bool) -> t
         return taste_like_study(seed, controls), taste_like_truth(controls)
     if controls:
         raise BadValue("--controls belongs to taste-like", found=preset, remedy="leave --controls out")
+    if posters is not None:
+        settings = DesignerSettings() if seed is None else DesignerSettings(seed=seed)
+        return designers_study(posters, settings), designers_planted(posters, settings)
     return ppaint_like_study(seed), ppaint_like_planted(seed)
 
 
