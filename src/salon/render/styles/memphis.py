@@ -44,7 +44,7 @@ LINE = "#17151c"
 def tune(palette: Palette, rng: np.random.Generator) -> Palette:
     """Laminate: a pastel ground, everything else as bright as plastic."""
     lightness, chroma, hue = oklch(palette.ground)
-    ground = palette.ground if lightness < 0.4 else from_oklch(max(lightness, 0.84), min(chroma, 0.12), hue)
+    ground = palette.ground if lightness < 0.4 else from_oklch(max(lightness, 0.84), min(chroma, 0.16), hue)
     return inked(
         replace(
             palette,

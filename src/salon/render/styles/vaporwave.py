@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from salon.render.colors import mix
+from salon.render.colors import mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Group, Linear, Path, Stroke
 from salon.render.motifs import Shape, emblem
@@ -121,21 +121,26 @@ def column(x: float, y: float, height: float, color: Color, dark: Color) -> Mark
 def ground(stage: Stage) -> Marks:
     """Dusk that warms towards the foot of the sheet, a few stars, a grid along the lowest edge."""
     palette, u = stage.palette, stage.unit
-    glow = down(
-        whole(stage), palette.ground, palette.ground, mix(palette.ground, mix(PINK, palette.primary, 0.35), 0.2)
-    )
     if stage.format == "logo":
         return (Fill(canvas(stage), palette.ground),)
+    low = mix(palette.ground, _low_light(palette), 0.11)
     stars = [circle(x, y, u * float(stage.rng.uniform(1.2, 3))) for x, y in spots(stage, whole(stage), 40, 8 * u)]
-    lowest = max((box.bottom for box in stage.quiet), default=0.0)
-    strip = Box(x=0, y=max(lowest, stage.height * 0.88), width=stage.width, height=stage.height)
-    lines = Linear(0, strip.y, 0, stage.height, faded(palette.secondary, 0.1, 0.9))
-    floor = Box(x=0, y=strip.y, width=stage.width, height=stage.height - strip.y)
     return (
-        Fill(canvas(stage), glow),
+        Fill(canvas(stage), down(whole(stage), palette.ground, palette.ground, low)),
         *((Fill(joined(*stars), mix(palette.ink, palette.ground, 0.2)),) if stars else ()),
-        clipped((Stroke(endless_grid(floor, stage.width / 2, floor.y), lines, 2 * u),), boxed(floor)),
+        *_lowest_grid(stage),
     )
+
+
+def _lowest_grid(stage: Stage) -> Marks:
+    """The grid again along the foot of the sheet, below all text, where there is room."""
+    lowest = max((box.bottom for box in stage.quiet), default=0.0)
+    top = max(lowest, stage.height * 0.88)
+    if top > stage.height - 20 * stage.unit:
+        return ()
+    floor = Box(x=0, y=top, width=stage.width, height=stage.height - top)
+    lines = Linear(0, top, 0, stage.height, faded(stage.palette.secondary, 0.1, 0.9))
+    return (clipped((Stroke(endless_grid(floor, stage.width / 2, top), lines, 2 * stage.unit),), boxed(floor)),)
 
 
 def picture(stage: Stage, box: Box) -> Marks:
@@ -175,8 +180,8 @@ def _dusk(stage: Stage, box: Box, place: Box, horizon: float) -> Marks:
     x, _ = middle(place)
     r = min(place.width * 0.4, (horizon - place.y) * 0.56)
     sun = banded_sun(x, horizon - r * 0.72, r)
-    warm, hot = mix(palette.accent, "#ffe08a", 0.45), mix(PINK, palette.primary, 0.55)
-    low = mix(PINK, palette.primary, 0.35)
+    hot, low = mix(PINK, palette.primary, 0.55), _low_light(palette)
+    warm = mix(palette.accent, "#ffe08a" if _is_warm(palette.accent) else WHITE, 0.4)
     above = Box(x=box.x, y=box.y, width=box.width, height=horizon - box.y)
     sky = down(above, palette.ground, mix(palette.ground, low, 0.4), mix(palette.ground, low, 0.85))
     floor = Box(x=box.x, y=horizon, width=box.width, height=box.bottom - horizon)
@@ -192,6 +197,16 @@ def _dusk(stage: Stage, box: Box, place: Box, horizon: float) -> Marks:
         *neon(line(box.x, horizon, box.right, horizon), hot, 2 * u),
         Fill(trees, mix(palette.ground, BLACK, 0.55)),
     )
+
+
+def _low_light(palette: Palette) -> Color:
+    """What lies along the horizon: pink, leaning to the primary."""
+    return mix(PINK, palette.primary, 0.35)
+
+
+def _is_warm(color: Color) -> bool:
+    """Whether yellow can be mixed in without turning it grey."""
+    return not 130 < oklch(color)[2] < 320
 
 
 def _candied(shape: Shape, palette: Palette, u: float) -> Marks:
