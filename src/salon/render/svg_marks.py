@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 
 from salon.render.marks import Fill, Glyphs, Grain, Group, Linear, Mark, Paint, Path, Shadow, Soft, Stroke, Tile
 from salon.render.setting import outlines
 from salon.render.shapes import Matrix, transformed
-from salon.render.svg_text import number, opened, path_data, share, tag
+from salon.render.svg_text import number, opened, path_data, relative_data, share, tag
 
 Span = tuple[float, float, float, float]
 """Left, top, right, bottom."""
@@ -29,7 +29,8 @@ class MarkWriter:
 
     def fill(self, mark: Fill) -> list[str]:
         """A filled outline."""
-        return [tag("path", **self._filled(mark, mark.path))]
+        rule = _rule(mark.path)
+        return [tag("path", d=path_data(mark.path), **self._filled(mark), fill_rule=rule, **_laid(mark))]
 
     def stroke(self, mark: Stroke) -> list[str]:
         """A line along an outline."""
@@ -43,12 +44,11 @@ class MarkWriter:
 
     def glyphs(self, mark: Glyphs) -> list[str]:
         """Letters by their outlines."""
-        path = outlines(mark)
         if mark.outline is None:
-            return [tag("path", **self._filled(mark, path))]
+            return [tag("path", d=_letters(mark), **self._filled(mark), **_laid(mark))]
         line = {"fill": "none", "stroke": self._paint(mark.paint), "stroke_width": number(mark.outline)}
         filter_ = self._blur(mark.blur, _span(mark)) if mark.blur else None
-        return [tag("path", d=path_data(path), **line, stroke_linejoin="round", filter=filter_, **_laid(mark))]
+        return [tag("path", d=_letters(mark), **line, stroke_linejoin="round", filter=filter_, **_laid(mark))]
 
     def tile(self, mark: Tile) -> list[str]:
         """A pattern over an area."""
@@ -98,10 +98,9 @@ class MarkWriter:
             yield opened("g", clip_path=clip, style=style)
             yield from (first.replace(f' style="{style}"', "", 1), *rest, "</g>")
 
-    def _filled(self, mark: Fill | Glyphs, path: Path) -> dict[str, str | None]:
+    def _filled(self, mark: Fill | Glyphs) -> dict[str, str | None]:
         filter_ = self._blur(mark.blur, _span(mark)) if mark.blur else None
-        look = {"fill": self._paint(mark.paint), "fill_rule": _rule(path), "filter": filter_}
-        return {"d": path_data(path), **look, **_laid(mark)}
+        return {"fill": self._paint(mark.paint), "filter": filter_}
 
     def _paint(self, paint: Paint) -> str:
         return paint if isinstance(paint, str) else self._defined(paint, partial(_gradient, paint))
@@ -142,6 +141,18 @@ WRITTEN_BY: dict[type, Callable] = {
     Grain: MarkWriter.grain,
     Group: MarkWriter.group,
 }
+
+
+@lru_cache(maxsize=20_000)
+def _letter(face: str, size: float, glyph: int) -> str:
+    """One glyph's outline in steps from its origin."""
+    return relative_data(outlines(Glyphs(face, size, (glyph,), (0.0,), (0.0,), "#000000")))
+
+
+def _letters(mark: Glyphs) -> str:
+    """The `d` of a run."""
+    places = zip(mark.ids, mark.xs, mark.ys)
+    return "".join(f"M{number(x)} {number(y)}{_letter(mark.face, mark.size, glyph)}" for glyph, x, y in places)
 
 
 def _gradient(paint: Paint, id_: str) -> list[str]:
@@ -187,7 +198,9 @@ def _span(mark: Mark) -> Span:
     if isinstance(mark, Tile | Grain):
         return _path_span(mark.within)
     if isinstance(mark, Glyphs):
-        span, extra = _path_span(outlines(mark)), 3 * mark.blur + (mark.outline or 0)
+        # No letter reaches further than two sizes from its origin.
+        span = (min(mark.xs), min(mark.ys), max(mark.xs), max(mark.ys)) if mark.ids else (0.0, 0.0, 0.0, 0.0)
+        extra = 2 * mark.size + 3 * mark.blur + (mark.outline or 0)
     else:
         span = _path_span(mark.path)
         # A mitred corner reaches four half-widths at most.

@@ -41,5 +41,17 @@ def path_data(path: Path) -> str:
     return "".join(name + " ".join(map(number, values)) for name, *values in path.commands)
 
 
+def relative_data(path: Path) -> str:
+    """The `d` of a path in steps from the origin, so that it can be put anywhere by a move before it."""
+    parts, here, start = [], (0.0, 0.0), (0.0, 0.0)
+    for name, *values in path.commands:
+        places = [round(value, 2) for value in values]
+        steps = (number(value - here[index % 2]) for index, value in enumerate(places))
+        parts.append(name.lower() + " ".join(steps))
+        here = start if name == "Z" else (places[-2], places[-1])
+        start = here if name == "M" else start
+    return "".join(parts)
+
+
 def _quoted(value: str) -> str:
     return quoteattr(_NOT_XML.sub("", value))
