@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from salon.render.motifs.home import plant
-from salon.render.motifs.sketch import Part, Sketch, Thing, bar, drawn, retoned
+from salon.render.motifs.sketch import Part, Sketch, Thing, bar, drawn, retoned, taper
 from salon.render.motifs.staging import clouds, sky
 from salon.render.shapes import circle, ellipse, joined, polygon, rect, sector, star
 
@@ -177,7 +177,7 @@ def _in_the_rain(s: Sketch) -> None:
         for j in range(int(s.height / (step * 1.9)) + 1):
             px = s.left + (i + (0.5 if j % 2 else 0)) * step
             py = s.top + (j + s.between(-0.25, 0.25)) * step * 1.9
-            s.add(0.2, (1, 2, 1)[(i + j) % 3], bar(px, py, px - shift * step * 0.7, py + step * 0.7, s.unit * 0.013))
+            s.add(0.2, (1, 2, 1)[(i + j) % 3], taper(px - shift * step * 0.7, py + step * 0.7, px, py, s.unit * 0.018))
     clouds(s, 0.3, 2, 2 + int(s.wide), 0.06, 0.14)
     s.add(0.4, 1, rect(s.left, s.y(0.88), s.width, s.height))
     s.add(

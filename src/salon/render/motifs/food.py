@@ -158,15 +158,12 @@ def coffee_mark(rng: np.random.Generator) -> Thing:
     plumes = [ribbon([(x + 0.04 * math.sin(k), -0.66 - 0.045 * k) for k in range(8)], 0.06) for x in (-0.14, 0.1)]
     return (
         Part(4, joined(*plumes)),
+        Part(3, ring(0.34, -0.34, 0.17, 0.09)),
         Part(
             3,
-            joined(
-                ring(0.34, -0.34, 0.17, 0.09),
-                drawn(
-                    "M -0.38 -0.56 L 0.34 -0.56 L 0.34 -0.3 C 0.34 -0.12 0.22 0 0.06 0 L -0.1 0 "
-                    "C -0.26 0 -0.38 -0.12 -0.38 -0.3 Z"
-                ),
-                even_odd=False,
+            drawn(
+                "M -0.38 -0.56 L 0.34 -0.56 L 0.34 -0.3 C 0.34 -0.12 0.22 0 0.06 0 L -0.1 0 "
+                "C -0.26 0 -0.38 -0.12 -0.38 -0.3 Z"
             ),
         ),
         Part(2, rounded(-0.5, 0.06, 0.98, 0.07, 0.04)),

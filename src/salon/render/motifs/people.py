@@ -145,7 +145,7 @@ def _one_eye(s: Sketch) -> None:
     size = min(s.width * 0.84, s.height * 1.15)
     s.add(0.1, 1, rays(x, y, math.hypot(s.width, s.height), s.one_of(20, 24, 28), s.between(0, 15)))
     s.add(0.2, 2, circle(x, y, min(size * 0.56, s.height * 0.47)))
-    s.put(0.5, open_eye(s.one_of(0, 1), True), x, y, size)
+    s.put(0.5, open_eye(s.one_of(0, 1), 0), x, y, size)
     if s.height > size * 1.1:
         for side in (-1, 1):
             level = y + side * (s.height / 2 - s.unit * 0.12)
@@ -160,38 +160,43 @@ def _many_eyes(s: Sketch) -> None:
     columns = max(1, round(s.width / s.unit * s.one_of(1, 2))) if s.wide > 0.6 else 1
     step = s.width / columns
     rows = max(2, round(s.height / (step * 0.56)))
+    turn = s.one_of(0, 1)
     for j in range(rows):
         level = s.height / rows
-        s.add(0.1, (1, 0, 2, 0)[j % 4], rect(s.left, s.top + j * level, s.width, level + 1))
+        s.add(0.1, (1, 0, 2, 0)[(j + turn) % 4], rect(s.left, s.top + j * level, s.width, level + 1))
         for i in range(-1, columns + 1):
             x, y = (
                 s.left + (i + (0.5 if j % 2 == 0 else 1.0 if columns > 1 else 0.5)) * step,
                 s.top + (j + 0.55) * level,
             )
             look = {2: 4, 4: 2} if (i + j) % 2 else {}
-            s.put(0.5, retoned(open_eye((i + j) % 2, True), look), x, y, min(step * 0.84, level * 1.34))
+            s.put(
+                0.5,
+                retoned(open_eye((i + j + turn) % 2, s.one_of(-1, 0, 0, 1)), look),
+                x,
+                y,
+                min(step * 0.84, level * 1.34),
+            )
 
 
 @cache
-def open_eye(kind: int, lashes: bool) -> Thing:
-    """An open eye one unit wide, its pupil at the origin."""
+def open_eye(kind: int, gaze: int) -> Thing:
+    """An open eye one unit wide that looks to the left (-1), at us (0) or to the right (1)."""
+    angles = np.radians([200, 222, 246, 270, 294, 318, 340]).tolist()
     hairs = [
-        taper(0.44 * math.cos(a), 0.02 + 0.26 * math.sin(a), 0.58 * math.cos(a), 0.0 + 0.43 * math.sin(a), 0.05)
-        for a in np.radians([200, 222, 246, 270, 294, 318, 340]).tolist()
+        taper(0.44 * math.cos(a), 0.02 + 0.26 * math.sin(a), 0.58 * math.cos(a), 0.43 * math.sin(a), 0.05)
+        for a in angles
     ]
-    spokes = (
-        joined(*(sector(0, 0, 0.22, k * 30, k * 30 + 15, 0.1) for k in range(12)))
-        if kind == 0
-        else ring(0, 0, 0.2, 0.16)
-    )
-    return thing(
-        Part(3, joined(*hairs)) if lashes else (),
+    x = 0.15 * gaze
+    wedges = [sector(x, 0, 0.21, k * 30, k * 30 + 15, 0.1) for k in range(12)]
+    return (
+        Part(3, joined(*hairs)),
         Part(3, drawn("M -0.56 0.02 C -0.34 -0.4 0.34 -0.4 0.56 0.02 C 0.34 0.4 -0.34 0.4 -0.56 0.02 Z")),
         Part(5, drawn("M -0.5 0.01 C -0.3 -0.33 0.3 -0.33 0.5 0.01 C 0.3 0.35 -0.3 0.35 -0.5 0.01 Z")),
-        Part(2, circle(0, 0, 0.235)),
-        Part(4, spokes),
-        Part(3, circle(0, 0, 0.12)),
-        Part(5, circle(0.06, -0.06, 0.04)),
+        Part(2, circle(x, 0, 0.225)),
+        Part(4, joined(*wedges) if kind == 0 else ring(x, 0, 0.2, 0.16)),
+        Part(3, circle(x, 0, 0.12)),
+        Part(5, circle(x + 0.06, -0.06, 0.04)),
     )
 
 

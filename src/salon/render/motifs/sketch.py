@@ -281,14 +281,14 @@ def _one_side(nodes: list[Node], axis: int, limit: float, side: float) -> list[N
 
 
 def _along(start: Node, node: Node) -> list[Node]:
-    """Points on a curve after its start, about ten pixels apart."""
+    """Points on a curve after its start, some fifteen pixels apart."""
     (x0, y0), (x1, y1), (x3, y3) = start, node[:2], node[-2:]
     if len(node) == 4:
         x1, y1, x2, y2 = (x0 + 2 * x1) / 3, (y0 + 2 * y1) / 3, (x3 + 2 * x1) / 3, (y3 + 2 * y1) / 3
     else:
         x2, y2 = node[2:4]
     steps = min(
-        48, 3 + int((abs(x1 - x0) + abs(y1 - y0) + abs(x2 - x1) + abs(y2 - y1) + abs(x3 - x2) + abs(y3 - y2)) / 12)
+        48, 3 + int((abs(x1 - x0) + abs(y1 - y0) + abs(x2 - x1) + abs(y2 - y1) + abs(x3 - x2) + abs(y3 - y2)) / 16)
     )
     points = []
     for k in range(1, steps + 1):
