@@ -70,7 +70,7 @@ def test_the_layout_is_the_one_it_was(monkeypatch):
     brief = FULL.model_copy(update={"style": "Minimalist", "headline_at": "top", "align": "left"})
     layout = lay_out(plan_poster(brief, HAND, 7)).layout
     assert layout.arrangement == "hero-bottom"
-    assert hashlib.sha256(layout_json(layout).encode()).hexdigest()[:16] == "6a170366b39323cc"
+    assert hashlib.sha256(layout_json(layout).encode()).hexdigest()[:16] == "27b59f6d1b727ba6"
 
 
 def test_the_record_survives_json():

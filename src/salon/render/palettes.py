@@ -1,8 +1,9 @@
 """Palettes: parts for the colors a brief names, harmonic company where it names too few, inks that can be read.
 
 The first color asked for is the dominant one: it becomes the ground, or, now and then when paper or night is also
-asked for, the main color of the picture. Colors asked for are used exactly as asked. What is missing is taken at hue
-distances that suit the mood: neighbours for calm ones, opposites for bold ones, thirds for playful ones.
+asked for, the main color of the picture. Colors asked for are used exactly as asked. To several colors only shades of
+them are added; to a single one, others at hue distances that suit the mood: neighbours for calm moods, opposites for
+bold ones, thirds for playful ones.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def rechecked(palette: Palette) -> Palette:
 def _assign(ground: str, rest: list[str], mood: Mood, main: str | None) -> Palette:
     """The picture's colors: those asked for that stand out from the ground, the strongest but `main` as accent."""
     seen = [color for color in rest if difference(color, ground) >= APART]
-    company = _company([ground, *rest], mood)
+    company = _shades([*seen, ground]) if rest else _company([ground], mood)
     chosen = list(seen)
     for color in company:
         if len(chosen) >= 3:
@@ -97,7 +98,8 @@ def _assign(ground: str, rest: list[str], mood: Mood, main: str | None) -> Palet
     while len(chosen) < 3:
         chosen.append(_opposite(ground, 0.25 + 0.2 * len(chosen)))
     pool = chosen[: max(3, len(seen))]
-    accent = max((color for color in pool if color != main), key=lambda c: oklch(c)[1] + 0.35 * difference(c, ground))
+    able = [color for color in seen if color != main] or [color for color in pool if color != main]
+    accent = max(able, key=lambda color: oklch(color)[1] + 0.35 * difference(color, ground))
     primary, secondary = [color for color in pool if color != accent][:2]
     surface = _surface(ground, pool, accent)
     return Palette(ground, surface, primary, secondary, accent, ground, ground, ground, ground)
@@ -122,9 +124,21 @@ def _company(colors: list[str], mood: Mood) -> list[str]:
     hue, chroma = (chromatic[0][2], chromatic[0][1]) if chromatic else (HUES[mood], 0.13)
     soft = {"calm": 0.75, "elegant": 0.65, "serious": 0.7, "nostalgic": 0.8}.get(mood, 1.0)
     chroma = min(0.21, max(0.09, chroma)) * soft
-    dark = oklch(colors[0])[0] < 0.6
-    lights = (0.8, 0.68, 0.88) if dark else (0.52, 0.62, 0.38)
+    ground = oklch(colors[0])[0]
+    lights = (0.8, 0.68, 0.88) if ground < 0.5 else (0.4, 0.92, 0.32) if ground < 0.76 else (0.52, 0.62, 0.38)
     return [_clean(light, chroma, (hue + turn) % 360) for light, turn in zip(lights, TURNS[mood])]
+
+
+def _shades(colors: list[str]) -> list[str]:
+    """Lighter and darker shades of colors asked for, the strongest first: company that brings no hue of its own."""
+    strongest = sorted(colors, key=lambda color: -oklch(color)[1])
+    steps = ((color, step) for step in (0.2, -0.2, 0.32, -0.32) for color in strongest)
+    moved = [(oklch(color), step) for color, step in steps]
+    return [
+        from_oklch(lightness + step, 0.9 * chroma, hue)
+        for (lightness, chroma, hue), step in moved
+        if 0.12 < lightness + step < 0.95
+    ]
 
 
 def _clean(lightness: float, chroma: float, hue: float) -> str:
@@ -164,4 +178,4 @@ def _plain(color: str) -> bool:
 def _opposite(ground: str, amount: float) -> str:
     """A shade of the ground's own hue, `amount` lighter or darker, whichever there is room for."""
     lightness, chroma, hue = oklch(ground)
-    return from_oklch(lightness + (amount if lightness < 0.55 else -amount), max(chroma, 0.04), hue)
+    return from_oklch(max(0.2, lightness + (amount if lightness < 0.55 else -amount)), max(chroma, 0.04), hue)
