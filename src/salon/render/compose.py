@@ -13,7 +13,7 @@ from salon.errors import BadValue
 from salon.render.arrangements import ARRANGEMENTS, Arrangement, suitable
 from salon.render.brief import SIZES, STYLES, Align, Brief, Place
 from salon.render.chance import chance
-from salon.render.colors import contrast
+from salon.render.colors import contrast, oklch
 from salon.render.lay_out import lay_out
 from salon.render.layout import TEXT_ROLES, Face
 from salon.render.palettes import harmonise, rechecked
@@ -160,8 +160,11 @@ def _right_to_left(text: str) -> bool:
 
 
 def _headline_ink(palette: Palette, rng: np.random.Generator) -> str:
-    """Now and then a headline in color, where it reads as well as ink must."""
-    choices = [name for name in ("accent", "primary") if contrast(getattr(palette, name), palette.ground) >= 4.5]
+    """Now and then a headline in color, where it is one and reads as well as ink must."""
+    colors = {name: getattr(palette, name) for name in ("accent", "primary")}
+    choices = [
+        name for name, color in colors.items() if oklch(color)[1] > 0.08 and contrast(color, palette.ground) >= 5
+    ]
     return choices[0] if choices and rng.random() < 0.4 else "ink"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from salon.render.arrangements import ARRANGEMENTS, suitable
-from salon.render.arrangements.blocks import Piece, shifted
+from salon.render.arrangements.blocks import Block, Piece, shifted
 from salon.render.arrangements.sheet import NoRoom, Sheet
 from salon.render.chance import chance
 from salon.render.layout import Box, Element, Grid, Layout, Lettering, Line, Word
@@ -214,11 +214,20 @@ def _shape_marks(piece: Piece, box: Box, sheet: Sheet) -> tuple[Mark, ...]:
 def _quiet(sheet: Sheet) -> tuple[Box, ...]:
     """Panels, and the blocks that stand on the ground with a breath around them: what of them is on the canvas."""
     breath = 0.5 * sheet.gap
-    bare = [block.box for block in sheet.blocks if not any(_meet(block.box, panel) for panel in sheet.panels)]
+    bare = [
+        block.box
+        for block in sheet.blocks
+        if not _crosses(block, sheet) and not any(_meet(block.box, panel) for panel in sheet.panels)
+    ]
     return (
         *(_on_canvas(panel, 0.0, sheet) for panel in sheet.panels),
         *(_on_canvas(box, breath, sheet) for box in bare),
     )
+
+
+def _crosses(block: Block, sheet: Sheet) -> bool:
+    """Whether a turned block, on a strip of its own, crosses a picture that has most of its room on one side."""
+    return sheet.plan.headline_at != "middle" and any(piece.rotation for piece in block.pieces)
 
 
 def _on_canvas(box: Box, breath: float, sheet: Sheet) -> Box:

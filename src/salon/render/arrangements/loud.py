@@ -75,7 +75,7 @@ def turned(s: Sheet) -> None:
     y = steer(s, head, start, end, share={"top": 0.6, "middle": 0.4, "bottom": 0.4}[s.plan.headline_at])
     x = (s.width - width) / 2
     s.put_picture(0, 0, s.width, s.height)
-    _strip(s, s.color(over), y - pad * 1.4, head.height + 2.8 * pad, angle)
+    _strip(s, over, y - pad * 1.4, head.height + 2.8 * pad, angle)
     s.put(_at_angle(head, angle), x, y)
     if rest:
         s.put_bar(*((0, bar) if at_bottom else (s.height - bar, s.height)))
@@ -86,9 +86,13 @@ def _at_angle(block: Block, angle: float) -> Block:
     return replace(block, pieces=tuple(replace(piece, rotation=angle) for piece in block.pieces))
 
 
-def _strip(s: Sheet, color: str, y: float, height: float, angle: float) -> None:
-    over = 0.2 * s.width
-    s.put_shape("slant", Box(x=-over, y=y, width=s.width + 2 * over, height=height), color, rotation=angle)
+def _strip(s: Sheet, over: Over, y: float, height: float, angle: float) -> None:
+    """The strip, on a wider one in another color so that it parts from any picture."""
+    bleed, rim = 0.2 * s.width, 0.3 * s.body
+    behind = s.color("surface" if over == "accent" else "accent")
+    for color, out in ((behind, rim), (s.color(over), 0.0)):
+        box = Box(x=-bleed, y=y - out, width=s.width + 2 * bleed, height=height + 2 * out)
+        s.put_shape("slant", box, color, rotation=angle)
 
 
 LOUD = (
