@@ -141,9 +141,10 @@ def footer(s: Sheet, width: float, *, over: Over = "ground") -> Block | None:
     name = brand(s, 0.4 * width, over=over)
     texts = s.plan.texts
     lone = bool(texts.get("cta")) != bool(texts.get("when") or texts.get("where"))
-    if name is None or not lone or s.align == "center":
+    room = 0.0 if name is None else width - name.width - 2 * s.gap
+    if name is None or not lone or s.align == "center" or room < 13 * s.body:
+        name = brand(s, width, over=over)
         return column((closing(s, width, over=over), name), 1.9 * s.gap, width=width, align=s.align)
-    room = width - name.width - 2 * s.gap
     kept = action(s, room, over=over) if texts.get("cta") else facts(s, room, over=over)
     pair = (kept, name) if s.align == "left" else (name, kept)
     return row(*pair, width=width, level="middle" if texts.get("cta") else "bottom")
