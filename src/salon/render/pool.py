@@ -37,12 +37,17 @@ def over_processes(
     What a task raised comes as its result, with the traceback as a note. `function` is one that a fresh process can
     import; with one process everything runs here. By default there is one process for each core this one may use.
     """
-    count = len(os.sched_getaffinity(0)) if processes is None else processes
+    count = _cores() if processes is None else processes
     if count < 1:
         raise BadValue("at least one process", found=count)
     if count == 1:
         return ((index, _attempt(function, task)) for index, task in enumerate(tasks))
     return _spread(function, enumerate(tasks), count)
+
+
+def _cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Worker(NamedTuple):

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
-
-import numpy as np
 
 from salon.render.grain import noise_tile
 from salon.render.marks import Fill, Glyphs, Grain, Group, Mark, Path, Shadow, Soft, Stroke, Tile
 from salon.render.raster_paint import BLENDS, LARGE, NEAREST, SMOOTH, along, coarse, ink, layer_paint, rgb
-from salon.render.setting import outlines
+from salon.render.raster_paths import inner_pixels, run_path, scale_of, skia_matrix, skia_path
+from salon.render.raster_pattern import lattice, pattern
 from salon.render.skia_library import clear, skia
 
-UNITS = 1000.0
-"""Size at which glyph outlines are kept."""
 FEW = 4.0
 """Pixels of blur below which drawing small does not pay."""
 MANY = 8
@@ -30,17 +26,18 @@ CELLS = 2.5
 FIVE = 2.66
 """Asked of Skia, it averages three times over five cells: a variance of 6. Averaging within a cell adds 1/12 and
 enlarging 1/6, which makes CELLS squared."""
-WIDEST = 1024
-"""Pixels of a side of a pattern drawn as an image."""
-REPEAT = skia.TileMode.kRepeat
 
 
 class Painter:
     """Draws marks on one canvas; outlines met twice are built once."""
 
-    def __init__(self, canvas: skia.Canvas, known: dict[int, tuple[Path, skia.Path]] | None = None) -> None:
+    def __init__(
+        self, canvas: skia.Canvas, known: dict[int, tuple[object, skia.Path]] | None = None, *, recorded: bool = False
+    ) -> None:
         self.canvas = canvas
         self.known = {} if known is None else known
+        self.recorded = recorded
+        """Whether it will be played back elsewhere, so that places on the device mean nothing yet."""
 
     def draw(self, marks: tuple[Mark, ...]) -> None:
         """All marks, the first lowest."""
@@ -74,12 +71,12 @@ class Painter:
         """A pattern, cut to its area."""
         canvas, cell = self.canvas, skia.Rect.MakeWH(mark.width, mark.height)
         recorder = skia.PictureRecorder()
-        Painter(recorder.beginRecording(cell), self.known).draw(mark.marks)
+        Painter(recorder.beginRecording(cell), self.known, recorded=True).draw(mark.marks)
         picture = recorder.finishRecordingAsPicture()
         if mark.angle % 360 and cell.contains(self.reach(mark.marks)):
             self._copies(mark, picture)
             return
-        shader = _pattern(picture, mark, cell, canvas.getTotalMatrix())
+        shader = pattern(picture, mark, cell, canvas.getTotalMatrix())
         # Given in the constructor: `setShader` copies a shader's image, through PNG.
         paint = skia.Paint(Shader=shader, AntiAlias=True, BlendMode=BLENDS[mark.blend])
         paint.setAlphaf(mark.opacity)
@@ -92,7 +89,7 @@ class Painter:
         canvas.clipPath(self.outline(mark.within), doAntiAlias=True)
         if mark.opacity < 1 or mark.blend != "normal":
             canvas.saveLayer(self.outline(mark.within).getBounds(), layer_paint(mark.opacity, mark.blend))
-        places = _lattice(mark, canvas.getLocalClipBounds())
+        places = lattice(mark, canvas.getLocalClipBounds())
         canvas.rotate(mark.angle)
         for x, y in places:
             canvas.translate(x, y)
@@ -108,7 +105,7 @@ class Painter:
     def grain(self, mark: Grain) -> None:
         """Noise laid over by overlay, in tiles at places the seed decides."""
         canvas = self.canvas
-        scale = _scale(canvas.getTotalMatrix())
+        scale = scale_of(canvas.getTotalMatrix())
         tile, left, top = noise_tile(mark.seed, mark.speck * scale)
         canvas.save()
         canvas.clipPath(self.outline(mark.within))  # hard edges: nobody sees them in noise, and they are faster
@@ -145,7 +142,7 @@ class Painter:
     def letters(self, mark: Glyphs) -> skia.Path:
         """All letters of a run as one outline."""
         if id(mark) not in self.known:
-            self.known[id(mark)] = (mark, _run(mark))
+            self.known[id(mark)] = (mark, run_path(mark))
         return self.known[id(mark)][1]
 
     def reach(self, marks: tuple[Mark, ...]) -> skia.Rect:
@@ -160,7 +157,7 @@ class Painter:
             inside = self.reach(mark.marks)
             if mark.clip is not None and not inside.intersect(self.outline(mark.clip).getBounds()):
                 return skia.Rect.MakeEmpty()
-            box = _matrix(mark.transform).mapRect(inside)
+            box = skia_matrix(mark.transform).mapRect(inside)
             return box if mark.shadow is None else _shaded(box, mark.shadow)
         if isinstance(mark, Soft):
             return self.reach(mark.marks).makeOutset(3 * mark.blur, 3 * mark.blur)
@@ -175,7 +172,7 @@ class Painter:
     def _inside(self, group: Group) -> None:
         canvas = self.canvas
         depth = canvas.save()
-        canvas.concat(_matrix(group.transform))
+        canvas.concat(skia_matrix(group.transform))
         if group.clip is not None:
             clip = self.outline(group.clip)
             canvas.clipPath(clip, doAntiAlias=True)
@@ -191,7 +188,7 @@ class Painter:
         bare = Group(group.marks, group.clip, group.transform)
         tint = skia.ColorFilters.Blend(rgb(shadow.color), skia.BlendMode.kSrcIn)
         self.canvas.save()
-        if (covered := self._covered(group)) is not None:
+        if not self.recorded and (covered := self._covered(group)) is not None:
             self.canvas.clipRegion(covered, skia.ClipOp.kDifference)
         self.canvas.translate(shadow.dx, shadow.dy)
         paint = layer_paint(shadow.opacity, "normal")
@@ -200,7 +197,7 @@ class Painter:
 
     def _covered(self, group: Group) -> skia.Region | None:
         """Pixels that a large opaque fill of the group will hide for certain: no shadow need be drawn there."""
-        matrix = skia.Matrix.Concat(self.canvas.getTotalMatrix(), _matrix(group.transform))
+        matrix = skia.Matrix.Concat(self.canvas.getTotalMatrix(), skia_matrix(group.transform))
         clip = self.canvas.getDeviceClipBounds()
         found = None
         for mark in group.marks if group.clip is None else ():
@@ -210,7 +207,7 @@ class Painter:
             self.outline(mark.path).transform(matrix, path)
             if path.getBounds().width() * path.getBounds().height() < LARGE:
                 continue
-            inner = _inner_pixels(path, clip)
+            inner = inner_pixels(path, clip)
             if found is None:
                 found = inner
             else:
@@ -219,7 +216,7 @@ class Painter:
 
     def _outlined(self, mark: Fill | Glyphs, path: skia.Path) -> None:
         """Draw an outline, blurred where asked."""
-        pixels = mark.blur * _scale(self.canvas.getTotalMatrix())
+        pixels = mark.blur * scale_of(self.canvas.getTotalMatrix())
         if pixels >= FEW:
             plain = _unblurred(mark)
             paint = layer_paint(1.0, mark.blend)
@@ -242,7 +239,7 @@ class Painter:
         """What `draw` puts within `reach`, blurred on a coarse grid and enlarged."""
         canvas = self.canvas
         matrix = canvas.getTotalMatrix()
-        sigma = blur * _scale(matrix)
+        sigma = blur * scale_of(matrix)
         grid = max(1.0, sigma / CELLS)
         area = _area(matrix.mapRect(reach), canvas.getDeviceClipBounds(), 3 * sigma, grid)
         if area is None:
@@ -284,78 +281,6 @@ DRAWN_BY: dict[type, Callable] = {
 }
 
 
-def skia_path(path: Path) -> skia.Path:
-    """The same outline as Skia keeps it."""
-    made = skia.Path()
-    ways = {"M": made.moveTo, "L": made.lineTo, "Q": made.quadTo, "C": made.cubicTo, "Z": made.close}
-    for name, *values in path.commands:
-        ways[name](*values)
-    if path.even_odd:
-        made.setFillType(skia.PathFillType.kEvenOdd)
-    return made
-
-
-def _pattern(picture: skia.Picture, mark: Tile, cell: skia.Rect, matrix: skia.Matrix) -> skia.Shader:
-    """A repeated cell. Upright, it comes from an image of several cells on whole pixels: fifteen times faster."""
-    across = _whole_pixels(mark.width * matrix.getScaleX())
-    down = _whole_pixels(mark.height * matrix.getScaleY())
-    if mark.angle % 360 or not matrix.isScaleTranslate() or across is None or down is None:
-        turn = skia.Matrix.RotateDeg(mark.angle)
-        return picture.makeShader(REPEAT, REPEAT, skia.FilterMode.kLinear, turn, cell)
-    (columns, width), (rows, height) = across, down
-    surface = skia.Surface.MakeRaster(clear(width, height))
-    canvas = surface.getCanvas()
-    canvas.scale(width / (columns * mark.width), height / (rows * mark.height))
-    for row in range(rows):
-        for column in range(columns):
-            canvas.save()
-            canvas.translate(column * mark.width, row * mark.height)
-            canvas.clipRect(cell)
-            canvas.drawPicture(picture)
-            canvas.restore()
-    back = skia.Matrix.Scale(columns * mark.width / width, rows * mark.height / height)
-    return surface.makeImageSnapshot().makeShader(REPEAT, REPEAT, NEAREST, back)
-
-
-def _whole_pixels(size: float) -> tuple[int, int] | None:
-    """How many cells of this size to draw side by side, and on how many pixels, to stay true to a pixel in WIDEST."""
-    if not 1 <= size <= WIDEST:
-        return None
-    counts = range(1, 1 + min(12, math.floor(WIDEST / size)))
-    best = min(counts, key=lambda count: round(abs(count * size - round(count * size)) / (count * size), 5))
-    pixels = round(best * size)
-    return (best, pixels) if abs(best * size - pixels) * WIDEST / pixels <= 1 else None
-
-
-def _lattice(mark: Tile, seen: skia.Rect) -> list[list[float]]:
-    """Where cells start, in the pattern's own turned coordinates, to fill the box `seen`."""
-    turned = skia.Matrix.RotateDeg(-mark.angle).mapRect(seen)
-    columns = np.arange(math.floor(turned.left() / mark.width), math.ceil(turned.right() / mark.width))
-    rows = np.arange(math.floor(turned.top() / mark.height), math.ceil(turned.bottom() / mark.height))
-    x, y = (axis.ravel() for axis in np.meshgrid(columns * mark.width, rows * mark.height))
-    c, s = math.cos(math.radians(mark.angle)), math.sin(math.radians(mark.angle))
-    middle = np.stack([x + mark.width / 2, y + mark.height / 2])
-    across, down = c * middle[0] - s * middle[1], s * middle[0] + c * middle[1]
-    reach = math.hypot(mark.width, mark.height) / 2
-    near = (across > seen.left() - reach) & (across < seen.right() + reach)
-    near &= (down > seen.top() - reach) & (down < seen.bottom() + reach)
-    return np.stack([x[near], y[near]], axis=1).tolist()
-
-
-@lru_cache(maxsize=20_000)
-def _letter(face: str, glyph: int) -> skia.Path:
-    """One glyph's outline at size UNITS, its origin at (0, 0)."""
-    return skia_path(outlines(Glyphs(face, UNITS, (glyph,), (0.0,), (0.0,), "#000000")))
-
-
-def _run(mark: Glyphs) -> skia.Path:
-    run, zoom = skia.Path(), UNITS / mark.size
-    for glyph, x, y in zip(mark.ids, mark.xs, mark.ys):
-        run.addPath(_letter(mark.face, glyph), x * zoom, y * zoom)
-    run.transform(skia.Matrix.Scale(1 / zoom, 1 / zoom))
-    return run
-
-
 def _unblurred(mark: Fill | Glyphs) -> Fill | Glyphs:
     """The mark before its blur and blend, which are applied to the result."""
     if isinstance(mark, Fill):
@@ -369,34 +294,11 @@ def _hides(mark: Fill) -> bool:
     return solid and mark.opacity >= 1 and mark.blend == "normal" and mark.blur == 0
 
 
-def _inner_pixels(path: skia.Path, clip: skia.IRect) -> skia.Region:
-    """The pixels inside the outline and at least one away from its edge."""
-    inner, whole = skia.Region(clip), skia.Region(clip)
-    for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1)):
-        path.offset(dx, dy)
-        shifted = skia.Region()
-        shifted.setPath(path, whole)
-        inner.op(shifted, skia.Region.kIntersect_Op)
-        path.offset(-dx, -dy)
-    return inner
-
-
 def _shaded(box: skia.Rect, shadow: Shadow) -> skia.Rect:
     """The box with its shadow's."""
     cast = box.makeOffset(shadow.dx, shadow.dy).makeOutset(3 * shadow.blur, 3 * shadow.blur)
     cast.join(box)
     return cast
-
-
-def _matrix(transform: tuple[float, float, float, float, float, float]) -> skia.Matrix:
-    a, b, c, d, e, f = transform
-    return skia.Matrix.MakeAll(a, c, e, b, d, f, 0, 0, 1)
-
-
-def _scale(matrix: skia.Matrix) -> float:
-    """By how much it enlarges: the root of its area factor."""
-    across = matrix.getScaleX() * matrix.getScaleY() - matrix.getSkewX() * matrix.getSkewY()
-    return math.sqrt(abs(across))
 
 
 def _area(reach: skia.Rect, clip: skia.IRect, spread: float, grid: float) -> skia.Rect | None:
