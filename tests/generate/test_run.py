@@ -203,10 +203,11 @@ def test_a_damaged_line_in_the_middle_is_named(tmp_path):
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path):
-    run(tmp_path / "s")
+    run(tmp_path / "s", prompts=PROMPTS[:1])
     with open_record(tmp_path / "s"), pytest.raises(BadFile, match="one run at a time"):
         run(tmp_path / "s")
-    assert run(tmp_path / "s").reused == 3
+    assert open_study(tmp_path / "s").counts["prompts"] == 1  # the second run has changed nothing
+    assert run(tmp_path / "s").reused == 1
 
 
 # -- judged studies --------------------------------------------------------------------------------------------------

@@ -22,7 +22,8 @@ from salon.generate.record import Generation, Record, open_record
 from salon.generate.results import Failure, GenerateReport, GeneratorRun, Progress
 from salon.generate.settings import GenerateSettings
 from salon.generate.tables import add_to_study, start_study
-from salon.store.atomic import PART, whole_file
+from salon.store.atomic import whole_file
+from salon.store.quick_file import put_file
 from salon.study import Failed, Generator, Made, Prompt, Study
 
 LONGEST_REASON = 1000
@@ -131,7 +132,7 @@ class _Run:
         for kind, text, ending in (("layout", made.layout, "json"), ("svg", made.svg, "svg")):
             if text is not None:
                 paths[kind] = f"{kind if kind == 'svg' else 'layouts'}/{inside}.{ending}"
-                _put(self.folder / paths[kind], text.encode())
+                put_file(self.folder / paths[kind], text.encode())  # if the disk loses it, the item is made again
         image = self.folder / paths["image"]
         image.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(image) as file:
@@ -168,7 +169,8 @@ class _Run:
     def report(self, generators: Sequence[Generator], folder: Path | str, seconds: float) -> GenerateReport:
         """What there is after the last answer."""
         there = {one.item for one in (*self.matrix.reuse, *self.matrix.keep)}
-        missing = [one.item for one in self.matrix.wanted if one.item not in there | self.made]
+        done = there | self.made
+        missing = [one.item for one in self.matrix.wanted if one.item not in done]
         return GenerateReport(
             study=str(folder),
             wanted=self.so_far.wanted,
@@ -236,17 +238,6 @@ def _checked(made: Made, *, travelled: bool) -> tuple[bytes, str, int, int, str]
     picture = read_picture(made.image)
     data, format = picture.plain()
     return data, format, picture.width, picture.height, "; ".join(picture.notes)
-
-
-def _put(path: Path, data: bytes) -> None:
-    """Write a file whole, without waiting for the disk: waiting for each would cost more than drawing does.
-
-    A power cut may lose it although its line is there; `Generation.is_stored` sees that, and the item is made again.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}{PART}")
-    part.write_bytes(data)
-    part.replace(path)
 
 
 def _seconds(made: Made, waited: float) -> float:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from salon.errors import BadFile, BadValue
 from salon.generate.matrix import judged_items
-from salon.generate.record import Generation
+from salon.generate.record import Generation, open_record
 from salon.store.folder import is_study, open_study, save_study
 from salon.study import Item, Prompt, Study
 from salon.study.tables import conform, table_from_nouns
@@ -22,14 +22,8 @@ def start_study(folder: Path, prompts: Sequence[Prompt]) -> Study:
     Prompts are saved before the first picture is made: a line of the record never names one that nobody has.
     """
     if is_study(folder):
-        study = open_study(folder)
-        _check_prompts(study, prompts)
-        tables = dict(study.tables) | {"prompts": _prompt_table(study, prompts)}
-        if tables["prompts"] == study.table("prompts"):
-            return study
-        study = replace(study, tables=tables)
-        save_study(study, folder, overwrite=True)
-        return study
+        with open_record(folder):  # nobody's run is disturbed by a study that is saved under it
+            return _with_prompts(folder, prompts)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadFile(
             "a new folder, an empty one or a study is needed to write to",
@@ -39,6 +33,16 @@ def start_study(folder: Path, prompts: Sequence[Prompt]) -> Study:
         )
     study = Study.build(folder.name, [], tables={"prompts": list(prompts)})
     save_study(study, folder)
+    return study
+
+
+def _with_prompts(folder: Path, prompts: Sequence[Prompt]) -> Study:
+    study = open_study(folder)
+    _check_prompts(study, prompts)
+    table = _prompt_table(study, prompts)
+    if table != study.table("prompts"):
+        study = replace(study, tables=dict(study.tables) | {"prompts": table})
+        save_study(study, folder, overwrite=True)
     return study
 
 

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from salon.errors import BadFile
 from salon.generate.image_header import read_header
 from salon.generate.images import Picture, read_bytes, read_picture
-from salon.store.atomic import whole_file
+from salon.store.quick_file import put_file
 
 QUALITY = 82
 TALLEST = 3
@@ -68,9 +68,8 @@ def _thumb(path: Path, width: int, folder: Path | None) -> Thumb | BadFile:
             encoded = small(read_picture(data, path), width)
             return _sized("data:image/webp;base64," + base64.b64encode(encoded).decode(), encoded)
         target = folder / f"{hashlib.sha256(data).hexdigest()[:16]}-{width}.webp"
-        if not target.is_file():
-            with whole_file(target) as file:
-                file.write(small(read_picture(data, path), width))
+        if not target.is_file() or not target.stat().st_size:
+            put_file(target, small(read_picture(data, path), width))
         return _sized(f"{quote(folder.name)}/{target.name}", target.read_bytes())
     except BadFile as error:
         return error
