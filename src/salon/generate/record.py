@@ -142,29 +142,30 @@ class Record:
 
 
 @contextmanager
-def open_record(folder: Path) -> Iterator[Record]:
-    """The record of `folder`, locked for this process; BadFile when another one is at work there.
+def locked(folder: Path) -> Iterator[IO[bytes]]:
+    """The record of `folder`, open to add to and held by this process; BadFile when another one is at work there.
 
     The record itself is what is locked: it stays the same file when the study around it is saved anew.
     """
-    path = folder / FILE
-    with path.open("ab") as file:
-        _lock(file, folder)
+    with (folder / FILE).open("ab") as file:
+        if fcntl is not None:  # pragma: no branch
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise BadFile(
+                    "one run at a time may generate into a study",
+                    found="another run that is at work there now",
+                    where=str(folder),
+                    remedy="wait until it is done, or stop it; or choose another -o",
+                ) from None
+        yield file
+
+
+@contextmanager
+def open_record(folder: Path) -> Iterator[Record]:
+    """The record of `folder`, locked and read; a torn last line is cut off."""
+    with locked(folder) as file:
         known, note = read_generations(folder)
         if note:
-            file.truncate(len(_whole(path.read_bytes())[0]))
+            file.truncate(len(_whole((folder / FILE).read_bytes())[0]))
         yield Record(file, known, note)
-
-
-def _lock(file: IO[bytes], folder: Path) -> None:
-    if fcntl is None:  # pragma: no cover
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise BadFile(
-            "one run at a time may generate into a study",
-            found="another run that is at work there now",
-            where=str(folder),
-            remedy="wait until it is done, or stop it; or choose another -o",
-        ) from None

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from salon.errors import BadFile, BadValue
 from salon.generate.matrix import judged_items
-from salon.generate.record import Generation, open_record
+from salon.generate.record import Generation, locked
 from salon.store.folder import is_study, open_study, save_study
 from salon.study import Item, Prompt, Study
 from salon.study.tables import conform, table_from_nouns
@@ -22,7 +22,7 @@ def start_study(folder: Path, prompts: Sequence[Prompt]) -> Study:
     Prompts are saved before the first picture is made: a line of the record never names one that nobody has.
     """
     if is_study(folder):
-        with open_record(folder):  # nobody's run is disturbed by a study that is saved under it
+        with locked(folder):  # nobody's run is disturbed by a study that is saved under it
             return _with_prompts(folder, prompts)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadFile(
