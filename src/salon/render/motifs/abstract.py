@@ -201,8 +201,9 @@ def arcs(s: Sketch) -> None:
                 ((x, y, 0), (x + side, y + side, 180)) if s.chance(0.5) else ((x + side, y, 90), (x, y + side, 270))
             )
             for cx, cy, start in corners:
-                s.add(0.3, thick, sector(cx, cy, side * 0.72, start, start + 90, side * 0.28))
-                s.add(0.5, thin, sector(cx, cy, side * 0.56, start, start + 90, side * 0.44))
+                # A little more than a quarter: neighbors overlap, and no seam shows.
+                s.add(0.3, thick, sector(cx, cy, side * 0.72, start - 0.3, start + 90.3, side * 0.28))
+                s.add(0.5, thin, sector(cx, cy, side * 0.56, start - 0.3, start + 90.3, side * 0.44))
     for _ in range(max(2, columns * rows // 5)):
         x, y = left + side * int(s.rng.integers(1, columns)), top + side * int(s.rng.integers(1, rows))
         s.add(0.7, extra, circle(x, y, side * 0.16))
@@ -236,23 +237,52 @@ def arches(s: Sketch) -> None:
 
 
 def balance(s: Sketch) -> None:
-    """A few large figures held in balance: a slab, a half disc, a thin bar, a small disc."""
+    """A few large figures held in balance about one line: slab, half disc, wedge, small disc, steps, a thin post."""
     sky(s)
-    side = s.one_of(-1, 1)
-    tall = s.height > s.width
+    side, level = s.one_of(-1, 1), s.between(0.54, 0.68)
+    line, r = s.y(level), min(s.width * 0.4, s.height * s.between(0.26, 0.32))
 
     def at(across: float) -> float:
         return s.x(0.5 + side * across)
 
-    half = s.width * (0.24 if tall else 0.18)
-    s.add(0.1, 1, rect(at(-0.12) - half, s.y(0.1), 2 * half, s.height * 0.68))
-    r = min(s.width * 0.42, s.height * 0.34)
-    s.add(0.3, 3, sector(at(0.1), s.y(0.62), r, 0, 180) if s.chance(0.5) else circle(at(0.1), s.y(0.6), r * 0.86))
-    s.add(0.4, 2, polygon([(at(-0.44), s.y(0.62)), (at(0.02), s.y(0.62)), (at(-0.44), s.y(0.9))]))
-    s.add(0.5, 4, circle(at(-0.1), s.y(s.between(0.28, 0.34)), s.unit * s.between(0.13, 0.18)))
-    s.add(0.6, 5, *(rect(at(0.1) - r * 0.5, s.y(0.66) + k * r * 0.13, r * 0.6, r * 0.05) for k in range(3)))
-    s.add(0.7, 3, rect(s.x(0.06), s.y(0.62) - s.unit * 0.012, s.width * 0.88, s.unit * 0.024))
-    s.add(0.7, 4, rect(at(0.34) - s.unit * 0.02, s.y(0.14), s.unit * 0.04, s.height * 0.48))
+    half, top = s.width * s.between(0.14, 0.24), s.between(0.08, 0.18)
+    s.add(0.1, 1, rect(at(s.between(-0.2, -0.05)) - half, s.y(top), 2 * half, s.height * (s.between(0.7, 0.82) - top)))
+    x = at(s.between(0.06, 0.14))
+    main = s.one_of("bowl", "dome", "disc")
+    if main == "disc":
+        s.add(0.3, 3, circle(x, line - r * 0.2, r * 0.86))
+    else:
+        s.add(0.3, 3, sector(x, line, r, 0, 180) if main == "bowl" else sector(x, line, r, 180, 360))
+    s.add(
+        0.4,
+        5,
+        *(
+            rect(x - r * 0.5, line + (0.12 + 0.13 * k) * (-r if main == "dome" else r), r * 0.6, r * 0.05)
+            for k in range(3)
+        ),
+    )
+    down = 1 if main == "dome" else s.one_of(-1, 1)
+    if s.chance(0.6):
+        s.add(0.5, 2, polygon([(at(-0.44), line), (at(0.0), line), (at(-0.44), line + down * r * s.between(0.7, 1.0))]))
+    else:
+        step = r * 0.24
+        s.add(
+            0.5,
+            2,
+            *(
+                rect(
+                    min(at(-0.42), at(-0.42) + side * step * (4 - k)),
+                    line + (k * step if down > 0 else -(k + 1) * step),
+                    step * (4 - k),
+                    step,
+                )
+                for k in range(4)
+            ),
+        )
+    s.add(0.6, 4, circle(at(s.between(-0.3, -0.05)), s.y(s.between(0.22, 0.3)), s.unit * s.between(0.11, 0.18)))
+    s.add(0.7, 3, rect(s.x(0.06), line - s.unit * 0.012, s.width * 0.88, s.unit * 0.024))
+    post = at(s.between(0.32, 0.4))
+    s.add(0.7, 4, rect(post - s.unit * 0.02, s.y(s.between(0.1, 0.2)), s.unit * 0.04, line - s.y(0.2)))
 
 
 def abstract_mark(rng: np.random.Generator) -> Thing:

@@ -248,7 +248,7 @@ def _jewel(s: Sketch) -> None:
         (0.34, 0.16),
     ]
     middle = (s.between(-0.06, 0.06), s.between(-0.06, 0.02))
-    tones = (3, 4, 3, 5, 4, 3, 5, 4, 3, 4)
+    tones = (4, 3, 4, 5, 4, 3, 4, 3, 4, 3)
     for k, tone in enumerate(tones):
         points = [middle, corners[k], corners[(k + 1) % 10]]
         s.add(0.5, tone, polygon([(x + size * a, y + size * b) for a, b in points]))

@@ -24,8 +24,8 @@ def mountain(s: Sketch) -> None:
     s.add(0.1, 4, circle(s.x(apex) + side * s.unit * s.between(0.22, 0.34), s.y(top) + r * 0.5, r))
     _range(s, 0.2, 1, 0.52, 0.16)
     level = 0.74
-    _peak(s, 0.4, s.x(apex) + side * s.unit * 0.46, s.y(top + 0.16), s.y(level + 0.2), shade=1)
-    _peak(s, 0.5, s.x(apex), s.y(top), s.y(level + 0.16), shade=2)
+    _peak(s, 0.4, s.x(apex) + side * s.unit * 0.46, s.y(top + 0.16), s.y(level + 0.2))
+    _peak(s, 0.5, s.x(apex), s.y(top), s.y(level + 0.16))
     s.one_of(_firs, _lake, _hills)(s, level)
 
 
@@ -43,20 +43,19 @@ def _range(s: Sketch, depth: float, tone: int, level: float, swing: float) -> No
     s.add(depth, tone, polygon([*points, (s.right + step, s.bottom), (s.left - step, s.bottom)]))
 
 
-def _peak(s: Sketch, depth: float, x: float, top: float, foot: float, shade: int) -> None:
+def _peak(s: Sketch, depth: float, x: float, top: float, foot: float) -> None:
     """A summit with a lit and a shaded side, and snow with a torn hem."""
     height = foot - top
     half = max(height * s.between(0.62, 0.78), s.unit * 0.4)
     s.add(depth, 3, polygon([(x, top), (x + half, foot), (x - half, foot)]))
     lean = s.between(-0.12, 0.12)
     ridge = [(x, top), (x + half * (0.08 + lean), top + height * 0.3), (x - half * 0.06, top + height * 0.55)]
-    s.add(depth, shade, polygon([*ridge, (x + half * 0.16, foot), (x - half, foot)]))
+    s.add(depth, 2, polygon([*ridge, (x + half * 0.16, foot), (x - half, foot)]))
     snow = s.between(0.24, 0.34)
     hem = [(-1.0, 1.0), (-0.55, 0.72), (-0.28, 1.08), (0.05, 0.78), (0.38, 1.15), (0.62, 0.82), (1.0, 1.0)]
-    # A hair wider than the rock, whose edge would shine through where snow and sky have one color.
-    over = s.unit * 0.003
-    cap = [(x - (half * snow + over * 2) * a, top + height * snow * b) for a, b in hem]
-    s.add(depth, 5, polygon([(x, top - over * 2), *cap]))
+    # A rim of rock stays, so that the summit keeps its outline where snow and sky have one color.
+    cap = [(x - half * snow * 0.8 * a, top + height * snow * b) for a, b in hem]
+    s.add(depth, 5, polygon([(x, top + height * 0.06), *cap]))
 
 
 def _firs(s: Sketch, level: float) -> None:
@@ -67,7 +66,7 @@ def _firs(s: Sketch, level: float) -> None:
     for i in range(int(s.width / (size * 0.42)) + 1):
         share = (i + s.between(0.2, 0.8)) * size * 0.42 / s.width
         s.put(0.8, fir(), s.x(share), s.y(level + 0.19 + tilt * (0.5 - share) * 2), size * s.between(0.7, 1.25))
-    s.add(0.9, 3, hill(s, level + 0.16, -tilt, 0.02))
+    s.add(0.9, 3, hill(s, level + 0.13, -tilt, 0.015))
 
 
 def _lake(s: Sketch, level: float) -> None:

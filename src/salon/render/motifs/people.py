@@ -38,7 +38,7 @@ def _raised(s: Sketch) -> None:
         count = max(2, round(s.width / step))
         for k in range(count):
             place = s.x((k + 0.5 + (0.25 if row else -0.1)) / count)
-            look = ({4: 5}, {3: 2, 4: 3}, {3: 4, 4: 3}, {3: 5, 4: 2})[(k * 2 + row + k // 2) % 4]
+            look = ({4: 5}, {3: 2, 4: 3}, {3: 4, 4: 3}, {4: 2})[(k * 2 + row + k // 2) % 4]
             high = s.y(top + s.between(0, 0.14))
             s.put(
                 depth + 0.02 * (k % 2),
@@ -96,7 +96,7 @@ def two_fingers() -> Thing:
 
 def _reaching(s: Sketch) -> None:
     """Two open hands from opposite edges, a heart between them."""
-    upright = s.wide < 1.0
+    toward = 90 if s.wide < 0.72 else 0 if s.wide > 1.4 else s.one_of(45, 135)
     x, y = s.x(0.5), s.y(0.5)
     r = s.unit * s.between(0.13, 0.16)
     s.add(0.1, 1, rays(x, y, math.hypot(s.width, s.height), s.one_of(20, 24, 28), s.between(0, 15)))
@@ -105,8 +105,9 @@ def _reaching(s: Sketch) -> None:
     reach = size * 0.42 + r * 1.1
     lean = s.one_of(-1, 1) * s.between(4, 10)
     for side, look in ((1, {4: 4}), (-1, {3: 4, 4: 3})):
-        turn = (0 if side > 0 else 180) if upright else (-90 if side > 0 else 90)
-        place = (x, y + side * reach) if upright else (x + side * reach, y)
+        turn = toward - 90 + (0 if side > 0 else 180)
+        angle = math.radians(toward)
+        place = (x + side * reach * math.cos(angle), y + side * reach * math.sin(angle))
         s.put(0.5, retoned(open_hand(), look), *place, size, turn=turn + lean, flip=side < 0)
     s.put(0.7, (Part(5, drawn(HEART)),), x, y, r * 2.1)
     s.put(0.75, (Part(4, drawn(HEART)),), x, y, r * 1.5)

@@ -21,7 +21,7 @@ def camera(s: Sketch) -> None:
         return
     sky(s)
     x, y = s.x(s.between(0.44, 0.56)), s.y(s.between(0.46, 0.52))
-    size = min(s.width * 0.98, s.height * 0.9)
+    size = min(s.width * 0.88, s.height * 0.9)
     if s.chance(0.5):
         s.add(
             0.1,

@@ -35,9 +35,11 @@ def _record(s: Sketch) -> None:
     s.add(0.38, 5, circle(x, y, r * 0.15))
     s.add(0.4, 3, circle(x, y, r * 0.05))
     _arm(s, x + side * r * 0.98, y - r * 0.86, x + side * r * 0.52, y + r * 0.3, r)
-    for _ in range(3 + int(2 * max(s.wide, 1 / s.wide))):
-        away = x + side * s.width * s.between(0.26, 0.52) if s.wide > 1.3 else s.x(s.between(0.12, 0.88))
-        high = s.y(s.between(0.16, 0.9)) if s.wide > 1.3 else s.y(s.between(0.08, 0.4))
+    count = 3 + int(2 * max(s.wide, 1 / s.wide))
+    for k in range(count):
+        t = (k + 0.5) / count
+        away = x + side * s.width * s.between(0.4, 0.62) if s.wide > 1.3 else s.x(t)
+        high = s.y(0.14 + 0.8 * t) if s.wide > 1.3 else s.y(s.between(0.1, 0.34))
         if math.dist((away, high), (x, y)) > r * 1.16:
             s.put(
                 0.5,

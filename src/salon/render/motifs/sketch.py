@@ -24,8 +24,8 @@ class Shape:
     """One flat outline of an illustration.
 
     Tones name a part, not a color: 0 backdrop (a style may leave it out), 1 far, 2 middle, 3 main, 4 accent,
-    5 highlight and detail (must stand out from 3 and 4). Depth runs from 0, the back, to 1, the front; shapes with
-    the same depth belong to one sheet of paper.
+    5 highlight and detail (must stand out from 3 and 4). Scenes by night fill the box with tone 3. Depth runs from
+    0, the back, to 1, the front; shapes with the same depth belong to one sheet of paper.
     """
 
     path: Path

@@ -126,10 +126,13 @@ def _behind(s: Sketch, other: Thing, x: float, tall: float, table: float) -> Non
     """A tall thing, paler than it is, looks over the shoulder of the main one, which is `tall` pixels high."""
     other = retoned(other, {3: 2, 2: 1})
     left, top, right, _ = size_of(other)
-    size = min(1.4 * tall, (table - s.top) * 0.94) / -top
-    side = 1 if x < s.x(0.5) else -1
-    middle = x + side * min(size * (right - left) * 0.62, s.width * 0.3)
-    s.put(0.45, other, middle - size * (left + right) / 2, table + s.height * 0.03, size)
+    slim = (right - left) / -top < 0.5
+    high = (table - s.top) * 0.92 if slim else min(1.5 * tall, 0.58 * s.height)
+    size = min(high / -top, s.width * 0.7 / (right - left))
+    side, wide = (1 if x < s.x(0.5) else -1), size * (right - left)
+    middle = x + side * min(wide * 0.62, s.width * 0.3)
+    middle = min(max(middle, s.left + wide * 0.4), s.right - wide * 0.4)
+    s.put(0.45, other, middle - side * size * (left + right) / 2, table + s.height * 0.03, size, flip=side < 0)
 
 
 def _beside(s: Sketch, other: Thing, size: float, side: int, ends: dict[int, float], k: int, table: float) -> None:

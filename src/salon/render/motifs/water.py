@@ -75,9 +75,7 @@ def sea(s: Sketch) -> None:
     away = 0.22 if x > s.x(0.5) else 0.78
     s.put(0.42, sail_boat(), s.x(away), s.y(level + 0.1), s.unit * s.between(0.2, 0.26), flip=s.chance(0.5))
     for i in range(3):
-        s.put(
-            0.25, gull(3), s.x(1 - away + s.between(-0.16, 0.16)), s.y(0.08 + 0.06 * i), s.unit * s.between(0.035, 0.06)
-        )
+        s.put(0.25, gull(3), s.x(away + s.between(-0.12, 0.12)), s.y(0.08 + 0.06 * i), s.unit * s.between(0.035, 0.06))
 
 
 def _bands_above(s: Sketch, x: float, level: float) -> None:
@@ -93,7 +91,7 @@ def _rays_above(s: Sketch, x: float, level: float) -> None:
 
 
 @cache
-def sail_boat(hull: int = 3, sail: int = 5, jib: int = 4) -> Thing:
+def sail_boat(hull: int = 3, sail: int = 2, jib: int = 4) -> Thing:
     """A small sailing boat, water line at the origin, one unit tall."""
     return (
         Part(hull, drawn("M -0.02 -1 L 0.02 -1 L 0.02 -0.12 L -0.02 -0.12 Z")),
@@ -131,7 +129,7 @@ def boat(s: Sketch) -> None:
     for _ in range(int(s.width / size * 1.2)):
         share = s.between(0.06, 0.94)
         if abs(s.x(share) - x) > size * 0.62:
-            s.put(0.3, retoned(sail_boat(), {5: 2, 4: 1}), s.x(share), s.y(level), size * s.between(0.2, 0.34))
+            s.put(0.3, retoned(sail_boat(), {4: 1}), s.x(share), s.y(level), size * s.between(0.2, 0.34))
     s.add(0.35, 2, rect(s.left, s.y(level), s.width, s.height))
     s.put(0.5, s.one_of(great_boat, junk)(), x, s.y(level + 0.06), size, turn=side * s.between(2, 6), flip=side > 0)
     waves(s, level + 0.05, (3, 2, 5, 3) if s.wide > 0.6 else (3, 2, 3, 2, 5, 3), 0.6)
@@ -144,7 +142,7 @@ def great_boat() -> Thing:
         Part(3, drawn("M -0.015 -1.02 L 0.02 -1.02 L 0.025 -0.1 L -0.02 -0.1 Z")),
         Part(4, drawn("M 0.05 -0.98 C 0.32 -0.78 0.5 -0.5 0.52 -0.2 L 0.05 -0.2 Z")),
         Part(5, drawn("M 0.05 -0.68 L 0.35 -0.68 Q 0.44 -0.56 0.48 -0.46 L 0.05 -0.46 Z")),
-        Part(5, drawn("M -0.05 -0.92 L -0.05 -0.2 L -0.5 -0.2 C -0.32 -0.36 -0.16 -0.58 -0.05 -0.92 Z")),
+        Part(2, drawn("M -0.05 -0.92 L -0.05 -0.2 L -0.5 -0.2 C -0.32 -0.36 -0.16 -0.58 -0.05 -0.92 Z")),
         Part(
             3,
             drawn(
