@@ -169,11 +169,11 @@ def tones(palette: Palette) -> Tones:
 
 
 def nearest_hue(palette: Palette, hue: float) -> Color:
-    """The most saturated of primary, accent and secondary whose OKLCH hue is nearest `hue` degrees."""
+    """Of primary, accent and secondary the one nearest `hue` (OKLCH degrees), strong colors before faint ones."""
 
     def distance(color: Color) -> float:
         _, chroma, own = oklch(color)
-        return abs((own - hue + 180) % 360 - 180) + (0 if chroma > 0.05 else 180)
+        return abs((own - hue + 180) % 360 - 180) - 300 * min(chroma, 0.2)
 
     return min((palette.accent, palette.primary, palette.secondary), key=distance)
 
