@@ -247,42 +247,35 @@ def balance(s: Sketch) -> None:
 
     half, top = s.width * s.between(0.14, 0.24), s.between(0.08, 0.18)
     s.add(0.1, 1, rect(at(s.between(-0.2, -0.05)) - half, s.y(top), 2 * half, s.height * (s.between(0.7, 0.82) - top)))
-    x = at(s.between(0.06, 0.14))
-    main = s.one_of("bowl", "dome", "disc")
-    if main == "disc":
-        s.add(0.3, 3, circle(x, line - r * 0.2, r * 0.86))
-    else:
-        s.add(0.3, 3, sector(x, line, r, 0, 180) if main == "bowl" else sector(x, line, r, 180, 360))
-    s.add(
-        0.4,
-        5,
-        *(
-            rect(x - r * 0.5, line + (0.12 + 0.13 * k) * (-r if main == "dome" else r), r * 0.6, r * 0.05)
-            for k in range(3)
-        ),
-    )
-    down = 1 if main == "dome" else s.one_of(-1, 1)
-    if s.chance(0.6):
-        s.add(0.5, 2, polygon([(at(-0.44), line), (at(0.0), line), (at(-0.44), line + down * r * s.between(0.7, 1.0))]))
-    else:
-        step = r * 0.24
-        s.add(
-            0.5,
-            2,
-            *(
-                rect(
-                    min(at(-0.42), at(-0.42) + side * step * (4 - k)),
-                    line + (k * step if down > 0 else -(k + 1) * step),
-                    step * (4 - k),
-                    step,
-                )
-                for k in range(4)
-            ),
-        )
+    _hull(s, at(s.between(0.06, 0.14)), line, r)
+    _counterweight(s, at(-0.44), at(0.0), line, r)
     s.add(0.6, 4, circle(at(s.between(-0.3, -0.05)), s.y(s.between(0.22, 0.3)), s.unit * s.between(0.11, 0.18)))
     s.add(0.7, 3, rect(s.x(0.06), line - s.unit * 0.012, s.width * 0.88, s.unit * 0.024))
     post = at(s.between(0.32, 0.4))
     s.add(0.7, 4, rect(post - s.unit * 0.02, s.y(s.between(0.1, 0.2)), s.unit * 0.04, line - s.y(0.2)))
+
+
+def _hull(s: Sketch, x: float, line: float, r: float) -> None:
+    """The heaviest figure, ruled with three strokes."""
+    start, sign = s.one_of((0, 1), (180, -1))
+    s.add(
+        0.3, 3, sector(x, line, r, start, start + 180) if s.chance(0.7) else circle(x, line + sign * r * 0.2, r * 0.86)
+    )
+    strokes = [rect(x - r * 0.5, line + sign * r * (0.14 + 0.13 * k), r * 0.6, r * 0.05) for k in range(3)]
+    s.add(0.4, 5, joined(*strokes))
+
+
+def _counterweight(s: Sketch, outer: float, inner: float, line: float, r: float) -> None:
+    """A wedge or a stair on the other side, above or below the line."""
+    sign, tall = s.one_of(-1, 1), r * s.between(0.7, 1.0)
+    if s.chance(0.6):
+        s.add(0.5, 2, polygon([(outer, line), (inner, line), (outer, line + sign * tall)]))
+        return
+    points = [(outer, line), (inner, line)]
+    for k in range(4):
+        y = line + sign * tall * (k + 1) / 4
+        points += [(inner + (outer - inner) * i / 4, y) for i in (k, k + 1)]
+    s.add(0.5, 2, polygon(points))
 
 
 def abstract_mark(rng: np.random.Generator) -> Thing:

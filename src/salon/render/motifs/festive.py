@@ -155,12 +155,14 @@ def _parcel(
     if not s.left + wide * 0.2 < x < s.right - wide * 0.2:
         return
     band, lid = wide * 0.16, min(tall * 0.22, wide * 0.18)
-    tone = lambda part: look.get(part, part)  # noqa: E731
-    s.add(depth, tone(3), rect(x - wide / 2, foot - tall, wide, tall))
-    s.add(depth, tone(4), rect(x - band / 2, foot - tall, band, tall))
-    s.add(depth, tone(3), rect(x - wide * 0.54, foot - tall, wide * 1.08, lid))
-    s.add(depth, tone(5), rect(x - wide * 0.5, foot - tall + lid, wide, lid * 0.18))
-    s.add(depth, tone(4), rect(x - band / 2, foot - tall, band, lid))
+    parcel = (
+        Part(3, rect(-wide / 2, -tall, wide, tall)),
+        Part(4, rect(-band / 2, -tall, band, tall)),
+        Part(3, rect(-wide * 0.54, -tall, wide * 1.08, lid)),
+        Part(5, rect(-wide * 0.5, lid - tall, wide, lid * 0.18)),
+        Part(4, rect(-band / 2, -tall, band, lid)),
+    )
+    s.put(depth, retoned(parcel, look), x, foot, 1.0)
     if bow:
         s.put(depth, retoned(bow_tie(), look), x, foot - tall, wide * 0.62)
 

@@ -16,101 +16,85 @@ from salon.render.shapes import circle, joined, line, polygon, rect, ring, round
 
 
 def bicycle(s: Sketch) -> None:
-    """A bicycle under a low sun, on a road past hills and trees, or before a wall of colored bands."""
+    """A bicycle on a road past hills and trees, or before a rainbow of bands."""
     sky(s)
     level = 0.82 if s.wide > 0.6 else 0.72
     size = min(s.width * 0.84, s.height * 0.86)
-    x = s.x(s.between(0.46, 0.54))
-    foot = s.y(level) + s.height * 0.03
+    x, foot = s.x(s.between(0.46, 0.54)), s.y(level) + s.height * 0.03
     if s.chance(0.6):
         s.add(0.1, 1, circle(x + size * s.between(-0.2, 0.2), foot - size * 0.4, size * s.between(0.34, 0.42)))
-        s.add(0.2, 1, hill(s, level - 0.12, s.between(-0.06, 0.06), 0.03))
-        for k in range(int(s.width / (s.unit * 0.3)) + 1):
-            place = s.left + s.unit * (0.3 * k + s.between(0, 0.16))
-            s.put(
-                0.3,
-                round_tree(s, 2, 1) if k % 2 else fir(2),
-                place,
-                s.y(level) + 2,
-                s.height * s.between(0.24, 0.36) if s.wide > 0.6 else s.unit * 0.8,
-            )
+        _trees_along(s, level)
     else:
-        band = s.unit * 0.1
-        for k in range(5):
-            s.add(0.1, (1, 2, 1, 0, 1)[k], sector(x, foot, size * 0.2 + band * (6 - k), 180, 360))
+        bands = [sector(x, foot, size * 0.2 + s.unit * 0.1 * k, 180, 360) for k in (6, 5, 4, 3, 2)]
+        for tone, band in zip((1, 2, 1, 0, 1), bands):
+            s.add(0.1, tone, band)
     if s.wide < 0.6:
         s.add(0.05, 4, circle(s.x(s.one_of(0.32, 0.68)), s.y(0.2), s.unit * 0.2))
         clouds(s, 0.08, 5, 2, 0.14, 0.36)
-    s.add(0.4, 2, rect(s.left, s.y(level), s.width, s.height))
-    s.add(
-        0.45,
-        5,
-        *(
-            rect(
-                s.left + s.unit * (0.3 * k - s.between(0, 0.05)),
-                s.y(level) + (s.bottom - s.y(level)) * 0.62,
-                s.unit * 0.16,
-                s.unit * 0.016,
-            )
-            for k in range(int(s.wide * 4) + 3)
-        ),
-    )
+    _road(s, s.y(level))
     s.put(0.7, bike(s.chance(0.5)), x, foot, size, flip=s.chance(0.5))
+
+
+def _trees_along(s: Sketch, level: float) -> None:
+    """A hill and the trees of an avenue."""
+    s.add(0.2, 1, hill(s, level - 0.12, s.between(-0.06, 0.06), 0.03))
+    for k in range(int(s.width / (s.unit * 0.3)) + 1):
+        tree = round_tree(s, 2, 1) if k % 2 else fir(2)
+        tall = s.height * s.between(0.24, 0.36) if s.wide > 0.6 else s.unit * 0.8
+        s.put(0.3, tree, s.left + s.unit * (0.3 * k + s.between(0, 0.16)), s.y(level) + 2, tall)
+
+
+def _road(s: Sketch, y: float) -> None:
+    """The road from `y` down, with its broken line."""
+    s.add(0.4, 2, rect(s.left, y, s.width, s.height))
+    middle, start = y + (s.bottom - y) * 0.62, s.left - s.unit * s.between(0, 0.2)
+    for k in range(int(s.wide * 4) + 3):
+        s.add(0.45, 5, rect(start + s.unit * 0.3 * k, middle, s.unit * 0.16, s.unit * 0.016))
+
+
+BACK, FRONT, CRANK, SEAT, HEAD = (-0.28, -0.215), (0.28, -0.215), (-0.03, -0.225), (-0.1, -0.47), (0.19, -0.47)
+"""Where a bicycle's parts meet."""
 
 
 @cache
 def bike(basket: bool) -> Thing:
     """A bicycle one unit long with its wheels on the ground at y = 0."""
-    r, back, front, crank = 0.215, (-0.28, -0.215), (0.28, -0.215), (-0.03, -0.225)
-    seat, head = (-0.1, -0.47), (0.19, -0.47)
-    spokes = [
-        line(x + 0.03 * math.cos(a), y + 0.03 * math.sin(a), x + 0.18 * math.cos(a), y + 0.18 * math.sin(a))
-        for x, y in (back, front)
-        for a in np.linspace(0.2, 0.2 + 2 * math.pi, 9)[:-1]
+    tubes = [
+        (SEAT, CRANK, 0.03),
+        (CRANK, HEAD, 0.03),
+        ((-0.085, -0.43), HEAD, 0.03),
+        (SEAT, BACK, 0.022),
+        (CRANK, BACK, 0.022),
     ]
-    frame = [
-        bar(*seat, *crank, 0.03),
-        bar(*crank, *head, 0.03),
-        bar(-0.085, -0.43, *head, 0.03),
-        bar(*seat, *back, 0.022),
-        bar(*crank, *back, 0.022),
-    ]
-    extras = (
-        (
-            Part(4, drawn("M 0.24 -0.6 L 0.42 -0.6 L 0.39 -0.46 L 0.27 -0.46 Z")),
-            Part(5, rect(0.25, -0.55, 0.155, 0.018)),
-        )
-        if basket
-        else ()
+    saddle = (
+        "M -0.2 -0.545 L -0.02 -0.53 C 0 -0.52 -0.02 -0.505 -0.05 -0.505 L -0.15 -0.49 "
+        "C -0.2 -0.49 -0.22 -0.53 -0.2 -0.545 Z"
+    )
+    handle = joined(bar(0.17, -0.57, 0.28, -0.6, 0.024), bar(0.17, -0.57, 0.166, -0.52, 0.024))
+    pedal = joined(bar(*CRANK, 0.02, -0.145, 0.018), bar(-0.01, -0.14, 0.05, -0.14, 0.018))
+    wicker = (
+        Part(4, drawn("M 0.24 -0.6 L 0.42 -0.6 L 0.39 -0.46 L 0.27 -0.46 Z")),
+        Part(5, rect(0.25, -0.55, 0.155, 0.018)),
     )
     return thing(
-        *(Part(3, spoke, 0.006) for spoke in spokes),
-        Part(3, ring(*back, r, r - 0.035)),
-        Part(3, ring(*front, r, r - 0.035)),
-        Part(4, joined(*frame)),
-        Part(4, bar(0.17, -0.56, *front, 0.026)),
-        Part(3, joined(bar(0.17, -0.57, 0.28, -0.6, 0.024), bar(0.17, -0.57, 0.166, -0.52, 0.024))),
-        Part(
-            3,
-            joined(
-                bar(-0.11, -0.5, -0.09, -0.44, 0.02),
-                drawn(
-                    "M -0.2 -0.545 L -0.02 -0.53 C 0 -0.52 -0.02 -0.505 -0.05 -0.505 L -0.15 -0.49 "
-                    "C -0.2 -0.49 -0.22 -0.53 -0.2 -0.545 Z"
-                ),
-            ),
-        ),
-        Part(3, circle(*crank, 0.05)),
-        Part(5, circle(*crank, 0.022)),
-        Part(
-            3,
-            joined(
-                bar(crank[0], crank[1], crank[0] + 0.05, crank[1] + 0.08, 0.018),
-                bar(crank[0] + 0.02, crank[1] + 0.085, crank[0] + 0.08, crank[1] + 0.085, 0.018),
-            ),
-        ),
-        *extras,
+        _wheel(*BACK),
+        _wheel(*FRONT),
+        Part(4, joined(*(bar(*a, *b, width) for a, b, width in tubes))),
+        Part(4, bar(0.17, -0.56, *FRONT, 0.026)),
+        Part(3, handle),
+        Part(3, joined(bar(-0.11, -0.5, -0.09, -0.44, 0.02), drawn(saddle))),
+        Part(3, circle(*CRANK, 0.05)),
+        Part(5, circle(*CRANK, 0.022)),
+        Part(3, pedal),
+        wicker if basket else (),
     )
+
+
+def _wheel(x: float, y: float) -> Thing:
+    """A tyre and eight spokes."""
+    ways = [(math.cos(a), math.sin(a)) for a in np.linspace(0.2, 0.2 + 2 * math.pi, 9)[:-1].tolist()]
+    spokes = [line(x + 0.03 * c, y + 0.03 * d, x + 0.18 * c, y + 0.18 * d) for c, d in ways]
+    return (Part(3, joined(*spokes), 0.006), Part(3, ring(x, y, 0.215, 0.18)))
 
 
 def bicycle_mark(rng: np.random.Generator) -> Thing:
