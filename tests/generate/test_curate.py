@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salon.errors import BadColumns, BadValue, DesignError
-from salon.generate.curate import by_keywords, by_table, categorized, keep_top
+from salon.generate.curate import by_keywords, by_table, categorized, in_turns, keep_top
 from salon.study import Criterion, Item, Prompt, Rater, Rating, Scorer, Signature, Study
 from salon.study.tables import table_from_nouns
 
@@ -59,6 +59,16 @@ def test_a_table_decides(tmp_path):
     path.write_text("prompt,kind\na,cards\n")
     with pytest.raises(BadColumns, match="'category'"):
         by_table(path)
+
+
+def test_categories_take_turns_and_a_larger_limit_only_adds():
+    prompts = [Prompt(id=f"{category}{n}", category=category) for category in "aab" for n in range(3)][3:]
+    assert [prompt.id for prompt in in_turns(prompts, 3)] == ["a0", "a1", "b0"]
+    plain = [Prompt(id=str(n)) for n in range(5)]
+    assert in_turns(plain, 2) == plain[:2]
+    assert in_turns(plain, 9) == plain
+    for limit in range(6):
+        assert set(in_turns(prompts, limit)) < set(in_turns(prompts, limit + 1))
 
 
 # -- the best share --------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from salon.cli.console import json_option, out, print_json, print_table, printab
 from salon.cli.options import options_from, settings_from
 from salon.errors import SalonError
 from salon.generate import results
+from salon.generate.curate import in_turns
 from salon.generate.images import read_bytes
 from salon.generate.matrix import Matrix, judged_items, sort_out, wanted_items
 from salon.generate.named import Terms, generators_named
@@ -46,7 +47,7 @@ MOST_FAILURES = 10
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="Picture to start from (image-to-image).",
 )
-@click.option("--limit", type=click.IntRange(1), help="Only the first prompts, this many.")
+@click.option("--limit", type=click.IntRange(1), help="Only this many prompts; categories take turns.")
 @click.option(
     "--prices",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -90,7 +91,8 @@ def generate(
       salon generate briefs -g atelier -o study --dry-run                 what would be made?
     """
     settings = settings_from(GenerateSettings, flags)
-    asked = read_prompts(prompts)[:limit]
+    asked = read_prompts(prompts)
+    asked = asked if limit is None else in_turns(asked, limit)
     start = None if image is None else read_bytes(image)
     if dry_run:
         with TemporaryDirectory(prefix="salon-") as folder:

@@ -92,6 +92,19 @@ def _classified(prompt: Prompt, classify: Classifier, again: bool) -> Prompt:
     return prompt.model_copy(update={"category": classify(prompt) or prompt.category})
 
 
+def in_turns(prompts: Sequence[Prompt], limit: int) -> list[Prompt]:
+    """`limit` of the prompts, in their order: the first of every category before any second one, and so on.
+
+    A larger limit only adds prompts, so a study can grow by it.
+    """
+    seen: Counter[str | None] = Counter()
+    turns = []
+    for place, prompt in enumerate(prompts):
+        turns.append((seen[prompt.category], place))
+        seen[prompt.category] += 1
+    return [prompts[place] for place in sorted(place for _, place in sorted(turns)[:limit])]
+
+
 # -- the best share --------------------------------------------------------------------------------------------------
 
 
