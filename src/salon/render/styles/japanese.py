@@ -36,8 +36,6 @@ from salon.render.styles.ways import (
 
 RED = 30.0
 """OKLCH hue of the disc one would like best."""
-SEA = 0.2
-"""Share of the picture's height under wave scales."""
 
 
 def tune(palette: Palette, rng: np.random.Generator) -> Palette:
@@ -64,23 +62,51 @@ def indigo(stage: Stage) -> Color:
 
 
 def picture(stage: Stage, box: Box) -> Marks:
-    """Sky wiped at the top, the disc, the form before it, the sea below, mist across."""
+    """The form before a high sun, before a rising one, or left out of a sun on a field of waves."""
     if stage.format == "logo":
         return _crest(stage, box)
-    place = freest(stage, box)
-    level = place.bottom - place.height * SEA
-    side = min(place.width * 0.9, place.height * (1 - SEA))
+    way = (_high_sun, _rising_sun, _high_sun, _wave_field)[int(stage.rng.integers(4))]
+    return (clipped(way(stage, box, freest(stage, box)), boxed(box)),)
+
+
+def _high_sun(stage: Stage, box: Box, place: Box) -> Marks:
+    """Sky, disc, mist, the form at the shore, a strip of sea."""
+    level = place.bottom - 0.2 * place.height
+    side = min(0.9 * place.width, 0.8 * place.height)
     x = place.x + place.width * (0.5 if place.width < 1.2 * side else 0.56)
-    disc = circle(x, level - side * 0.47, side * 0.37)
-    form = Box(x=x - side * 0.31, y=level - side * 0.56, width=side * 0.62, height=side * 0.6)
-    marks = (
+    form = Box(x=x - 0.31 * side, y=level - 0.56 * side, width=0.62 * side, height=0.6 * side)
+    return (
         *_sky(stage, box),
-        Fill(disc, sun(stage)),
-        *_mist(stage, place, level - side * 0.62, side),
+        Fill(circle(x, level - 0.47 * side, 0.37 * side), sun(stage)),
+        *_mist(stage, place, level - 0.62 * side, side),
         *_printed(stage, form),
-        *_sea(stage, Box(x=box.x, y=level, width=box.width, height=box.bottom - level)),
+        *_sea(stage, Box(x=box.x, y=level, width=box.width, height=box.bottom - level), 62),
     )
-    return (clipped(marks, boxed(box)),)
+
+
+def _rising_sun(stage: Stage, box: Box, place: Box) -> Marks:
+    """Half a large disc on the horizon of a high sea, the form before it."""
+    level = place.bottom - 0.36 * place.height
+    side = min(0.8 * place.width, 1.1 * place.height)
+    x, _ = middle(place)
+    form = Box(x=x - 0.24 * side, y=level - 0.36 * side, width=0.48 * side, height=0.4 * side)
+    return (
+        *_sky(stage, box),
+        Fill(circle(x, level, 0.46 * side), sun(stage)),
+        *_mist(stage, place, level - 0.4 * side, side),
+        *_printed(stage, form),
+        *_sea(stage, Box(x=box.x, y=level, width=box.width, height=box.bottom - level), 96),
+    )
+
+
+def _wave_field(stage: Stage, box: Box, place: Box) -> Marks:
+    """Waves from edge to edge, faint, and a large crest upon them."""
+    x, y = middle(place)
+    side = 0.78 * min(place.width, place.height)
+    rim = circle(x, y, 0.5 * side + 14 * stage.unit)
+    faint = toward(stage.palette.ground, indigo(stage), 0.45)
+    crest = Box(x=x - side / 2, y=y - side / 2, width=side, height=side)
+    return (_scales(stage, box, 110, faint), Fill(rim, stage.palette.ground), *_crest(stage, crest))
 
 
 def _sky(stage: Stage, box: Box) -> Marks:
@@ -118,17 +144,22 @@ def _printed(stage: Stage, box: Box) -> Marks:
     return (*rim, *flat(shapes, inks))
 
 
-def _sea(stage: Stage, box: Box) -> Marks:
-    """Seigaiha: overlapping scales of concentric rings, and a line where the sky begins."""
-    r = max(8.0, float(round(62 * stage.unit)))
-    deep, pale = indigo(stage), stage.palette.ground
+def _sea(stage: Stage, box: Box, size: float) -> Marks:
+    """Wave scales, and a line where the sky begins."""
+    deep = indigo(stage)
+    return (_scales(stage, box, size, deep), Stroke(_top(box), deep, 5 * stage.unit))
+
+
+def _scales(stage: Stage, box: Box, size: float, ink: Color) -> Tile:
+    """Seigaiha: overlapping scales of fine rings, `size` units in radius."""
+    r = max(8.0, float(round(size * stage.unit)))
     rows = ((0.0, 0.0), (2 * r, 0.0), (r, r / 2), (0.0, r), (2 * r, r), (r, 1.5 * r), (0.0, 2 * r), (2 * r, 2 * r))
     rings = tuple(
-        Fill(circle(x, y, r * share), deep if k % 2 == 0 else pale)
+        Fill(circle(x, y, r * share), ink if k % 2 == 0 else stage.palette.ground)
         for x, y in rows
         for k, share in enumerate((1.0, 0.92, 0.68, 0.6, 0.36, 0.28))
     )
-    return (Tile(rings, 2 * r, r, boxed(box)), Stroke(_top(box), deep, 5 * stage.unit))
+    return Tile(rings, 2 * r, r, boxed(box))
 
 
 def _top(box: Box) -> Path:

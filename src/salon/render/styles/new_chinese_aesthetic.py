@@ -92,18 +92,26 @@ def _medallion(stage: Stage, box: Box) -> Marks:
 
 
 def _window(stage: Stage, x: float, y: float, radius: float) -> Marks:
-    """The scene seen through a round opening with a double gold rim."""
+    """The scene seen through an opening with a double gold rim: a moon, or the four petals of a begonia."""
     palette, leaf = stage.palette, gold(stage)
-    disc = circle(x, y, radius)
+    outline = circle if stage.rng.random() < 0.65 else _begonia
+    opening = outline(x, y, radius)
     colors = tones(palette)
     sky = Linear(x, y - radius, x, y + radius, ((0, mix(colors[0], palette.accent, 0.35), 1), (1, colors[0], 1)))
     box = Box(x=x - radius, y=y - radius, width=2 * radius, height=2 * radius)
-    scene = (Fill(disc, sky), *_misty(stage, motif(stage.subject, box, stage.rng)))
+    scene = (Fill(opening, sky), *_misty(stage, motif(stage.subject, box, stage.rng)))
     return (
-        clipped(scene, disc),
-        Stroke(disc, leaf, 6 * stage.unit),
-        Stroke(circle(x, y, radius + 13 * stage.unit), leaf, 1.8 * stage.unit),
+        clipped(scene, opening),
+        Stroke(opening, leaf, 6 * stage.unit),
+        Stroke(outline(x, y, radius + 13 * stage.unit), leaf, 1.8 * stage.unit),
     )
+
+
+def _begonia(x: float, y: float, radius: float) -> Path:
+    """A window of four petals, as in garden walls."""
+    angles = np.linspace(0, 2 * np.pi, 72, endpoint=False)
+    radii = radius * (0.8 + 0.2 * np.abs(np.cos(2 * angles)) ** 0.6)
+    return smooth(list(zip((x + radii * np.cos(angles)).tolist(), (y + radii * np.sin(angles)).tolist())))
 
 
 def _misty(stage: Stage, shapes: tuple[Shape, ...]) -> Marks:
