@@ -91,7 +91,7 @@ def _start(function: Callable) -> _Worker:
 
 def _send(worker: _Worker, task: Any) -> None:
     # A worker that died while idle is met again, and reported, when its answer is awaited.
-    with suppress(BrokenPipeError):
+    with suppress(ConnectionError):
         worker.pipe.send(task)
 
 
@@ -134,7 +134,7 @@ def _end(workers: list[_Worker]) -> None:
 def _work(function: Callable, pipe: Connection) -> None:
     """A worker's life: a task in, an answer out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with suppress(EOFError, BrokenPipeError):
+    with suppress(EOFError, ConnectionError):
         while True:
             answer = _attempt(function, pipe.recv())
             try:
