@@ -98,9 +98,10 @@ WAYS_DOWN: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("subhead", "action"), ("body", "facts")),
     (("subhead", "body"), ("closing",)),
     (("subhead",), ("body", "closing")),
-    ((), ("subhead", "body", "closing")),
+    ((), ("body", "closing")),
 )
-"""How the parts may be shared out below and above a headline that stands low, best first."""
+"""How the parts may be shared out below and above a headline that stands low, best first; in the last way the sub-head
+leads in to the headline."""
 
 
 def low_lead(
@@ -108,12 +109,15 @@ def low_lead(
 ) -> tuple[Block, tuple[str, ...]]:
     """The headline in the lower third with what fits below it, ending at `bottom`; and the parts left for above."""
     low, _ = s.third("bottom")
+    enough = (0.2 if s.landscape else 0.11) * s.height
     for names, left in WAYS_DOWN:
         limit = left_for_headline(s, names, width, bottom - low, over=over, share=0.5)
         limit = min(limit, tallest * s.height)
-        if limit >= 0.11 * s.height or not names:
+        if names and limit >= enough:
             return lead(s, names, width, limit, over=over, loud=loud), left
-    raise NoRoom
+    head = groups.headline(s, width, limit, over=over, loud=loud)
+    led = s.stack((groups.subhead(s, width, over=over), head), (0, 1.3), width)
+    return led or head, left
 
 
 def steer(s: Sheet, group: Block, top: float, bottom: float, share: float = 0.5) -> float:
