@@ -206,13 +206,13 @@ def _rows(study: Study, tiles: dict[tuple[str, str], list[Tile]], generators: Se
 
 
 def _shown(prompt: Prompt | None) -> tuple[str, list[str]]:
-    """The beginning of a prompt, and its paragraphs where there is more."""
+    """The beginning of a prompt, and the paragraphs that a click adds to it."""
     text = one_way(prompt.view()) if prompt else ""
-    paragraphs = [part.strip() for part in text.split("\n\n") if part.strip()]
-    first = paragraphs[0] if paragraphs else ""
-    if len(paragraphs) <= 1 and len(text) <= SHORT_TEXT:
-        return first, []
-    return first if len(first) <= SHORT_TEXT else f"{first[:SHORT_TEXT].rsplit(' ', 1)[0]}…", paragraphs
+    first, *rest = [part.strip() for part in text.split("\n\n") if part.strip()] or [""]
+    if len(first) <= SHORT_TEXT:
+        return first, rest
+    start = first[:SHORT_TEXT].rsplit(" ", 1)[0]
+    return f"{start} …", [f"… {first[len(start) :].strip()}", *rest]
 
 
 @cache
