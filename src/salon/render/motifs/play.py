@@ -171,7 +171,6 @@ def _court(s: Sketch) -> None:
     sky(s)
     side = s.one_of(-1, 1)
     level = 0.84
-    s.add(0.1, 1, circle(s.x(0.5 - side * 0.1), s.y(0.44), s.unit * 0.44))
     s.add(0.2, 2, rect(s.left, s.y(level), s.width, s.height))
     s.add(0.25, 5, rect(s.left, s.y(level + 0.07), s.width, s.unit * 0.014))
     r = s.unit * s.between(0.25, 0.29) * (0.86 if s.wide < 0.6 else 1.0)
@@ -181,14 +180,14 @@ def _court(s: Sketch) -> None:
 
 
 def _trail(s: Sketch, x: float, y: float, r: float, side: int) -> None:
-    """Where the ball has been: down from behind, off the floor, up again, ever larger and nearer in tone."""
-    floor = s.y(0.84)
-    bounce = x - side * max(s.width * 0.3, r * 1.7)
-    for k, t in enumerate(np.linspace(-0.9, 0.72, 7).tolist()):
-        radius = r * (0.42 + 0.07 * k)
-        low = floor - radius
-        px = bounce + (x - bounce) * t
-        s.add(0.3 + 0.02 * k, (2, 1)[k % 2], circle(px, low + (y - low) * math.sin(abs(t) * math.pi / 2), radius))
+    """The way up from the floor as a tail that widens to the ball, and the ring where it struck."""
+    floor, reach = s.y(0.84), min(max(s.width * 0.36, r * 1.6), r * 2.6)
+    steps = np.linspace(0, 1, 10).tolist()
+    way = [(x - side * reach * (1 - t), floor + (y - floor) * math.sin(t * math.pi / 2)) for t in steps]
+    for depth, tone, share in ((0.3, 1, 1.9), (0.32, 2, 1.1), (0.34, 0, 0.4)):
+        s.add(depth, tone, ribbon(way, [r * share * t for t in steps]))
+    for depth, tone, share in ((0.4, 4, 0.62), (0.42, 2, 0.42)):
+        s.add(depth, tone, ellipse(x - side * reach, floor + r * 0.1, r * share, r * share * 0.2))
 
 
 @cache

@@ -89,16 +89,16 @@ def taper(x0: float, y0: float, x1: float, y1: float, width: float) -> Path:
     return polygon([(x0 - nx, y0 - ny), (x1, y1), (x0 + nx, y0 + ny)])
 
 
-def ribbon(points: list[Point], width: float) -> Path:
-    """A band of even width along a curve through the points, as a closed outline."""
+def ribbon(points: list[Point], width: float | list[float]) -> Path:
+    """A band along a curve through the points, as a closed outline: of one width, or of one for each point."""
+    widths = width if isinstance(width, list) else [width] * len(points)
     left, right = [], []
     last = len(points) - 1
     for i, (x, y) in enumerate(points):
         (x0, y0), (x1, y1) = points[max(i - 1, 0)], points[min(i + 1, last)]
-        length = math.dist((x0, y0), (x1, y1)) or 1.0
-        nx, ny = -(y1 - y0) / length * width / 2, (x1 - x0) / length * width / 2
-        left.append((x + nx, y + ny))
-        right.append((x - nx, y - ny))
+        share = widths[i] / 2 / (math.dist((x0, y0), (x1, y1)) or 1.0)
+        left.append((x + (y1 - y0) * share, y - (x1 - x0) * share))
+        right.append((x - (y1 - y0) * share, y + (x1 - x0) * share))
     there, back = smooth(left, closed=False).commands, smooth(right[::-1], closed=False).commands
     return Path((*there, ("L", *back[0][1:]), *back[1:], ("Z",)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from salon.render.marks import Path
-from salon.render.motifs.sketch import Part, Sketch, Thing, retoned, size_of
+from salon.render.motifs.sketch import Part, Sketch, Thing, extent, retoned, size_of
 from salon.render.shapes import circle, joined, polygon, rect, rounded, sector, smooth
 
 
@@ -113,7 +113,9 @@ def still_life(s: Sketch, main: Thing, others: list[Choice], tall: float = 0.6, 
     x -= size * (left + right) / 2
     s.put(0.6, main, x, s.y(level) + s.height * 0.08, size)
     tallest = max(range(len(others)), key=lambda k: -size_of(others[k][0])[1] * others[k][1])
-    _behind(s, others[tallest][0], x + size * (left + right) / 2, -top * size, s.y(level))
+    # Paler than it is, and never of the tone it stands behind.
+    faint = {4: 2} if _tone_of(main) == 4 else {3: 2, 2: 1}
+    _behind(s, retoned(others[tallest][0], faint), x + size * (left + right) / 2, -top * size, s.y(level))
     others = others[:tallest] + others[tallest + 1 :]
     ends = {-1: x + left * size, 1: x + right * size}
     for k in range(12 if others else 0):
@@ -122,9 +124,18 @@ def still_life(s: Sketch, main: Thing, others: list[Choice], tall: float = 0.6, 
         _beside(s, other, share * size, side, ends, k, s.y(level))
 
 
+def _tone_of(parts: Thing) -> int:
+    """The tone of a thing's largest part."""
+
+    def area(part: Part) -> float:
+        left, top, right, bottom = extent([part.path])
+        return (right - left) * (bottom - top)
+
+    return max(parts, key=area).tone
+
+
 def _behind(s: Sketch, other: Thing, x: float, tall: float, table: float) -> None:
-    """A tall thing, paler than it is, looks over the shoulder of the main one, which is `tall` pixels high."""
-    other = retoned(other, {3: 2, 2: 1})
+    """A tall thing looks over the shoulder of the main one, which is `tall` pixels high."""
     left, top, right, _ = size_of(other)
     slim = (right - left) / -top < 0.5
     high = (table - s.top) * 0.92 if slim else min(1.5 * tall, 0.58 * s.height)
