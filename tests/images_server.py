@@ -3,6 +3,7 @@
     with ImagesServer() as server:
         server.script["a cat"] = ["429", "ok"]     # what befalls the requests for this prompt, one after the other
         server.always = "slow"                     # what befalls all others
+        server.script["a dog"] = ["after 30"]      # answered when 30 requests have come in all
 
 `seen` holds every request with its prompt, so a test can count what was really sent.
 """
@@ -140,6 +141,10 @@ class ImagesServer:
         what = script.pop(0) if script else self.always
         if what == "slow":
             await asyncio.sleep(self.slow)
+            what = "ok"
+        if what.startswith("after "):
+            while len(self.seen) < int(what[6:]):
+                await asyncio.sleep(0.01)
             what = "ok"
         if what == "reset":
             writer.get_extra_info("socket").setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))

@@ -128,6 +128,12 @@ def test_processes_at_once_buy_every_key_exactly_once(path: Path) -> None:
     assert sum(bought) == 300
 
 
+def test_a_store_that_is_never_closed_leaves_no_lock_behind(path: Path) -> None:
+    code = "import sys; from salon.calls.store import CallStore; store = CallStore(sys.argv[1]); store.claim('k')"
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+    assert [file.name for file in path.parent.iterdir()] == ["calls.sqlite"]
+
+
 def test_unusable_answers_are_set_aside_with_their_cost(path: Path) -> None:
     with CallStore(path) as store:
         store.keep(answer(cost=0.5), "u")

@@ -13,7 +13,7 @@ from images_server import ImagesServer
 
 from salon.calls.store import CallStore
 
-CALLS = 60
+CALLS = 160
 RUN = """
 import sys
 from salon.calls.call import Call

@@ -18,7 +18,8 @@ from salon.generate.openai_images import OpenAIImages
 from salon.study.generator import Ask, Failed, Generator, Made
 from salon.study.prompt import Prompt
 
-QUICK = Limits(first_wait=0.01, read=0.3, attempts=3)
+QUICK = Limits(first_wait=0.01, attempts=3)
+HASTY = Limits(first_wait=0.01, attempts=3, read=0.6)
 PRICES = Prices.parse({"models": {"painter": {"image": "0.10", "output": "1000"}}})
 
 
@@ -109,9 +110,8 @@ def test_an_ask_with_a_picture_is_an_edit(server: ImagesServer, store: CallStore
 def test_every_way_to_fail(
     server: ImagesServer, store: CallStore, script: list[str], kind: str | None, requests: int
 ) -> None:
-    server.slow = 0.6
     server.script["a cat"] = list(script)
-    result = one(generator(server, store), ask("a cat"))
+    result = one(generator(server, store, limits=HASTY if "slow" in script else QUICK), ask("a cat"))
     assert len(server.seen) == requests
     if kind is None:
         assert isinstance(result, Made)

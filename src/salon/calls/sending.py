@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from salon.errors import MissingExtra
@@ -37,30 +41,46 @@ class TooLarge(Exception):
 
 
 class Sender:
-    """Connections to a service and to the hosts its answers point to. Redirects are never followed."""
+    """Connections to a service and to the hosts its answers point to. Redirects are never followed.
+
+    Every request under way has an httpx client of its own, with one connection: a shared one looks at each of its
+    connections for every request, which at 32 of them takes longer than the request.
+    """
 
     def __init__(self, service: Service, transport: httpx2.AsyncBaseTransport | None) -> None:
-        limits = service.limits
-        self._service = service
-        self._client = httpx2.AsyncClient(
-            transport=transport,
+        self._service, self._transport = service, transport
+        self._agent = f"salon/{salon_version()}"
+        self._idle: list[httpx2.AsyncClient] = []
+
+    @contextmanager
+    def _lane(self) -> Iterator[httpx2.AsyncClient]:
+        lane = self._idle.pop() if self._idle else self._new_lane()
+        try:
+            yield lane
+        finally:
+            self._idle.append(lane)
+
+    def _new_lane(self) -> httpx2.AsyncClient:
+        limits = self._service.limits
+        return httpx2.AsyncClient(
+            transport=self._transport,
+            verify=_certificates(),
             timeout=httpx2.Timeout(limits.read, connect=limits.connect),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=limits.concurrency),
-            headers={"user-agent": f"salon/{salon_version()}"},
+            headers={"user-agent": self._agent},
             follow_redirects=False,
         )
 
     async def send(self, call: Call) -> Reply:
         """The reply; Again when there is none but another attempt may bring one; TooLarge."""
-        request = self._request(call)
         started = time.perf_counter()
         try:
-            async with asyncio.timeout(self._service.limits.total):
-                response = await self._client.send(request, stream=True)
-                try:
-                    body = await self._read(response)
-                finally:
-                    await response.aclose()
+            with self._lane() as lane:
+                async with asyncio.timeout(self._service.limits.total):
+                    response = await lane.send(self._request(lane, call), stream=True)
+                    try:
+                        body = await self._read(response)
+                    finally:
+                        await response.aclose()
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             raise Again("unreachable", f"no connection: {error or 'timed out'}") from None
         except (TimeoutError, httpx2.TimeoutException):
@@ -71,7 +91,7 @@ class Sender:
         body = redact(body, self._service.secrets)
         return Reply(response.status_code, headers, body, time.perf_counter() - started)
 
-    def _request(self, call: Call) -> httpx2.Request:
+    def _request(self, lane: httpx2.AsyncClient, call: Call) -> httpx2.Request:
         headers = {**call.headers, **self._service.secret_headers(call.url)}
         content: dict[str, Any] = {}
         if call.content is not None:
@@ -80,7 +100,7 @@ class Sender:
         elif call.form or call.uploads:
             files = [(part.field, (part.filename, part.data, part.media_type)) for part in call.uploads]
             content = {"data": call.form, "files": files}
-        return self._client.build_request(call.method, call.url, headers=headers, **content)
+        return lane.build_request(call.method, call.url, headers=headers, **content)
 
     async def _read(self, response: httpx2.Response) -> bytes:
         largest = self._service.limits.largest
@@ -93,4 +113,11 @@ class Sender:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._client.aclose()
+        for lane in self._idle:
+            await lane.aclose()
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Whom to trust, read once: it takes a quarter of a second."""
+    return httpx2.create_ssl_context()

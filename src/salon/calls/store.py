@@ -16,6 +16,7 @@ import json
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,6 +74,7 @@ class CallStore:
             self.owner = Owner(self.path)
         except (sqlite3.Error, OSError) as error:
             raise self._unusable(error) from None
+        self._leave = weakref.finalize(self, _leave, self._connection, self.owner)  # for one that is never closed
         self.recover()
 
     def _prepare(self) -> None:
@@ -220,13 +222,14 @@ class CallStore:
     def close(self) -> None:
         """Close the file; claims still held are noted as lost."""
         with self._lock:
+            if not self._leave.alive:
+                return
             held = self._connection.execute("SELECT key FROM claims WHERE owner = ?", (self.owner.name,)).fetchall()
             with self.transaction():
                 for (key,) in held:
                     self.lose(key, "closed")
                     self.release(key)
-            self._connection.close()
-            self.owner.close()
+            self._leave()
 
     def __enter__(self) -> Self:
         return self
@@ -235,6 +238,11 @@ class CallStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _leave(connection: sqlite3.Connection, owner: Owner) -> None:
+    connection.close()
+    owner.close()
 
 
 def now() -> str:
