@@ -27,6 +27,9 @@ class Arrangement:
     """Width over height of canvases it works on."""
 
 
+PRINT: tuple[Format, ...] = ("poster", "flyer", "square")
+ALL_BUT_LOGO: tuple[Format, ...] = (*PRINT, "card", "slide")
+
 GAPS = {
     "headline": 0.0,
     "subhead": 1.15,
@@ -118,6 +121,16 @@ def low_lead(
     head = groups.headline(s, width, limit, over=over, loud=loud)
     led = s.stack((groups.subhead(s, width, over=over), head), (0, 1.3), width)
     return led or head, left
+
+
+def set_bar(s: Sheet, block: Block | None, pad: float, *, at_top: bool) -> float:
+    """Text on a bar along the head or the foot of the canvas; the bar's height, nothing for no text."""
+    if block is None:
+        return 0.0
+    height = block.height + s.margin + pad
+    s.put_bar(*((0, height) if at_top else (s.height - height, s.height)))
+    s.put(block, s.margin, s.margin if at_top else s.foot - block.height)
+    return height
 
 
 def steer(s: Sheet, group: Block, top: float, bottom: float, share: float = 0.5) -> float:

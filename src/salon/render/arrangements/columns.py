@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from salon.render.arrangements import groups
 from salon.render.arrangements.arrangement import (
+    ALL_BUT_LOGO,
     Arrangement,
     column_of_text,
     high,
@@ -13,7 +14,6 @@ from salon.render.arrangements.arrangement import (
     parts,
     steer,
 )
-from salon.render.arrangements.heroes import ALL_BUT_LOGO
 from salon.render.arrangements.sheet import NoRoom, Sheet
 
 
@@ -70,31 +70,35 @@ def sidebar(s: Sheet) -> None:
 
 def corner_grid(s: Sheet) -> None:
     """A Swiss grid: facts on a line at the head, a headline, and a picture hung from the far corner."""
-    m, width = s.margin, s.measure
-    facts = groups.wide_facts(s, width)
-    heading = facts or groups.brand(s, width)
-    line = groups.rule(s, width, s.plan.palette.ink) if heading else None
-    first = s.put(s.stack((heading, line), (0, 0.7), width), m, m)
-    top = m + high(first, 1.7 * s.gap)
-    third = (width - s.gap) / 3
-    notes = parts(s, ("body", "action", "brand") if facts else ("body", "action"), third)
+    facts = groups.wide_facts(s, s.measure)
+    heading = facts or groups.brand(s, s.measure)
+    line = groups.rule(s, s.measure, s.plan.palette.ink) if heading else None
+    first = s.put(s.stack((heading, line), (0, 0.7), s.measure), s.margin, s.margin)
+    top = s.margin + high(first, 1.7 * s.gap)
+    names = ("body", "action", "brand") if facts else ("body", "action")
+    low, up = s.third()
     if s.plan.headline_at == "top":
-        limit = min(2 * (s.third()[1] - top), 0.4 * s.height)
-        group = s.put(lead(s, ("subhead",), width, limit), m, top)
-        start, end = group.bottom + 2 * s.gap, s.height
-        notes_y = s.foot - high(notes)
+        group = s.put(lead(s, ("subhead",), s.measure, min(2 * (up - top), 0.4 * s.height)), s.margin, top)
+        _hang(s, names, group.bottom + 2 * s.gap, s.height)
     else:
-        group = lead(s, ("subhead",), width, min(0.4 * s.height, 2 * (s.foot - s.third()[0])))
+        group = lead(s, ("subhead",), s.measure, min(2 * (s.foot - low), 0.4 * s.height))
         y = steer(s, group, top, s.foot, share=1.0)
-        group = s.put(group, m, y)
-        start, end = top, group.y - 2 * s.gap
-        notes_y = top
-    if high(notes) > end - start - (s.margin if end == s.height else 0):
+        s.put(group, s.margin, y)
+        _hang(s, names, top, y - 2 * s.gap)
+
+
+def _hang(s: Sheet, names: tuple[str, ...], top: float, bottom: float) -> None:
+    """Notes in a third of the width, the picture in the rest and off the edge."""
+    third = (s.measure - s.gap) / 3
+    notes = parts(s, names, third)
+    at_foot = bottom == s.height
+    if high(notes) > bottom - top - (s.margin if at_foot else 0):
         raise NoRoom
     mirrored = s.align == "right"
-    hung = third + s.gap + m if notes else m
-    s.put(notes, s.width - m - third if mirrored else m, notes_y)
-    s.put_picture(0 if mirrored else hung, start, s.width - hung, end - start, least=0.28)
+    x = s.width - s.margin - third if mirrored else s.margin
+    s.put(notes, x, s.foot - high(notes) if at_foot else top)
+    hung = s.margin + (third + s.gap if notes else 0)
+    s.put_picture(0 if mirrored else hung, top, s.width - hung, bottom - top, least=0.28)
 
 
 COLUMNS = (

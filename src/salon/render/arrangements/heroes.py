@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from salon.render.arrangements import groups
-from salon.render.arrangements.arrangement import Arrangement, high, lead, left_for_headline, low_lead, parts, steer
-from salon.render.arrangements.blocks import Block
+from salon.render.arrangements.arrangement import (
+    ALL_BUT_LOGO,
+    PRINT,
+    Arrangement,
+    high,
+    lead,
+    left_for_headline,
+    low_lead,
+    parts,
+    set_bar,
+    steer,
+)
+from salon.render.arrangements.blocks import Block, across
 from salon.render.arrangements.sheet import NoRoom, Over, Sheet
 
 
@@ -55,7 +66,7 @@ def full_bleed(s: Sheet) -> None:
     pad = 1.9 * s.body
     inset = 0.7 * s.margin
     wide = 0.56 * s.width if s.landscape else s.width - 2 * inset
-    x = inset + (s.width - 2 * inset - wide) * {"left": 0.0, "center": 0.5, "right": 1.0}[s.align]
+    x = inset + across(wide, s.width - 2 * inset, s.align)
     group = _panel_text(s, wide - 2 * pad, s.height - inset - pad)
     tall = group.height + 2 * pad
     if tall > (0.86 if s.landscape else 0.62 if s.width < 0.9 * s.height else 0.74) * s.height:
@@ -79,9 +90,8 @@ def _panel_text(s: Sheet, width: float, bottom: float, over: Over = "surface") -
 def band(s: Sheet) -> None:
     """The picture everywhere, crossed by a band with the headline; the rest on a bar at the far edge."""
     m, width, pad = s.margin, s.measure, 1.5 * s.body
-    rest = parts(s, ("body", "footer"), width, "surface")
-    bar = high(rest) and rest.height + m + pad
     at_bottom = s.plan.headline_at == "bottom"
+    bar = set_bar(s, parts(s, ("body", "footer"), width, "surface"), pad, at_top=at_bottom)
     group = lead(s, ("subhead",), width, 0.26 * s.height, over="surface")
     start, end = (bar, s.height - m) if at_bottom else (m, s.height - bar)
     share = {"top": 0.15, "middle": 0.45, "bottom": 0.85}[s.plan.headline_at]
@@ -89,9 +99,6 @@ def band(s: Sheet) -> None:
     s.put_picture(0, 0, s.width, s.height)
     s.put_bar(y - pad, y + group.height + pad)
     s.put(group, m, y)
-    if rest:
-        s.put_bar(*((0, bar) if at_bottom else (s.height - bar, s.height)))
-        s.put(rest, m, m if at_bottom else s.foot - rest.height)
     _seen(s, least=0.4)
 
 
@@ -102,19 +109,9 @@ def _seen(s: Sheet, least: float) -> None:
         raise NoRoom
 
 
-ALL_BUT_LOGO = ("poster", "flyer", "square", "card", "slide")
 HEROES = (
-    Arrangement(
-        "hero-bottom", ("poster", "flyer", "square"), ("top",), ("left", "center", "right"), hero_bottom, (0.33, 1.2)
-    ),
-    Arrangement(
-        "hero-top",
-        ("poster", "flyer", "square"),
-        ("middle", "bottom"),
-        ("left", "center", "right"),
-        hero_top,
-        (0.33, 1.2),
-    ),
+    Arrangement("hero-bottom", PRINT, ("top",), ("left", "center", "right"), hero_bottom, (0.33, 1.2)),
+    Arrangement("hero-top", PRINT, ("middle", "bottom"), ("left", "center", "right"), hero_top, (0.33, 1.2)),
     Arrangement("full-bleed", ALL_BUT_LOGO, ("middle", "top", "bottom"), ("left", "center", "right"), full_bleed),
     Arrangement("band", ALL_BUT_LOGO, ("middle", "top", "bottom"), ("center", "left", "right"), band),
 )

@@ -6,9 +6,8 @@ import math
 from dataclasses import replace
 
 from salon.render.arrangements import groups
-from salon.render.arrangements.arrangement import Arrangement, high, lead, parts, steer
+from salon.render.arrangements.arrangement import ALL_BUT_LOGO, PRINT, Arrangement, high, parts, set_bar, steer
 from salon.render.arrangements.blocks import Block
-from salon.render.arrangements.heroes import ALL_BUT_LOGO
 from salon.render.arrangements.sheet import NoRoom, Over, Sheet
 from salon.render.colors import oklch
 from salon.render.layout import Box
@@ -16,22 +15,17 @@ from salon.render.layout import Box
 
 def big_type(s: Sheet) -> None:
     """The headline from margin to margin, as tall as it can be; picture and notes share what it leaves."""
-    m, width = s.margin, s.measure
-    tall = 0.5 * s.height
-    place = s.plan.headline_at
+    place, tall = s.plan.headline_at, 0.5 * s.height
     low, up = s.third()
-    limit = {"top": 2 * (up - m), "middle": tall, "bottom": 2 * (s.foot - low)}[place]
-    group = lead(s, (), width, min(limit, tall), loud=1.7)
-    y = {"top": m, "bottom": s.foot - group.height}.get(place)
-    if y is None:
-        y = steer(s, group, m, s.foot)
-    s.put(group, m, y)
-    above, below = (m, y - 2 * s.gap), (y + group.height + 2 * s.gap, s.foot)
+    limit = {"top": 2 * (up - s.margin), "middle": tall, "bottom": 2 * (s.foot - low)}[place]
+    head = groups.headline(s, s.measure, min(limit, tall), loud=1.7)
+    head = s.put(head, s.margin, steer(s, head, s.margin, s.foot, {"top": 0.0, "middle": 0.5, "bottom": 1.0}[place]))
+    above, below = head.y - 2 * s.gap, head.bottom + 2 * s.gap
     if place == "middle":
-        _notes_row(s, *below)
-        s.put_picture(m, 0, s.width - m, above[1], least=0.16)
+        _notes_row(s, below, s.foot)
+        s.put_picture(s.margin, 0, s.width - s.margin, above, least=0.16)
     else:
-        _notes_and_picture(s, *(below if place == "top" else above))
+        _notes_and_picture(s, *((below, s.foot) if place == "top" else (s.margin, above)))
 
 
 def _notes_row(s: Sheet, top: float, bottom: float) -> None:
@@ -58,28 +52,22 @@ def _notes_and_picture(s: Sheet, top: float, bottom: float) -> None:
 
 def turned(s: Sheet) -> None:
     """The picture everywhere, a slanting strip with the headline across it, the rest on a bar at the far edge."""
-    m, pad = s.margin, 1.1 * s.body
+    place, pad = s.plan.headline_at, 1.1 * s.body
     # Letters that glow or shine want a dark strip on a dark ground; elsewhere the accent is the stronger one.
     over: Over = "surface" if oklch(s.plan.palette.ground)[0] < 0.35 else "accent"
     angle = -7.0 if s.width < 1.4 * s.height else -4.5
-    at_bottom = s.plan.headline_at == "bottom"
-    rest = parts(s, ("subhead", "body", "footer"), s.measure, "surface")
-    bar = high(rest) and rest.height + m + 1.4 * s.body
     sine, cosine = abs(math.sin(math.radians(angle))), math.cos(math.radians(angle))
+    rest = parts(s, ("subhead", "body", "footer"), s.measure, "surface")
+    bar = set_bar(s, rest, 1.4 * s.body, at_top=place == "bottom")
     limit = 0.2 * s.height
     width = (s.measure - limit * sine) / cosine
-    head = groups.headline(s, width, limit, over=over, align="center" if s.align == "center" else None, loud=1.3)
-    swing = s.width * sine / 2 + 2 * pad
-    rise = width * sine / 2
-    start, end = (bar + swing, s.foot - rise) if at_bottom else (m + rise, s.height - bar - swing)
-    y = steer(s, head, start, end, share={"top": 0.6, "middle": 0.4, "bottom": 0.4}[s.plan.headline_at])
-    x = (s.width - width) / 2
+    head = groups.headline(s, width, limit, over=over, loud=1.3)
+    swing, rise = s.width * sine / 2 + 2 * pad, width * sine / 2
+    start, end = (bar + swing, s.foot - rise) if place == "bottom" else (s.margin + rise, s.height - bar - swing)
+    y = steer(s, head, start, end, share=0.6 if place == "top" else 0.4)
     s.put_picture(0, 0, s.width, s.height)
     _strip(s, over, y - pad * 1.4, head.height + 2.8 * pad, angle)
-    s.put(_at_angle(head, angle), x, y)
-    if rest:
-        s.put_bar(*((0, bar) if at_bottom else (s.height - bar, s.height)))
-        s.put(rest, m, m if at_bottom else s.foot - rest.height)
+    s.put(_at_angle(head, angle), (s.width - width) / 2, y)
 
 
 def _at_angle(block: Block, angle: float) -> Block:
@@ -99,12 +87,5 @@ LOUD = (
     Arrangement(
         "big-type", ALL_BUT_LOGO, ("top", "bottom", "middle"), ("left", "right", "center"), big_type, (0.4, 2.4)
     ),
-    Arrangement(
-        "turned",
-        ("poster", "flyer", "square"),
-        ("middle", "top", "bottom"),
-        ("left", "center", "right"),
-        turned,
-        (0.5, 1.6),
-    ),
+    Arrangement("turned", PRINT, ("middle", "top", "bottom"), ("left", "center", "right"), turned, (0.5, 1.6)),
 )

@@ -1,4 +1,4 @@
-"""The sheet an arrangement works on: measures, inks, and ready-made groups of text to put in their places.
+"""The sheet an arrangement works on: measures, inks, and the means to set text and put things in their places.
 
 Sizes come from one module, the body size, a share of the canvas's shorter side by format; the plan's scale gives the
 others as multiples. A text that is absent from the plan gives no block, and blocks of `None` are left out everywhere,
@@ -162,37 +162,24 @@ class Sheet:
         if width <= 0 or (height is not None and height <= 0):
             raise NoRoom
         ink, ground = colors or (self.ink(role, over), self.color(over))
-        align = align or self.align
-        face = face or self.plan.text
-        # Arrangements measure a text before they place it: the second time is free.
-        key = (role, width, height, size, face.key, align, ink)
-        if key not in self._set:
-            self._set[key] = set_text(
-                words,
-                face,
-                Box(x=0, y=0, width=width, height=height or self.height),
-                size=size,
-                smallest=smallest or 0.8 * size,
-                leading=leading,
-                align=align,
-                tracking=self.plan.tracking.get(role, 0.0),
-                paint=ink,
-                balanced=balanced,
-                role=role,
-                **self._kerning(role),
-            )
-        done = self._set[key]
+        frame = Box(x=0, y=0, width=width, height=height or self.height)
+        options = {"size": size, "smallest": smallest or 0.8 * size, "leading": leading, "balanced": balanced}
+        done = self._lettered(role, face or self.plan.text, frame, align=align or self.align, paint=ink, **options)
         box = done.box
         room = box.width if tight else width
-        dx = {"left": -box.x, "center": (room - box.width) / 2 - box.x, "right": room - box.right}[align]
-        frame = Box(x=-dx, y=box.y, width=room, height=box.height)
-        piece = Piece(role, role, frame, ink, ground, done)
+        dx = across(box.width, room, done.align) - box.x
+        piece = Piece(role, role, Box(x=-dx, y=box.y, width=room, height=box.height), ink, ground, done)
         return Block((piece.moved(dx, -box.y),), room, box.height)
 
-    def _kerning(self, role: str) -> dict:
-        if role != "headline" or not self.plan.kerning:
-            return {}
-        return {"kerning": self.plan.kerning, "shifts_rng": chance(self.plan.seed, "kerning")}
+    def _lettered(self, role: str, face: Face, frame: Box, **options) -> SetText:
+        """The text of a role, set. Arrangements measure a text before they place it: the second time is free."""
+        key = (role, face.key, frame.width, frame.height, *options.values())
+        if key not in self._set:
+            if role == "headline" and self.plan.kerning:
+                options |= {"kerning": self.plan.kerning, "shifts_rng": chance(self.plan.seed, "kerning")}
+            tracking = self.plan.tracking.get(role, 0.0)
+            self._set[key] = set_text(self.plan.texts[role], face, frame, tracking=tracking, role=role, **options)
+        return self._set[key]
 
     def stack(self, blocks: Sequence[Block | None], gaps: float | Sequence[float], width: float) -> Block | None:
         """Blocks below each other under the plan's alignment; gaps in units of the sheet's gap."""

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from salon.render.arrangements import groups
-from salon.render.arrangements.arrangement import Arrangement, high, lead, left_for_headline, low_lead, parts, steer
+from salon.render.arrangements.arrangement import (
+    ALL_BUT_LOGO,
+    Arrangement,
+    high,
+    lead,
+    left_for_headline,
+    low_lead,
+    parts,
+    steer,
+)
 from salon.render.arrangements.blocks import across
-from salon.render.arrangements.heroes import ALL_BUT_LOGO
 from salon.render.arrangements.sheet import Over, Sheet
 from salon.render.layout import Box
 
@@ -35,7 +43,8 @@ def _stack(s: Sheet, area: Box, over: Over) -> None:
 def _head_first(s: Sheet, area: Box, top: float, over: Over) -> None:
     foot = parts(s, ("body", "closing"), area.width, over)
     room = area.bottom - high(foot, 1.7 * s.gap) - top - 0.3 * s.short
-    limit = min(2 * (s.third()[1] - top), left_for_headline(s, ("subhead",), area.width, room), 0.34 * s.height)
+    limit = min(left_for_headline(s, ("subhead",), area.width, room, over=over), 0.34 * s.height)
+    limit = min(limit, 2 * (s.third()[1] - top))
     group = s.put(lead(s, ("subhead",), area.width, limit, over=over), area.x, top)
     s.put(foot, area.x, area.bottom - high(foot))
     _picture(s, area, group.bottom + 1.7 * s.gap, area.bottom - high(foot, 1.7 * s.gap))
@@ -44,7 +53,8 @@ def _head_first(s: Sheet, area: Box, top: float, over: Over) -> None:
 def _head_between(s: Sheet, area: Box, top: float, over: Over) -> None:
     foot = parts(s, ("body", "closing"), area.width, over)
     end = area.bottom - high(foot, 1.7 * s.gap)
-    limit = min(0.26 * s.height, left_for_headline(s, ("subhead",), area.width, end - top - 0.26 * s.short))
+    room = end - top - 0.26 * s.short
+    limit = min(left_for_headline(s, ("subhead",), area.width, room, over=over), 0.26 * s.height)
     group = lead(s, ("subhead",), area.width, limit, over=over)
     y = steer(s, group, top, end, share=1.0)
     s.put(group, area.x, y)
