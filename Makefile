@@ -26,7 +26,7 @@ $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[dev,bench]'
 	@touch $@ $(VENV)/.dev $(VENV)/.core
 
-demo: $(VENV)/.core ## simulate two labelled studies, check and fuse them, leave demo/check.html and demo/fuse.html
+demo: $(VENV)/.core ## draw posters, have simulated raters judge them, check and fuse; leave demo/gallery.html and reports
 	@tools/system-packages libegl1 libgl1
 	$(BIN)/python -m salon.flows.demo demo
 
@@ -50,7 +50,7 @@ prove: $(VENV)/.dev ## the long evidence: size, power, fits; writes the tables t
 docs: $(VENV)/.dev ## write the generated pages of docs/reference
 	$(BIN)/python -m tools.reference
 
-serve: demo ## show the demo's report at http://127.0.0.1:8000/check.html
+serve: demo ## show the demo at http://127.0.0.1:8000/gallery.html
 	$(BIN)/python -m http.server 8000 --bind 127.0.0.1 --directory demo
 
 clean: ## remove .venv, caches and the demo

@@ -113,3 +113,17 @@ def test_no_worker_outlives_its_caller(tmp_path, sent):
     if sent == signal.SIGINT:
         assert said.count("Traceback") == 1
         assert "KeyboardInterrupt" in said
+
+
+def test_a_script_without_a_guard_is_not_run_again(tmp_path):
+    """The main module of the caller is no business of a worker's."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "print('once')\n"
+        "from math import sqrt\n"
+        "from salon.render.pool import over_processes\n"
+        "print(sorted(over_processes(sqrt, [4, 9, 16], processes=2)))\n"
+    )
+    said = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120)
+    assert said.stdout.splitlines() == ["once", "[(0, 2.0), (1, 3.0), (2, 4.0)]"]
+    assert said.returncode == 0

@@ -1,11 +1,13 @@
-"""The demo: two clearly labelled simulated studies, checked and fused, from one command and without a network.
+"""The demo: posters drawn, looked at, judged, checked and fused, from one command and without a network.
 
-Designers rank posters: do they share a taste? Experts compare and rate the same paintings: which score has each?
+Four houses draw the same briefs; simulated designers rank the posters: do they share a taste, and which house does what
+best? Then simulated experts compare and rate the same paintings: which score has each?
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -13,30 +15,55 @@ import click
 from salon.check.check import check_study
 from salon.check.report import check_page
 from salon.check.results import CheckReport
-from salon.flows.simulate import ppaint_like_study, taste_like_study
+from salon.flows.designers import designers_study
+from salon.flows.simulate import ppaint_like_study
 from salon.fuse.fuse import fuse_study
 from salon.fuse.report import fuse_page
 from salon.fuse.results import FuseReport
+from salon.fuse.settings import FuseSettings
+from salon.generate.gallery import write_gallery
+from salon.generate.houses import house_generator
+from salon.generate.prompts import read_prompts
+from salon.generate.results import GenerateReport
+from salon.generate.run import generate_items
+from salon.generate.settings import GenerateSettings
 from salon.report.numbers import estimate, fixed
 from salon.store.folder import save_study
 from salon.store.plain_table import write_plain
-from salon.study import Study
+from salon.study import Prompt, Study
 
 SHOWN = "ppaint/overall"
 """The criterion whose best items are printed."""
+HOUSES = ("atelier", "carnival", "ledger", "mirage")
+EVERY = 10
+"""Every tenth of the built-in briefs is drawn: 24 over all categories."""
 FILES = {
+    "gallery.html": "the posters: 24 briefs by four houses",
     "check.html": "is there signal in the designers' answers?",
+    "houses.html": "a score with its interval for every house",
     "paintings-check.html": "comparing against rating, by the same experts",
     "fuse.html": "a score with its interval for every painting",
     "scores.csv": "the scores as a table",
 }
 
 
-def check_posters(folder: Path) -> CheckReport:
-    """The designers' study with its page and JSON: `folder`/study and `folder`/check.*"""
-    study = taste_like_study(controls=True)
-    save_study(study, folder / "study", overwrite=True)
-    return _checked(study, folder / "check.html")
+def draw_posters(folder: Path, prompts: Sequence[Prompt], size: str | None = None) -> GenerateReport:
+    """The prompts drawn by four houses, with their gallery: `folder`/posters and `folder`/gallery.html."""
+    made = generate_items(
+        prompts, [house_generator(name) for name in HOUSES], GenerateSettings(size=size), folder / "posters"
+    )
+    write_gallery(folder / "posters", folder / "gallery.html")
+    return made
+
+
+def judge_posters(folder: Path) -> tuple[CheckReport, FuseReport]:
+    """Simulated designers rank the posters in `folder`/posters; checked and fused by house, with pages and JSON."""
+    study = designers_study(folder / "posters")
+    save_study(study, folder / "posters", overwrite=True)
+    fused = fuse_study(study, FuseSettings(by="generator"))
+    (folder / "houses.json").write_text(fused.model_dump_json(indent=2), encoding="utf-8")
+    fuse_page(fused).write(folder / "houses.html")
+    return _checked(study, folder / "check.html"), fused
 
 
 def fuse_paintings(folder: Path, study: Study | None = None) -> tuple[CheckReport, FuseReport]:
@@ -60,8 +87,10 @@ def _checked(study: Study, page: Path) -> CheckReport:
 
 def _run(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    click.echo("Two simulated studies: no person gave these answers.\n\nDo designers share a taste in posters? ...")
-    _tell_posters(check_posters(folder))
+    click.echo("Real posters, simulated raters: no person gave these answers.\n\nFour houses draw 24 briefs ...")
+    drawn = draw_posters(folder, read_prompts("briefs")[::EVERY])
+    click.echo(f"  {drawn.made + drawn.reused} posters\n\nFive designers rank them. Do they share a taste? ...")
+    _tell_posters(*judge_posters(folder))
     click.echo("\nExperts compare and rate the same paintings. Which score has each? ...")
     _tell_paintings(*fuse_paintings(folder))
     click.echo("\nOpen:")
@@ -70,9 +99,11 @@ def _run(folder: Path) -> None:
         click.echo(f"  {folder / name!s:<{width}}  {about}")
 
 
-def _tell_posters(report: CheckReport) -> None:
-    for criterion in report.criteria:
-        click.echo(f"  {criterion.name:<34} {criterion.verdict}")
+def _tell_posters(checked: CheckReport, fused: FuseReport) -> None:
+    for criterion in checked.criteria:
+        rows = [row for row in fused.scores if row.criterion == criterion.id]
+        best = min(rows, key=lambda row: row.rank).generator if rows else "-"
+        click.echo(f"  {criterion.name:<28} {criterion.verdict:<20} best house: {best}")
 
 
 def _tell_paintings(checked: CheckReport, fused: FuseReport) -> None:

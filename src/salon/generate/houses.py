@@ -15,8 +15,13 @@ from salon.render.brief_text import read_brief
 from salon.render.chance import chance
 from salon.render.compose import Hand
 from salon.render.defects import DEFECTS
+from salon.render.draw import draw_poster
 from salon.render.layout import DefectKind, Layout
+from salon.render.pool import over_processes
+from salon.render.poster import layout_json
 from salon.render.quality import true_quality
+from salon.render.raster import paint_png
+from salon.render.svg import write_svg
 from salon.study import Abilities, Ask, Failed, Made, Signature
 
 DRAWING = 1
@@ -129,8 +134,6 @@ class HouseGenerator:
 
     def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
         """A poster with its layout JSON and SVG for each ask; a prompt that cannot be drawn is a `Failed`."""
-        from salon.render.pool import over_processes  # the drawing libraries are loaded when something is drawn
-
         tasks = [(self.name, ask) for ask in asks]
         for index, result in over_processes(_drawn, tasks, processes=self.processes):
             if isinstance(result, SalonError):
@@ -155,11 +158,6 @@ def poster_seed(house: str, prompt: str, seed: int) -> int:
 
 def _drawn(task: tuple[str, Ask]) -> Made:
     """One poster, in a process of its own."""
-    from salon.render.draw import draw_poster
-    from salon.render.poster import layout_json
-    from salon.render.raster import paint_png
-    from salon.render.svg import write_svg
-
     name, ask = task
     house = HOUSES[name]
     seed = poster_seed(name, ask.prompt.id, ask.seed)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
+from types import ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 from salon.errors import BadValue, SalonError
@@ -84,9 +86,21 @@ def _start(function: Callable) -> _Worker:
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(function, theirs), daemon=True)
-    process.start()
+    with _no_main():
+        process.start()
     theirs.close()
     return _Worker(process, ours)
+
+
+@contextmanager
+def _no_main() -> Iterator[None]:
+    """Hide the caller's main module: a worker would run it again, and a script without a guard would start anew."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _send(worker: _Worker, task: Any) -> None:
