@@ -16,7 +16,9 @@ from salon.render.styles.ways import (
     boxed,
     clipped,
     in_view,
+    is_dark,
     is_free,
+    is_pieced,
     keep,
     moved_lightness,
     plain_ground,
@@ -27,8 +29,8 @@ from salon.render.styles.ways import (
 
 
 def pen(stage: Stage) -> Color:
-    """The ink of outlines: a very dark shade of the primary, on any ground, as in a picture book."""
-    return shade(stage.palette.primary, 0.24, 0.5)
+    """The ink of outlines: a very dark shade of the primary; at night, chalk."""
+    return shade(stage.palette.primary, 0.93 if is_dark(stage.palette.ground) else 0.24, 0.5)
 
 
 def picture(stage: Stage, box: Box) -> Marks:
@@ -42,23 +44,27 @@ def picture(stage: Stage, box: Box) -> Marks:
 
 
 def _painted(stage: Stage, shapes: tuple[Shape, ...]) -> Marks:
-    """Every shape as a brush fills it and a pen goes around it, not quite in the same place."""
-    colors, ink, unit = tones(stage.palette), pen(stage), stage.unit
-    hand = Hand(stage.rng, 2.2 * unit)
-    marks: list[Mark] = []
-    for shape in shapes:
-        if shape.line:
-            marks.append(Stroke(hand.follow(shape.path), colors[shape.tone], shape.width, cap="round", join="round"))
-            continue
-        around = bounds(shape.path)
-        side = min(around.width, around.height)
-        marks.append(Fill(shape.path, colors[shape.tone]))
-        if side > 70 * unit and shape.tone in (2, 3):
-            marks.append(_hatched(stage, shape.path, moved_lightness(colors[shape.tone], -0.1)))
-        if side > 16 * unit and shape.tone > 0:
-            edge = hand.follow(moved(shape.path, -4 * unit, 2 * unit))
-            marks.append(Stroke(edge, ink, 3.6 * unit, cap="round", join="round"))
-    return tuple(marks)
+    """Every shape as a brush fills it and a pen goes around it."""
+    colors, hand = tones(stage.palette), Hand(stage.rng, 2.2 * stage.unit)
+    return tuple(mark for shape in shapes for mark in _drawn_by_hand(stage, shape, colors[shape.tone], hand))
+
+
+def _drawn_by_hand(stage: Stage, shape: Shape, color: Color, hand: Hand) -> Marks:
+    """One shape: brushed, hatched where it is large, and outlined, though not quite in the same place."""
+    unit = stage.unit
+    if shape.line:
+        return (Stroke(hand.follow(shape.path), color, shape.width, cap="round", join="round"),)
+    around = bounds(shape.path)
+    side = min(around.width, around.height)
+    brushed: Marks = (Fill(shape.path, color),)
+    if side > 70 * unit and shape.tone in (2, 3):
+        brushed += (_hatched(stage, shape.path, moved_lightness(color, -0.1)),)
+    if side <= 16 * unit or shape.tone == 0:
+        return brushed
+    edge = hand.follow(moved(shape.path, -4 * unit, 2 * unit))
+    if is_pieced(shape.path):
+        return (Stroke(edge, pen(stage), 6.4 * unit, cap="round", join="round"), *brushed)
+    return (*brushed, Stroke(edge, pen(stage), 3.6 * unit, cap="round", join="round"))
 
 
 class Hand:

@@ -23,6 +23,7 @@ from salon.render.styles.ways import (
     inset,
     is_dark,
     is_free,
+    is_pieced,
     middle,
     paper,
     plain_ground,
@@ -115,23 +116,23 @@ def _begonia(x: float, y: float, radius: float) -> Path:
 
 
 def _misty(stage: Stage, shapes: tuple[Shape, ...]) -> Marks:
-    """Every shape sinks into mist at its foot; the larger ones carry a gold line."""
-    colors, leaf = tones(stage.palette), gold(stage)
-    marks: list = []
-    for shape in shapes:
-        color = colors[shape.tone]
-        if shape.line:
-            marks.append(Stroke(shape.path, leaf if shape.tone == 5 else color, shape.width, cap="round", join="round"))
-            continue
-        around = bounds(shape.path)
-        large = min(around.width, around.height) > 24 * stage.unit
-        if not large or shape.tone == 0:
-            marks.append(Fill(shape.path, color))
-            continue
-        foot = mix(color, colors[0], 0.6 if shape.tone < 3 else 0.3)
-        fade = Linear(around.x, around.y, around.x, around.bottom, ((0, color, 1), (1, foot, 1)))
-        marks += [Fill(shape.path, fade), Stroke(shape.path, leaf, 1.7 * stage.unit, join="round")]
-    return tuple(marks)
+    """Every shape in its tone, with mist and gold."""
+    colors = tones(stage.palette)
+    return tuple(mark for shape in shapes for mark in _gilded(stage, shape, colors[shape.tone], colors[0]))
+
+
+def _gilded(stage: Stage, shape: Shape, color: Color, mist: Color) -> Marks:
+    """One shape: sunk into mist at its foot and edged with gold, where it is large enough to bear it."""
+    leaf, around = gold(stage), bounds(shape.path)
+    if shape.line:
+        return (Stroke(shape.path, leaf if shape.tone == 5 else color, shape.width, cap="round", join="round"),)
+    if shape.tone == 0 or min(around.width, around.height) <= 24 * stage.unit:
+        return (Fill(shape.path, color),)
+    foot = mix(color, mist, 0.6 if shape.tone < 3 else 0.3)
+    area = Fill(shape.path, Linear(around.x, around.y, around.x, around.bottom, ((0, color, 1), (1, foot, 1))))
+    if is_pieced(shape.path):
+        return (Stroke(shape.path, leaf, 3.4 * stage.unit, join="round"), area)
+    return (area, Stroke(shape.path, leaf, 1.7 * stage.unit, join="round"))
 
 
 def _ridges(stage: Stage, box: Box) -> Marks:

@@ -22,8 +22,10 @@ from salon.render.styles.ways import (
     drawn,
     freest,
     inset,
+    is_dark,
     keep,
     middle,
+    moved_lightness,
     no_finish,
     plain_ground,
     shade,
@@ -62,7 +64,11 @@ def _stacked(stage: Stage, shapes: tuple[Shape, ...]) -> Marks:
     for _, sheet in groupby(shapes, key=lambda shape: round(shape.depth * LEVELS)):
         parts = tuple(sheet)
         solid = [part.path for part in parts if part.tone > 0 and not part.line]
-        marks += [*_shadows(stage, solid), *(drawn(part, colors[part.tone]) for part in parts)]
+        marks += _shadows(stage, solid)
+        for part in parts:
+            if not part.line and part.tone > 0:
+                marks.append(_lit(stage, part.path, colors[part.tone]))
+            marks.append(drawn(part, colors[part.tone]))
     return tuple(marks)
 
 
@@ -74,6 +80,11 @@ def _shadows(stage: Stage, paths: Sequence[Path]) -> Marks:
     small = [path for path, side in sides if 30 < side <= WIDE]
     soft = _cast(stage, joined(*wide)) if wide else ()
     return (*soft, *_drop(stage, joined(*small))) if small else soft
+
+
+def _lit(stage: Stage, path: Path, color: Color) -> Fill:
+    """The thickness of the paper, seen along the edges that face the light."""
+    return Fill(moved(path, -1.1 * stage.unit, -1.7 * stage.unit), moved_lightness(color, 0.1, 0.8))
 
 
 def _drop(stage: Stage, path: Path) -> Marks:
@@ -115,20 +126,23 @@ def _frames(stage: Stage, box: Box, rims: list[Path]) -> Marks:
     marks: list[Mark] = []
     for depth in reversed(range(len(rims))):
         color = toward(palette.ground, deepest, 0.32 * depth) if depth else palette.ground
-        marks += [*_cast(stage, rims[depth]), Fill(joined(outer, rims[depth], even_odd=True), color)]
+        sheet = joined(outer, rims[depth], even_odd=True)
+        marks += [*_cast(stage, rims[depth]), _lit(stage, sheet, color), Fill(sheet, color)]
     return tuple(marks)
 
 
 def _cast(stage: Stage, path: Path) -> Marks:
     """The shadow along an outline, falling to the lower right."""
-    dark = shadow_color(stage)
+    dark, more = shadow_color(stage), 1.8 if is_dark(stage.palette.ground) else 1.0
     edge = moved(path, FALL[0] * stage.unit, FALL[1] * stage.unit)
-    return tuple(Stroke(edge, dark, width * stage.unit, opacity=opacity, join="round") for width, opacity in EDGES)
+    return tuple(
+        Stroke(edge, dark, width * stage.unit, opacity=more * opacity, join="round") for width, opacity in EDGES
+    )
 
 
 def shadow_color(stage: Stage) -> Color:
     """A very dark shade of the ground's own hue: shadows on colored paper are never grey."""
-    return shade(stage.palette.ground, 0.16, 0.6)
+    return shade(stage.palette.ground, 0.12, 0.6)
 
 
 def panel(stage: Stage, box: Box) -> Marks:

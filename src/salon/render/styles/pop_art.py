@@ -26,6 +26,7 @@ from salon.render.styles.ways import (
     haloed,
     in_view,
     is_free,
+    is_pieced,
     middle,
     no_finish,
     rays,
@@ -170,21 +171,23 @@ def _serial(stage: Stage, box: Box) -> Marks:
 
 
 def _printed(stage: Stage, shapes: Sequence[Shape], colors: Sequence[Color], line: float) -> Marks:
-    """Color a little off its outline; dots in the middle tones; black lines around what is large enough."""
-    off, width, least = 6 * stage.unit, line * stage.unit, 22 * stage.unit
-    marks: list[Mark] = []
-    for shape in shapes:
-        if shape.line:
-            marks.append(Stroke(shape.path, BLACK, max(shape.width, width * 0.8), cap="round", join="round"))
-            continue
-        around = bounds(shape.path)
-        large = min(around.width, around.height) > least
-        marks.append(Fill(moved(shape.path, off, off * 0.6) if large else shape.path, colors[shape.tone]))
-        if shape.tone == 2 and large and around.width * around.height > (90 * stage.unit) ** 2:
-            marks.append(_dots(shape.path, mix(colors[2], WHITE, 0.55), 16 * stage.unit))
-        if large:
-            marks.append(Stroke(shape.path, BLACK, width, join="round"))
-    return tuple(marks)
+    """Every shape printed, under black lines of `line` units."""
+    return tuple(mark for shape in shapes for mark in _print(stage, shape, colors, line * stage.unit))
+
+
+def _print(stage: Stage, shape: Shape, colors: Sequence[Color], width: float) -> Marks:
+    """Color a little off its outline, dots in a middle tone, and the line; small things have neither line nor slip."""
+    path, color, off = shape.path, colors[shape.tone], 6 * stage.unit
+    if shape.line:
+        return (Stroke(path, BLACK, max(shape.width, width * 0.8), cap="round", join="round"),)
+    around = bounds(path)
+    if min(around.width, around.height) <= 22 * stage.unit:
+        return (Fill(path, color),)
+    if is_pieced(path):
+        return (Stroke(path, BLACK, 2 * width, join="round"), Fill(path, color))
+    dotted = shape.tone == 2 and around.width * around.height > (90 * stage.unit) ** 2
+    dots = (_dots(path, mix(color, WHITE, 0.55), 16 * stage.unit),) if dotted else ()
+    return (Fill(moved(path, off, off * 0.6), color), *dots, Stroke(path, BLACK, width, join="round"))
 
 
 def _dots(within: Path, color: Color, pitch: float) -> Tile:

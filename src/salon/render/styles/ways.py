@@ -198,9 +198,9 @@ def flat(shapes: Iterable[Shape], colors: Sequence[Paint]) -> Marks:
     return tuple(drawn(shape, colors[shape.tone]) for shape in shapes)
 
 
-def without_backdrop(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
-    """The shapes but those of tone 0."""
-    return tuple(shape for shape in shapes if shape.tone > 0)
+def is_pieced(path: Path) -> bool:
+    """Whether several outlines make up the area, so that a line along them belongs below the fill, not across it."""
+    return not path.even_odd and sum(command[0] == "M" for command in path.commands) > 1
 
 
 def in_view(stage: Stage, box: Box) -> tuple[Shape, ...]:
