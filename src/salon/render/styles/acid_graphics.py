@@ -212,7 +212,7 @@ def _cast(shape: Shape, palette: Palette, u: float) -> Marks:
             Stroke(shape.path, chrome(shape.path, color), shape.width, cap="round", join="round"),
         )
     size = bounds(shape.path)
-    if max(size.width, size.height) < 18 * u:
+    if max(size.width, size.height) < 26 * u:
         return (Fill(shape.path, mix(color, WHITE, 0.5)),)
     return (
         Stroke(shape.path, BLACK, 7 * u, join="round"),
@@ -272,7 +272,7 @@ def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
 STYLE = Style(
     name="Acid Graphics",
     moods=("futuristic", "bold", "mysterious", "playful"),
-    displays=(("Unbounded", 800), ("Syne", 800), ("Bungee", 400)),
+    displays=(("Unbounded", 800), ("Syne", 700), ("Bungee", 400)),
     texts=(("Space Mono", 400), ("Space Grotesk", 400)),
     case="upper",
     arrangements=("big-type", "full-bleed", "hero-top", "corner-grid", "turned", "split", "mark-above", "badge"),

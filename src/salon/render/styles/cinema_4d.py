@@ -14,6 +14,7 @@ from salon.render.plan import Palette
 from salon.render.shapes import arc, bounds, circle, ellipse, moved, polyline, rect, rounded
 from salon.render.style import Lettered, Stage, Style
 from salon.render.styles.light import (
+    GREY_CHROMA,
     WHITE,
     across,
     down,
@@ -46,12 +47,15 @@ def tune(palette: Palette, rng: np.random.Generator) -> Palette:
     """Pastel stage (or a deep one, where the ground is dark), candy colors on it."""
     lightness, chroma, hue = oklch(palette.ground)
     deep = lightness < 0.42
-    ground = from_oklch(0.3 if deep else max(lightness, 0.86), min(max(chroma, 0.03), 0.13), hue)
+    if chroma <= GREY_CHROMA:  # black, white and grey stages take a breath of the main color
+        hue, chroma = oklch(palette.primary)[2], min(oklch(palette.primary)[1], 0.04 if deep else 0.02)
+    depth = float(np.clip(lightness, 0.22, 0.31))
+    ground = from_oklch(depth if deep else max(lightness, 0.86), min(chroma, 0.13), hue)
     return inked(
         replace(
             palette,
             ground=ground,
-            surface=from_oklch(0.37, min(chroma, 0.08), hue) if deep else from_oklch(0.97, min(chroma, 0.03), hue),
+            surface=from_oklch(depth + 0.08 if deep else 0.97, min(chroma, 0.08 if deep else 0.03), hue),
             primary=vivid(palette.primary, 0.58, 0.8, 0.13),
             secondary=vivid(palette.secondary, 0.6, 0.86, 0.1),
             accent=vivid(palette.accent, 0.64, 0.84, 0.15),

@@ -248,10 +248,11 @@ def panel(stage: Stage, box: Box) -> Marks:
 
 
 def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
-    """Neon headlines: the letters nearly white, their shine in the primary."""
+    """Neon headlines: letters nearly white shine in the primary, colored ones in their own color."""
     if role != "headline" or not is_bright(stage, glyphs):
         return Lettered(glyphs)
-    shine = stage.palette.primary if glyphs[0].paint != stage.palette.primary else stage.palette.accent
+    palette = stage.palette
+    shine = palette.primary if glyphs[0].paint in (palette.ink, palette.on_surface) else glyphs[0].paint
     return Lettered((*aglow(glyphs, shine, 0.09, 0.9), *glyphs), ("glow",))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from salon.render.colors import mix
@@ -9,7 +11,7 @@ from salon.render.layout import Box
 from salon.render.marks import Fill, Glyphs, Grain, Group, Path
 from salon.render.motifs import Shape
 from salon.render.plan import Palette
-from salon.render.shapes import joined, rect
+from salon.render.shapes import bounds, joined, rect
 from salon.render.style import Lettered, Stage, Style
 from salon.render.styles.light import (
     BLACK,
@@ -27,6 +29,9 @@ def tune(palette: Palette, rng: np.random.Generator) -> Palette:
     return night(palette, 0.14, chroma=0.03, glow=0.19, hue=265)
 
 
+Scene = Callable[[float, float], Marks]
+"""What of a picture lies between two heights."""
+
 RED, CYAN = "#ff2d55", "#00e5ff"
 """The two halves a split signal falls into."""
 
@@ -34,14 +39,14 @@ RED, CYAN = "#ff2d55", "#00e5ff"
 # What breaks
 
 
-def torn(scene: Marks, box: Box, count: int, reach: float, rng: np.random.Generator) -> Marks:
-    """Bands of the scene drawn again beside themselves."""
+def torn(scene: Scene, box: Box, count: int, reach: float, rng: np.random.Generator) -> Marks:
+    """Bands of a scene drawn again beside themselves."""
     bands = []
     for y in np.sort(rng.uniform(box.y, box.bottom, count)).tolist():
         height = box.height * float(rng.choice((0.008, 0.015, 0.03, 0.055)))
         shift = reach * float(rng.uniform(0.3, 1.0)) * float(rng.choice((-1, 1)))
         band = rect(box.x - reach, y, box.width + 2 * reach, height)
-        bands.append(Group(scene, clip=band, transform=(1.0, 0.0, 0.0, 1.0, shift, 0.0)))
+        bands.append(Group(scene(y, y + height), clip=band, transform=(1.0, 0.0, 0.0, 1.0, shift, 0.0)))
     return tuple(bands)
 
 
@@ -90,19 +95,26 @@ def ground(stage: Stage) -> Marks:
 
 
 def picture(stage: Stage, box: Box) -> Marks:
-    """The motif as a damaged frame: channels apart, bands torn sideways, blocks stuck."""
+    """The motif as a damaged frame: channels apart, bands torn sideways, blocks stuck; a logo is the motif alone."""
     palette, u, rng = stage.palette, stage.unit, stage.rng
-    if stage.format == "logo":
-        mark = _split(scene(stage, box), palette, 9 * u)
-        return (*mark, *torn((Fill(boxed(box), palette.ground), *mark), box, 4, 30 * u, rng))
-    motif = spread(stage, box, _split(scene(stage, box), palette, 16 * u))
-    whole_frame = (Fill(boxed(box), _low(palette)), *motif)
+    logo = stage.format == "logo"
+    heights = [(shape, bounds(shape.path)) for shape in scene(stage, box)]
+
+    def frame(top: float, bottom: float) -> Marks:
+        """What of the picture lies between two heights: a band need not draw the rest."""
+        shapes = tuple(shape for shape, at in heights if at.y < bottom + 20 * u and at.bottom > top - 20 * u)
+        field = Fill(boxed(box), palette.ground if logo else _low(palette))
+        return (field, *spread(stage, box, _split(shapes, palette, (9 if logo else 16) * u)))
+
+    if logo:
+        return (*frame(box.y, box.bottom)[1:], *torn(frame, box, 4, 30 * u, rng))
     debris = tuple(
         Fill(joined(stuck(box, 3, u, rng), streaks(box, 6, u, rng)), color)
         for color in (palette.accent, palette.primary, CYAN, WHITE)
     )
     lines = Fill(scan_lines(box, 5 * u), BLACK, opacity=0.3)
-    return (clipped((*whole_frame, *torn(whole_frame, box, 11, 90 * u, rng), *debris, lines), boxed(box)),)
+    broken = (*frame(box.y, box.bottom), *torn(frame, box, 11, 90 * u, rng))
+    return (clipped((*broken, *debris, lines), boxed(box)),)
 
 
 def _low(palette: Palette) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -27,6 +26,13 @@ from salon.render.styles.ways import Marks, canvas, copies, is_dark, shade, size
 
 BAYER = np.array([[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]]) / 16
 """Thresholds of ordered dithering: a share s of color is on where s exceeds them."""
+
+_T = np.linspace(0, 1, 9)[1:, None]
+BEZIER = {
+    4: np.hstack([(1 - _T) ** 2, 2 * _T * (1 - _T), _T**2]),
+    6: np.hstack([(1 - _T) ** 3, 3 * _T * (1 - _T) ** 2, 3 * _T**2 * (1 - _T), _T**3]),
+}
+"""Weights of the control points of a curve given by 4 or 6 numbers at eight places along it."""
 
 SHADED = (2, 3, 4)
 """Tones whose lower part is dithered darker."""
@@ -70,15 +76,14 @@ def pixels(shapes: Iterable[Shape], box: Box, step: int) -> np.ndarray:
 
 
 def _covered(path: Path, xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
-    """Which points (ys x xs) the outline encloses: edges crossed by a ray to the right, counted by direction."""
+    """Which points (ys x xs) the outline encloses: edges crossed on the way to them from the left, by direction."""
+    x0, y0, x1, y1 = np.array(_edges(path, close=True) or [(0.0, 0.0, 0.0, 0.0)])[:, :, None].swapaxes(0, 1)
+    down, up = (y0 <= ys) & (ys < y1), (y1 <= ys) & (ys < y0)
+    edge, row = np.nonzero(down | up)
+    share = (ys[row] - y0[edge, 0]) / (y1[edge, 0] - y0[edge, 0])
+    crossing = x0[edge, 0] + share * (x1[edge, 0] - x0[edge, 0])
     winding = np.zeros((len(ys), len(xs) + 1), dtype=np.int32)
-    for x0, y0, x1, y1 in _edges(path, close=True):
-        up = 1 if y1 > y0 else -1
-        low, high = np.searchsorted(ys, (min(y0, y1), max(y0, y1)))
-        if low == high:
-            continue
-        crossings = x0 + (ys[low:high] - y0) * ((x1 - x0) / (y1 - y0))
-        np.add.at(winding, (np.arange(low, high), np.searchsorted(xs, crossings)), up)
+    np.add.at(winding, (row, np.searchsorted(xs, crossing)), np.where(down[edge, row], 1, -1))
     turns = winding.cumsum(axis=1)[:, :-1]
     return turns % 2 != 0 if path.even_odd else turns != 0
 
@@ -113,15 +118,11 @@ def _edges(path: Path, *, close: bool) -> list[tuple[float, float, float, float]
     return edges
 
 
-def _along(here: tuple[float, float], values: list[float], pieces: int = 8) -> list[tuple[float, float]]:
+def _along(here: tuple[float, float], values: list[float]) -> list[tuple[float, float]]:
     """Points on a line or Bezier curve from `here` through its control points, its end last."""
     if len(values) == 2:
         return [(values[0], values[1])]
-    t = np.linspace(0, 1, pieces + 1)[1:, None]
-    points = [np.array(here), *np.reshape(values, (-1, 2))]
-    while len(points) > 1:
-        points = [a + (b - a) * t for a, b in pairwise(points)]
-    return [(float(x), float(y)) for x, y in points[0]]
+    return [tuple(point) for point in (BEZIER[len(values)] @ np.reshape((*here, *values), (-1, 2))).tolist()]
 
 
 # Cells as marks
@@ -256,8 +257,8 @@ def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
     if role != "headline" or not stands_out(stage, glyphs):
         return Lettered(glyphs)
     font_pixel = size_of(glyphs) / 8
-    color = mix(stage.palette.ground, stage.palette.primary, 0.6)
-    return Lettered((*copies(glyphs, color, font_pixel * 0.7, font_pixel * 0.7), *glyphs), ("shadow",))
+    color = mix(stage.palette.ground, stage.palette.primary, 0.45)
+    return Lettered((*copies(glyphs, color, font_pixel * 0.6, font_pixel * 0.6), *glyphs), ("shadow",))
 
 
 STYLE = Style(
