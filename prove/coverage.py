@@ -86,7 +86,7 @@ READING = (
     item far from the others drifts off even where the model holds (planted at 3.5 logits: 3.5 with 12 raters, 5.9
     with 200, 7.3 with 2,000; the others stretch by a tenth).""",
     """
-    **elo** covers Bradley-Terry's scores in points: 150 passes come near enough to that fit, and the jackknife sees
+    **elo** covers Bradley-Terry's scores in points: settled passes come near enough to that fit, and the jackknife sees
     the rest.""",
     """
     **mean** covers the population's value: offsets and tastes lie between raters, as its errors suppose. In the
@@ -99,11 +99,10 @@ READING = (
     **anchored-davidson** covers the population's value on the rating scale, in its own model and in the shape of
     PPaint: targets and curve are made anew with every rater left out, so that their error is in the interval.""",
     """
-    **anchored-elo** does not cover the population's value at its rate, nor that of its own model. Rating anchors
-    are held to whole levels whatever their mean, and the pull does not weaken as answers come in: a bias that all
-    refits share, the worse the more raters there are. Held to their means instead, a trial of 40 studies gave 92%
-    in the first table. That `panel_score` comes out near 95% is luck: an interval made for a population, around a
-    biased score.""",
+    **anchored-elo** covers the population's value in the shape of PPaint, where six of fifty items are rating anchors;
+    in its own model with twelve items, half of them rating anchors, it does not: they are held to whole levels
+    whatever their mean, with a pull that does not weaken as answers come in: a bias that all refits share, the worse
+    the more raters there are.""",
     """
     Intervals over raters aim at the population. Of this very panel (`panel_score`, `panel_rating`) they hold more
     than 95%, as they must: the panel's own taste is part of what they allow for. For these raters and no others
