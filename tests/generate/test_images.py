@@ -88,6 +88,17 @@ def test_exif_turns_a_picture_upright():
     assert (format, again.notes, again.image.tobytes()) == ("PNG", (), picture.image.tobytes())
 
 
+def test_a_photograph_turned_upright_stays_a_jpeg_and_looks_the_same():
+    exif = Image.Exif()
+    exif[0x0112] = 8
+    smooth = noise(12, 9).resize((120, 90), Image.Resampling.BICUBIC)
+    picture = read_picture(encoded(smooth, "JPEG", quality=95, exif=exif))
+    data, format = picture.plain()
+    again = read_picture(data)
+    assert (format, again.notes, again.image.size) == ("JPEG", (), (90, 120))
+    assert np.abs(np.asarray(again.image, float) - np.asarray(picture.image, float)).mean() < 2
+
+
 def test_transparency_becomes_white_paper():
     clear = Image.new("RGBA", (4, 4), (200, 0, 0, 51))
     picture = read_picture(encoded(clear, "PNG"))

@@ -194,6 +194,18 @@ def test_a_torn_last_line_is_said_and_made_again(tmp_path, tail):
     assert len(lines(tmp_path / "s")) == 3
 
 
+def test_a_record_cut_off_at_any_byte_can_be_read(tmp_path):
+    run(tmp_path / "s")
+    data = (tmp_path / "s" / FILE).read_bytes()
+    whole = read_generations(tmp_path / "s")[0]
+    (tmp_path / "cut").mkdir()
+    for end in range(len(data)):
+        (tmp_path / "cut" / FILE).write_bytes(data[:end])
+        known, note = read_generations(tmp_path / "cut")
+        assert list(known.items()) == list(whole.items())[: data[:end].count(b"\n")]
+        assert (note is None) == (end == 0 or data[end - 1 : end] == b"\n")
+
+
 def test_a_damaged_line_in_the_middle_is_named(tmp_path):
     run(tmp_path / "s")
     path = tmp_path / "s" / FILE
@@ -232,6 +244,18 @@ def test_judgments_stay_when_a_study_grows(judged):
     run(judged, Dots(), Dots("three"), settings=GenerateSettings(seeds=2))
     study = open_study(judged)
     assert study.counts == {"prompts": 3, "items": 15, "raters": 1, "comparisons": 1}
+
+
+def test_what_others_add_while_pictures_are_made_stays(tmp_path):
+    def somebody_adds_a_criterion(progress):
+        if progress.made == 1:
+            study = open_study(tmp_path / "s")
+            save_study(replace(study, criteria=(Criterion(id="c"),)), tmp_path / "s", overwrite=True)
+
+    report = run(tmp_path / "s", progress=somebody_adds_a_criterion)
+    study = open_study(tmp_path / "s")
+    assert (report.made, study.counts["items"], study.criteria[0].id) == (3, 3, "c")
+    assert len(lines(tmp_path / "s")) == 3
 
 
 def test_a_judged_item_keeps_its_picture(judged):

@@ -1,7 +1,7 @@
 """Bring your own pictures: a folder (or a table of files) as a generator, for generated pictures and photographs.
 
 Every file goes through the one safe decoder. What cannot be read is a failure with its reason; a picture that would
-not look the same everywhere (turned by EXIF, CMYK, 16 bits, animated) is stored as a plain PNG, and its record says so.
+not look the same everywhere (turned by EXIF, CMYK, 16 bits, animated) is stored as a plain one, and its record says so.
 """
 
 from __future__ import annotations

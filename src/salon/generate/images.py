@@ -65,10 +65,17 @@ class Picture:
         return hashlib.sha256(self.data).hexdigest()
 
     def plain(self) -> tuple[bytes, str]:
-        """Bytes that show this picture everywhere, and their format: as they were read, or the pixels as a PNG."""
+        """Bytes that show this picture everywhere, and their format.
+
+        As they were read where that is enough; else the pixels as a PNG, or as a fine JPEG where they were a JPEG's: a
+        photograph turned upright need not become ten times as large.
+        """
         if self.is_plain:
             return self.data, self.format
         target = io.BytesIO()
+        if self.format == "JPEG":
+            self.image.save(target, "JPEG", quality=95, subsampling=0)
+            return target.getvalue(), "JPEG"
         self.image.save(target, "PNG", compress_level=4)
         return target.getvalue(), "PNG"
 
