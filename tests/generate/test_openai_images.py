@@ -125,8 +125,10 @@ def test_every_way_to_fail(
 def test_a_failure_is_tried_again_by_the_next_run_and_an_answer_never(server: ImagesServer, store: CallStore) -> None:
     server.script["a cat"] = ["broken image", "broken image"]
     asks = [ask("a cat"), ask("a dog")]
-    first = dict(generator(server, store).make(asks))
+    painter = generator(server, store, prices=PRICES)
+    first = dict(painter.make(asks))
     assert isinstance(first[0], Failed)
+    assert painter.notes() == ["answers that could not be used: 2, cost 0.40"]
     again = generator(server, store)
     second = dict(again.make(asks))
     assert second[0].image == picture("a cat 0")
@@ -211,6 +213,7 @@ def test_what_no_other_call_would_survive_stops_the_run(
         list(generator(server, store).make([ask(str(number)) for number in range(100)]))
     assert len(server.seen) <= QUICK.start
     assert KEY not in str(raised.value)
+    assert error is not WrongKey or "OPENAI_API_KEY" in raised.value.remedy
 
 
 def test_a_404_after_answers_is_the_fate_of_one_call(server: ImagesServer, store: CallStore) -> None:

@@ -23,6 +23,9 @@ class Account:
     refused: int = 0
     lost: int = 0
     """Requests that ended without an answer and may have been charged."""
+    unusable: int = 0
+    """Answers bought that could not be used."""
+    unusable_cost: Decimal = Decimal(0)
     tokens_in: int = 0
     tokens_out: int = 0
     cost: Decimal = Decimal(0)
@@ -36,6 +39,11 @@ class Account:
         self.tokens_out += answer.tokens_out or 0
         self.cost += cost or 0
         self.seconds.append(answer.seconds)
+
+    def wasted(self, cost: Decimal | None) -> None:
+        """Book an answer, already bought, as of no use."""
+        self.unusable += 1
+        self.unusable_cost += cost or 0
 
     def latency(self, share: float = 0.5) -> float | None:
         """The time below which this share of answers came; None before the first."""

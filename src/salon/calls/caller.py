@@ -227,6 +227,7 @@ class Caller:
             await self._ledger(self._store.keep, answer, call.url)
             return answer
         await self._ledger(self._store.set_aside, answer, why)
+        self.account.wasted(reservation.cost)
         tries.unusable += 1
         if tries.unusable >= self.limits.unusable:
             return Refusal(call.key, "unusable", why, reply.status, attempts=tries.sent)
@@ -235,9 +236,11 @@ class Caller:
     def _error(self, call: Call, reply: Reply, slot: Slot, tries: Tries) -> Refusal:
         """What a reply that is no 2xx means."""
         failure = complaint(reply.status, reply.headers, reply.body)
-        stop = stop_for(failure, url=call.url, answered=self._answered) if self.service.is_home(call.url) else None
-        if stop is not None:
-            raise stop
+        if self.service.is_home(call.url):
+            keys = [secret.variable for secret in self.service.secrets]
+            stop = stop_for(failure, url=call.url, answered=self._answered, keys=keys)
+            if stop is not None:
+                raise stop
         if reply.status in OVERLOADED:
             slot.overloaded(failure.retry_after)
         else:

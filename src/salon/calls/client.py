@@ -97,10 +97,13 @@ class Client:
     def notes(self) -> list[str]:
         """What a report should say: what cost nothing, and what may have cost something without an answer."""
         said = []
-        if self.account.from_store:
-            said.append(f"answers from {self.store.path.name}, at no cost: {self.account.from_store:,}")
-        if self.account.lost:
-            said.append(f"requests without an answer, which may have been charged: {self.account.lost:,}")
+        account = self.account
+        if account.from_store:
+            said.append(f"answers from {self.store.path.name}, at no cost: {account.from_store:,}")
+        if account.unusable:
+            said.append(f"answers that could not be used: {account.unusable:,}, cost {account.unusable_cost:f}")
+        if account.lost:
+            said.append(f"requests without an answer, which may have been charged: {account.lost:,}")
         return said
 
     def _open(self) -> Caller:

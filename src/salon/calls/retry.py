@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
@@ -46,13 +46,17 @@ def complaint(status: int, headers: Mapping[str, str], body: bytes) -> Again:
     return Again(kind, f"{status}: {message or 'no reason given'}", status, code, retry_after(headers))
 
 
-def stop_for(failure: Again, *, url: str, answered: bool) -> CallsStopped | None:
-    """The error that ends the run, if `failure` means that no other call will fare better."""
+def stop_for(failure: Again, *, url: str, answered: bool, keys: Sequence[str] = ()) -> CallsStopped | None:
+    """The error that ends the run, if `failure` means that no other call will fare better.
+
+    `answered` tells whether the server has answered any call yet, `keys` which variables hold the keys it was sent.
+    """
     told = {"found": failure.reason, "where": url}
     if failure.code in OUT_OF_CREDIT:
         return QuotaSpent("an account with credit is needed", **told, remedy="answers so far are kept: run again")
     if failure.status == 401:
-        return WrongKey("a key that the server accepts is needed", **told, remedy="check the environment variable")
+        remedy = f"check the environment variable {' and '.join(keys)}" if keys else "name the variable with the key"
+        return WrongKey("a key that the server accepts is needed", **told, remedy=remedy)
     if failure.status in ASTRAY and not answered:
         return NotServed(
             "an address and a model that the server knows are needed", **told, remedy="check base_url and model"
