@@ -1,4 +1,4 @@
-"""Candle, gift, heart, mask: evenings worth dressing for."""
+"""Gift, heart, mask: evenings worth dressing for."""
 
 from __future__ import annotations
 
@@ -11,121 +11,47 @@ from salon.render.motifs.sketch import Part, Sketch, Thing, bar, drawn, placed, 
 from salon.render.motifs.staging import rays, sky
 from salon.render.shapes import circle, ellipse, joined, polygon, rect, rounded, sector, star, turned
 
-# Candle
-
-
-def candle(s: Sketch) -> None:
-    """Candles of many heights in the dark, each with rings of light about its flame."""
-    sky(s, 3)
-    level = 0.86
-    count = max(3, round(s.wide * 3.2)) if s.wide > 0.6 else 3
-    step = s.width / (count + 0.4)
-    lead = int(s.rng.integers(1, count - 1))
-    order = sorted(range(count), key=lambda i: -abs(i - lead))
-    for rank, i in enumerate(order):
-        x = s.left + step * (i + 0.7) + step * s.between(-0.08, 0.08)
-        near = 1 - abs(i - lead) / count
-        tall = s.height * (0.54 * near * s.between(0.82, 1.0) + 0.1)
-        wide = min(step * s.between(0.42, 0.56), tall * 0.5)
-        depth = 0.4 + 0.4 * rank / count
-        _candle(s, depth, x, s.y(level + 0.03), wide, tall, s.one_of("plain", "stick", "twisted"))
-    s.add(0.3, 2, rect(s.left, s.y(level), s.width, s.height))
-
-
-def _candle(s: Sketch, depth: float, x: float, foot: float, wide: float, tall: float, kind: str) -> None:
-    """One candle on the table with its flame and light."""
-    flame_high = wide * 1.15
-    top = foot - tall
-    s.add(0.1, 2, circle(x, top - flame_high * 0.5, wide * 1.9))
-    s.add(0.2, 1, circle(x, top - flame_high * 0.5, wide * 1.15))
-    if kind == "stick":
-        base = foot - tall * 0.34
-        s.add(depth, 4, *(part.path for part in placed(stick(), x, foot, tall * 0.34)))
-    else:
-        base = foot
-    body = rounded(
-        x - wide / 2 * (0.7 if kind == "stick" else 1),
-        top,
-        wide * (0.7 if kind == "stick" else 1),
-        base - top,
-        wide * 0.12,
-    )
-    s.add(depth, 5, body)
-    if kind == "twisted":
-        rise = wide * 0.5
-        bands = [
-            polygon(
-                [
-                    (x - wide / 2, y),
-                    (x + wide / 2, y - rise),
-                    (x + wide / 2, y - rise * 0.55),
-                    (x - wide / 2, y + rise * 0.45),
-                ]
-            )
-            for y in np.arange(top + rise * 1.6, base - rise * 0.5, rise * 1.3).tolist()
-        ]
-        s.add(depth, 2, joined(*bands))
-    s.add(depth, 3, rect(x - wide * 0.03, top - wide * 0.18, wide * 0.06, wide * 0.2))
-    s.put(depth, flame(), x, top - wide * 0.1, flame_high)
-
-
-@cache
-def flame() -> Thing:
-    """A flame one unit tall."""
-    return (
-        Part(
-            4,
-            drawn(
-                "M 0.02 -1 C 0.34 -0.6 0.36 -0.34 0.28 -0.16 C 0.2 0.02 -0.2 0.02 -0.28 -0.16 "
-                "C -0.38 -0.42 -0.1 -0.62 0.02 -1 Z"
-            ),
-        ),
-        Part(
-            5,
-            drawn(
-                "M 0.02 -0.5 C 0.16 -0.32 0.16 -0.2 0.12 -0.12 "
-                "C 0.06 -0.02 -0.06 -0.02 -0.12 -0.12 C -0.16 -0.24 -0.06 -0.32 0.02 -0.5 Z"
-            ),
-        ),
-    )
-
-
-@cache
-def stick() -> Thing:
-    """A turned candlestick, one unit tall."""
-    return (
-        Part(
-            4,
-            joined(
-                drawn("M -0.3 -1 L 0.3 -1 L 0.2 -0.84 L -0.2 -0.84 Z"),
-                rect(-0.07, -0.86, 0.14, 0.76),
-                ellipse(0, -0.56, 0.17, 0.1),
-                drawn("M -0.4 0 C -0.36 -0.14 -0.1 -0.12 -0.06 -0.2 L 0.06 -0.2 C 0.1 -0.12 0.36 -0.14 0.4 0 Z"),
-            ),
-        ),
-    )
-
-
-def candle_mark(rng: np.random.Generator) -> Thing:
-    """A candle on a dish."""
-    return thing(
-        retoned(placed(flame(), 0, -0.62, 0.42), {5: 5}),
-        Part(3, rounded(-0.13, -0.6, 0.26, 0.56, 0.03)),
-        Part(
-            2,
-            drawn(
-                "M -0.38 -0.06 L 0.38 -0.06 C 0.34 0.08 0.2 0.1 0.1 0.1 L -0.1 0.1 C -0.2 0.1 -0.34 0.08 -0.38 -0.06 Z"
-            ),
-        ),
-    )
-
-
 # Gift
 
 
 def gift(s: Sketch) -> None:
-    """A heap of parcels with bows, confetti in the air."""
+    """A heap of parcels with bows and confetti in the air, or a table laid with them, seen from above."""
     sky(s)
+    s.one_of(_heap, _heap, _laid_out)(s)
+
+
+def _laid_out(s: Sketch) -> None:
+    """Parcels in rows, each tied crosswise, a little askew."""
+    side = s.unit / s.one_of(2, 2.5, 3)
+    columns, rows = max(1, round(s.width / side)), max(1, round(s.height / side))
+    wide, tall = s.width / columns, s.height / rows
+    first = int(s.rng.integers(5))
+    for j in range(rows):
+        for i in range(columns):
+            look = LOOKS[(i + 2 * j + first) % 3]
+            half_x, half_y = wide * s.between(0.34, 0.44), tall * s.between(0.34, 0.44)
+            across, along = half_x * s.between(-0.3, 0.3), half_y * s.between(-0.3, 0.3)
+            parcel = (
+                Part(1, rect(-half_x + wide * 0.03, -half_y + tall * 0.04, 2 * half_x, 2 * half_y)),
+                Part(look[3], rect(-half_x, -half_y, 2 * half_x, 2 * half_y)),
+                Part(
+                    look[4],
+                    joined(
+                        rect(across - wide * 0.05, -half_y, wide * 0.1, 2 * half_y),
+                        rect(-half_x, along - wide * 0.05, 2 * half_x, wide * 0.1),
+                    ),
+                ),
+                *placed(retoned(bow_tie(), look), across, along + wide * 0.06, wide * 0.42),
+            )
+            s.put(0.4, parcel, s.left + (i + 0.5) * wide, s.top + (j + 0.5) * tall, 1.0, turn=s.between(-6, 6))
+
+
+LOOKS: tuple[dict[int, int], ...] = ({3: 3, 4: 4, 5: 5}, {3: 4, 4: 5, 5: 3}, {3: 2, 4: 3, 5: 4}, {3: 5, 4: 4, 5: 3})
+"""Tones of paper, ribbon and detail."""
+
+
+def _heap(s: Sketch) -> None:
+    """A tower of parcels, others at its foot."""
     level = 0.88
     s.add(0.1, 1, rays(s.x(0.5), s.y(level), math.hypot(s.width, s.height), 26, s.between(0, 12)))
     s.add(0.2, 2, rect(s.left, s.y(level), s.width, s.height))
@@ -133,7 +59,7 @@ def gift(s: Sketch) -> None:
     x = s.x(s.between(0.45, 0.55))
     foot = s.y(level + 0.05)
     side = s.one_of(-1, 1)
-    looks = [{}, {3: 4, 4: 5, 5: 3}, {3: 2, 4: 3, 5: 4}, {3: 5, 4: 4, 5: 3}]
+    looks = list(LOOKS)
     s.rng.shuffle(looks)
     low = size * s.between(0.62, 0.74)
     _parcel(s, 0.5, looks[0], x, foot, size, low, bow=False)

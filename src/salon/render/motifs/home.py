@@ -1,4 +1,4 @@
-"""House, lamp, chair: where one lives."""
+"""House and chair: where one lives."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from functools import cache
 import numpy as np
 
 from salon.render.motifs.land import fir, round_tree
-from salon.render.motifs.plants import blade, monstera
+from salon.render.motifs.plants import monstera
 from salon.render.motifs.sketch import Part, Sketch, Thing, bar, drawn, placed, retoned, thing
 from salon.render.motifs.staging import hill, sky, still_life
-from salon.render.shapes import circle, ellipse, joined, polygon, rect, rounded, sector
+from salon.render.shapes import circle, joined, polygon, rect, rounded, sector
 
 # House
 
@@ -131,104 +131,6 @@ def house_mark(rng: np.random.Generator) -> Thing:
         Part(3, drawn("M 0 -0.96 L 0.56 -0.44 L 0.44 -0.44 L 0.44 0 L -0.44 0 L -0.44 -0.44 L -0.56 -0.44 Z")),
         Part(5, joined(rect(-0.1, -0.3, 0.2, 0.3), sector(0, -0.3, 0.1, 180, 360))),
         Part(5, circle(0, -0.62, 0.08)),
-    )
-
-
-# Lamp
-
-
-def lamp(s: Sketch) -> None:
-    """Lamps on long cords, each with its cone of light, over a laid table; or a desk lamp bent over a book."""
-    sky(s, 3)
-    level = 0.82
-    count = max(1, round(s.wide * 1.15))
-    shade = s.one_of(dome_shade, cone_shade, bell_shade)
-    drops = [s.between(0.26, 0.34) + (0.1 if i % 2 else 0.0) for i in range(count)]
-    for i, drop in enumerate(drops):
-        x = s.x((i + 0.5) / count) + s.unit * s.between(-0.04, 0.04)
-        size = s.unit * (0.34 if count > 1 else s.between(0.42, 0.5))
-        y = s.y(drop)
-        reach = size * (0.95 if count > 1 else 1.0)
-        s.add(
-            0.1,
-            2,
-            polygon([(x - size * 0.4, y), (x + size * 0.4, y), (x + reach, s.y(level)), (x - reach, s.y(level))]),
-        )
-        s.add(0.2, 1, ellipse(x, s.y(level), reach, size * 0.1))
-        s.add(0.5, 5, rect(x - size * 0.016, s.top, size * 0.032, y - size * 0.4 - s.top))
-        s.put(0.55, shade(), x, y, size)
-        _laid(s, i, x, s.y(level), size)
-    s.add(0.3, 4, rect(s.left, s.y(level), s.width, s.height))
-    s.add(0.35, 5, rect(s.left, s.y(level), s.width, s.unit * 0.018))
-
-
-def _laid(s: Sketch, i: int, x: float, y: float, size: float) -> None:
-    """What stands in the light."""
-    pot = thing(
-        placed(retoned(blade(5), {}), 0, -0.42, 0.5, -32),
-        placed(blade(5), 0, -0.42, 0.5, 32),
-        placed(blade(5), 0, -0.42, 0.6),
-        Part(4, drawn("M -0.2 -0.46 L 0.2 -0.46 L 0.14 0 L -0.14 0 Z")),
-    )
-    stack = (
-        Part(3, rect(-0.4, -0.13, 0.8, 0.13)),
-        Part(5, rect(-0.34, -0.24, 0.7, 0.11)),
-        Part(4, rect(-0.38, -0.36, 0.66, 0.12)),
-    )
-    glass = (
-        Part(
-            5,
-            drawn(
-                "M -0.2 -0.6 L 0.2 -0.6 C 0.2 -0.36 0.12 -0.3 0.02 -0.28 L 0.02 -0.05 L 0.14 0 "
-                "L -0.14 0 L -0.02 -0.05 L -0.02 -0.28 C -0.12 -0.3 -0.2 -0.36 -0.2 -0.6 Z"
-            ),
-        ),
-    )
-    first = int(s.rng.integers(3))
-    s.put(0.4, (pot, stack, glass)[(first + i) % 3], x + size * s.between(-0.2, 0.2), y, size * 0.62)
-
-
-@cache
-def dome_shade() -> Thing:
-    """A half round shade hung at the origin."""
-    return (
-        Part(5, ellipse(0, 0, 0.16, 0.09)),
-        Part(4, sector(0, 0, 0.44, 180, 360)),
-        Part(5, rounded(-0.06, -0.5, 0.12, 0.1, 0.03)),
-    )
-
-
-@cache
-def cone_shade() -> Thing:
-    """A cone with a cut tip."""
-    return (
-        Part(5, circle(0, 0.01, 0.12)),
-        Part(4, drawn("M -0.46 0 L -0.14 -0.4 L 0.14 -0.4 L 0.46 0 Z")),
-        Part(5, drawn("M -0.2 -0.325 L 0.2 -0.325 L 0.27 -0.24 L -0.27 -0.24 Z")),
-    )
-
-
-@cache
-def bell_shade() -> Thing:
-    """A bell with a wide rim."""
-    return (
-        Part(5, circle(0, 0.0, 0.1)),
-        Part(
-            4,
-            drawn(
-                "M -0.46 0 C -0.44 -0.1 -0.22 -0.12 -0.2 -0.32 L -0.1 -0.48 L 0.1 -0.48 "
-                "L 0.2 -0.32 C 0.22 -0.12 0.44 -0.1 0.46 0 Z"
-            ),
-        ),
-    )
-
-
-def lamp_mark(rng: np.random.Generator) -> Thing:
-    """A hanging lamp and its light."""
-    return (
-        Part(4, drawn("M -0.3 0.02 L 0.3 0.02 L 0.52 0.46 L -0.52 0.46 Z")),
-        Part(3, rect(-0.03, -0.62, 0.06, 0.24)),
-        Part(3, sector(0, 0, 0.42, 180, 360)),
     )
 
 

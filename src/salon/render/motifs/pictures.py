@@ -9,13 +9,16 @@ import numpy as np
 
 from salon.render.motifs.sketch import Part, Sketch, Thing, bar, drawn, placed, retoned, thing
 from salon.render.motifs.staging import rays, sky, still_life
-from salon.render.shapes import circle, joined, polygon, rect, ring, rounded, sector, star
+from salon.render.shapes import circle, joined, polygon, rect, ring, rounded, sector, star, turned
 
 # Camera
 
 
 def camera(s: Sketch) -> None:
-    """A camera with a great lens, its flash in rays; prints or a row of cameras about it."""
+    """A camera with prints and film about it, a cabinet of them, or the lens alone."""
+    if s.chance(0.3) and 0.6 < s.wide < 1.5:
+        _lens(s)
+        return
     if s.wide < 0.6:
         still_life(s, old_camera(0), [(retoned(old_camera(1), {3: 4, 4: 3}), 1.0), (film_roll(), 0.9), (prints(), 0.9)])
         return
@@ -44,6 +47,35 @@ def camera(s: Sketch) -> None:
                 turn=0 if k % 2 else s.between(-8, 8),
             )
     s.put(0.6, old_camera(s.one_of(0, 1)), x, foot, size * 0.78)
+
+
+def _lens(s: Sketch) -> None:
+    """The lens itself, so near that its barrel is cut off, the blades half closed."""
+    sky(s)
+    x, y = s.x(s.between(0.44, 0.56)), s.y(s.between(0.46, 0.54))
+    r = s.unit * s.between(0.5, 0.6)
+    s.add(0.1, 1, rect(s.left, y - r * 0.36, s.width, r * 0.72))
+    s.put(0.4, aperture(s.one_of(6, 7, 8)), x, y, r, turn=s.between(0, 60))
+    s.add(0.6, 5, sector(x, y, r * 0.7, 205, 245, r * 0.64), sector(x, y, r * 0.7, 252, 262, r * 0.64))
+
+
+@cache
+def aperture(count: int) -> Thing:
+    """A lens of radius one: barrel, scale, and an iris of `count` blades about a small opening."""
+    ways = [math.radians(360 * k / count) for k in range(count + 1)]
+    hole = [(0.22 * math.cos(a), 0.22 * math.sin(a)) for a in ways]
+    rim = [(0.56 * math.cos(a + 0.9), 0.56 * math.sin(a + 0.9)) for a in ways]
+    blades = [polygon([hole[k], hole[k + 1], rim[k + 1], rim[k]]) for k in range(count)]
+    marks = [turned(rect(-0.012, -0.93, 0.024, 0.1 if k % 4 else 0.16), 10 * k, 0, 0) for k in range(36)]
+    return (
+        Part(3, circle(0, 0, 1)),
+        Part(5, joined(*marks)),
+        Part(4, circle(0, 0, 0.74)),
+        Part(3, circle(0, 0, 0.6)),
+        Part(2, joined(*blades[::2])),
+        Part(1, joined(*blades[1::2])),
+        Part(5, polygon(hole[:-1])),
+    )
 
 
 @cache
