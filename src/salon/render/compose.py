@@ -63,7 +63,7 @@ def plan_poster(brief: Brief, hand: Hand, seed: int, *, width: int | None = None
         arrangement=arrangement.name,
         headline_at=brief.headline_at or _place(brief, arrangement, chance(seed, "place")),
         align=brief.align or _align(brief, arrangement, chance(seed, "align")),
-        scale=TypeScale(headline=10 * style.scale * hand.loudness, subhead=1.6),
+        scale=TypeScale(headline=_loudness(brief.headline) * style.scale * hand.loudness, subhead=1.6),
         margin=hand.margin,
         air=hand.air,
         tracking={"headline": style.tracking} if style.tracking else {},
@@ -130,7 +130,9 @@ def _faces(style: Style, rng: np.random.Generator) -> tuple[Face, Face]:
 
 def _texts(brief: Brief, style: Style) -> dict[str, str]:
     """What will be set: capitals where the style wants them and the headline is short enough to bear it."""
-    texts = {role: text for role in TEXT_ROLES if (text := getattr(brief, role))}
+    texts = {
+        role: text for role in TEXT_ROLES if (text := getattr(brief, role)) and (text.strip() or role == "headline")
+    }
     if style.case == "upper" and len(brief.headline) <= 70:
         texts["headline"] = brief.headline.upper()
     return texts
@@ -151,6 +153,11 @@ def _align(brief: Brief, arrangement: Arrangement, rng: np.random.Generator) -> 
     if align == "center":
         return align
     return "right" if _right_to_left(brief.headline) else "left"
+
+
+def _loudness(headline: str) -> float:
+    """How many times the body size a headline may have: the fewer letters, the more."""
+    return 10 * min(1.9, max(1.0, 8 / len(headline)))
 
 
 def _right_to_left(text: str) -> bool:
