@@ -136,6 +136,11 @@ def test_what_is_no_picture_is_a_failure(tmp_path, data):
     assert not list((tmp_path / "s").rglob("*.png"))
 
 
+def test_an_answer_of_another_kind_is_a_failure(tmp_path):
+    report = run(tmp_path / "s", Dots(answer=lambda _: "a picture"), prompts=PROMPTS[:1])
+    assert "gave str" in report.failures[0].reason
+
+
 class Forgetful(Dots):
     """Answers its first ask three times, an ask nobody made, and no other."""
 

@@ -122,6 +122,8 @@ class _Run:
                 return self._stored(wanted, result, told | {"seconds": _seconds(result, seconds)})
             except BadFile as error:
                 result = Failed(reason=f"{error.needed}; found {error.found}", kind="broken-image")
+        if not isinstance(result, Failed):
+            result = Failed(reason=f"{wanted.generator.name} gave {type(result).__name__}, neither Made nor Failed")
         reason = shorten(result.reason, LONGEST_REASON)
         return Generation(**told, ok=False, kind=result.kind, reason=reason, seconds=round(seconds, 3))
 
