@@ -9,7 +9,7 @@ import numpy as np
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Grain, Mark, Path, Stroke, Tile
 from salon.render.motifs import Shape, emblem
-from salon.render.shapes import bounds, circle, line, moved, smooth
+from salon.render.shapes import circle, line, smooth
 from salon.render.style import Stage, Style
 from salon.render.styles.ways import (
     Marks,
@@ -24,6 +24,7 @@ from salon.render.styles.ways import (
     plain_ground,
     plain_letter,
     shade,
+    spread,
     tones,
 )
 
@@ -54,14 +55,14 @@ def _drawn_by_hand(stage: Stage, shape: Shape, color: Color, hand: Hand) -> Mark
     unit = stage.unit
     if shape.line:
         return (Stroke(hand.follow(shape.path), color, shape.width, cap="round", join="round"),)
-    around = bounds(shape.path)
+    around = spread(shape.path)
     side = min(around.width, around.height)
     brushed: Marks = (Fill(shape.path, color),)
     if side > 70 * unit and shape.tone in (2, 3):
         brushed += (_hatched(stage, shape.path, moved_lightness(color, -0.1)),)
     if side <= 16 * unit or shape.tone == 0:
         return brushed
-    edge = hand.follow(moved(shape.path, -4 * unit, 2 * unit))
+    edge = hand.follow(shape.path, -4 * unit, 2 * unit)
     if is_pieced(shape.path):
         return (Stroke(edge, pen(stage), 6.4 * unit, cap="round", join="round"), *brushed)
     return (*brushed, Stroke(edge, pen(stage), 3.6 * unit, cap="round", join="round"))
@@ -75,15 +76,15 @@ class Hand:
         self.phases = rng.uniform(0, 2 * math.pi, 4).tolist()
         self.waves = (2 * math.pi / rng.uniform(50 * sway, 130 * sway, 4)).tolist()
 
-    def follow(self, path: Path) -> Path:
-        """The outline as drawn."""
+    def follow(self, path: Path, dx: float = 0.0, dy: float = 0.0) -> Path:
+        """The outline as drawn, moved by (dx, dy)."""
         (a, b, c, d), (p, q, r, s) = self.waves, self.phases
         commands = []
         for name, *values in path.commands:
             strayed = []
             for x, y in zip(values[::2], values[1::2]):
-                strayed.append(x + self.sway * (math.sin(a * y + p) + 0.5 * math.sin(b * x + q)))
-                strayed.append(y + self.sway * (math.sin(c * x + r) + 0.5 * math.sin(d * y + s)))
+                strayed.append(x + dx + self.sway * (math.sin(a * y + p) + 0.5 * math.sin(b * x + q)))
+                strayed.append(y + dy + self.sway * (math.sin(c * x + r) + 0.5 * math.sin(d * y + s)))
             commands.append((name, *strayed))
         return Path(tuple(commands), path.even_odd)
 

@@ -11,7 +11,7 @@ from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Linear, Path, Stroke
 from salon.render.motifs import Shape, emblem, motif
 from salon.render.plan import Palette
-from salon.render.shapes import bounds, circle, joined, rect, rounded, smooth
+from salon.render.shapes import circle, joined, rect, rounded, smooth
 from salon.render.style import Stage, Style
 from salon.render.styles.ways import (
     Marks,
@@ -29,6 +29,7 @@ from salon.render.styles.ways import (
     plain_ground,
     plain_letter,
     shade,
+    spread,
     square,
     tones,
     toward,
@@ -123,7 +124,7 @@ def _misty(stage: Stage, shapes: tuple[Shape, ...]) -> Marks:
 
 def _gilded(stage: Stage, shape: Shape, color: Color, mist: Color) -> Marks:
     """One shape: sunk into mist at its foot and edged with gold, where it is large enough to bear it."""
-    leaf, around = gold(stage), bounds(shape.path)
+    leaf, around = gold(stage), spread(shape.path)
     if shape.line:
         return (Stroke(shape.path, leaf if shape.tone == 5 else color, shape.width, cap="round", join="round"),)
     if shape.tone == 0 or min(around.width, around.height) <= 24 * stage.unit:

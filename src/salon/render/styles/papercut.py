@@ -9,9 +9,9 @@ from itertools import groupby
 import numpy as np
 
 from salon.render.layout import Box
-from salon.render.marks import Color, Fill, Glyphs, Mark, Path, Stroke
+from salon.render.marks import Color, Fill, Glyphs, Group, Mark, Path, Stroke
 from salon.render.motifs import Shape, emblem, motif
-from salon.render.shapes import bounds, joined, moved, smooth
+from salon.render.shapes import joined, smooth
 from salon.render.style import Lettered, Stage, Style
 from salon.render.styles.ways import (
     Marks,
@@ -29,7 +29,9 @@ from salon.render.styles.ways import (
     no_finish,
     plain_ground,
     shade,
+    shifted,
     size_of,
+    spread,
     stands_out,
     tones,
     toward,
@@ -74,7 +76,7 @@ def _stacked(stage: Stage, shapes: tuple[Shape, ...]) -> Marks:
 
 def _shadows(stage: Stage, paths: Sequence[Path]) -> Marks:
     """Wide outlines throw soft shadows, small ones short crisp ones; crumbs throw none."""
-    sizes = [(path, bounds(path)) for path in paths]
+    sizes = [(path, spread(path)) for path in paths]
     sides = [(path, max(around.width, around.height) / stage.unit) for path, around in sizes]
     wide = [path for path, side in sides if side > WIDE]
     small = [path for path, side in sides if 30 < side <= WIDE]
@@ -82,17 +84,16 @@ def _shadows(stage: Stage, paths: Sequence[Path]) -> Marks:
     return (*soft, *_drop(stage, joined(*small))) if small else soft
 
 
-def _lit(stage: Stage, path: Path, color: Color) -> Fill:
+def _lit(stage: Stage, path: Path, color: Color) -> Group:
     """The thickness of the paper, seen along the edges that face the light."""
-    return Fill(moved(path, -1.1 * stage.unit, -1.7 * stage.unit), moved_lightness(color, 0.1, 0.8))
+    return shifted((Fill(path, moved_lightness(color, 0.1, 0.8)),), -1.1 * stage.unit, -1.7 * stage.unit)
 
 
 def _drop(stage: Stage, path: Path) -> Marks:
     """A crisp shadow in two steps."""
-    return tuple(
-        Fill(moved(path, FALL[0] * reach * stage.unit, FALL[1] * reach * stage.unit), shadow_color(stage), opacity=0.16)
-        for reach in (1.15, 0.6)
-    )
+    dx, dy = (offset * stage.unit for offset in FALL)
+    dark = (Fill(path, shadow_color(stage), opacity=0.16),)
+    return tuple(shifted(dark, dx * reach, dy * reach) for reach in (1.15, 0.6))
 
 
 def _openings(stage: Stage, box: Box) -> list[Path]:
@@ -134,10 +135,9 @@ def _frames(stage: Stage, box: Box, rims: list[Path]) -> Marks:
 def _cast(stage: Stage, path: Path) -> Marks:
     """The shadow along an outline, falling to the lower right."""
     dark, more = shadow_color(stage), 1.8 if is_dark(stage.palette.ground) else 1.0
-    edge = moved(path, FALL[0] * stage.unit, FALL[1] * stage.unit)
-    return tuple(
-        Stroke(edge, dark, width * stage.unit, opacity=more * opacity, join="round") for width, opacity in EDGES
-    )
+    lines = ((width * stage.unit, more * opacity) for width, opacity in EDGES)
+    soft = tuple(Stroke(path, dark, width, opacity=opacity, join="round") for width, opacity in lines)
+    return (shifted(soft, FALL[0] * stage.unit, FALL[1] * stage.unit),)
 
 
 def shadow_color(stage: Stage) -> Color:

@@ -13,7 +13,7 @@ from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Mark, Path, Stroke, Tile
 from salon.render.motifs import Shape, emblem
 from salon.render.plan import Palette
-from salon.render.shapes import bounds, circle, moved, polygon
+from salon.render.shapes import circle, moved, polygon
 from salon.render.style import Lettered, Stage, Style
 from salon.render.styles.ways import (
     Marks,
@@ -31,7 +31,9 @@ from salon.render.styles.ways import (
     no_finish,
     rays,
     shade,
+    shifted,
     size_of,
+    spread,
     square,
     stands_out,
     toward,
@@ -180,14 +182,14 @@ def _print(stage: Stage, shape: Shape, colors: Sequence[Color], width: float) ->
     path, color, off = shape.path, colors[shape.tone], 6 * stage.unit
     if shape.line:
         return (Stroke(path, BLACK, max(shape.width, width * 0.8), cap="round", join="round"),)
-    around = bounds(path)
+    around = spread(path)
     if min(around.width, around.height) <= 22 * stage.unit:
         return (Fill(path, color),)
     if is_pieced(path):
         return (Stroke(path, BLACK, 2 * width, join="round"), Fill(path, color))
     dotted = shape.tone == 2 and around.width * around.height > (90 * stage.unit) ** 2
     dots = (_dots(path, mix(color, WHITE, 0.55), 16 * stage.unit),) if dotted else ()
-    return (Fill(moved(path, off, off * 0.6), color), *dots, Stroke(path, BLACK, width, join="round"))
+    return (shifted((Fill(path, color),), off, off * 0.6), *dots, Stroke(path, BLACK, width, join="round"))
 
 
 def _dots(within: Path, color: Color, pitch: float) -> Tile:

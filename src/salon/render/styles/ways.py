@@ -16,7 +16,7 @@ from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Group, Mark, Paint, Path, Stroke
 from salon.render.motifs import Shape, motif
 from salon.render.plan import Palette
-from salon.render.shapes import bounds, joined, rect, rounded, sector
+from salon.render.shapes import joined, rect, rounded, sector
 from salon.render.style import Lettered, Stage
 
 Marks = tuple[Mark, ...]
@@ -198,6 +198,18 @@ def flat(shapes: Iterable[Shape], colors: Sequence[Paint]) -> Marks:
     return tuple(drawn(shape, colors[shape.tone]) for shape in shapes)
 
 
+def shifted(marks: Marks, dx: float, dy: float) -> Group:
+    """The marks moved as they are: outlines drawn twice need not be written twice."""
+    return Group(marks, transform=(1.0, 0.0, 0.0, 1.0, dx, dy))
+
+
+def spread(path: Path) -> Box:
+    """About the box of an outline, from the points that steer it: quick, and never too small."""
+    xs = [x for command in path.commands for x in command[1::2]]
+    ys = [y for command in path.commands for y in command[2::2]]
+    return Box.model_construct(x=min(xs), y=min(ys), width=max(xs) - min(xs), height=max(ys) - min(ys))
+
+
 def is_pieced(path: Path) -> bool:
     """Whether several outlines make up the area, so that a line along them belongs below the fill, not across it."""
     return not path.even_odd and sum(command[0] == "M" for command in path.commands) > 1
@@ -223,7 +235,7 @@ def _soil(shapes: Iterable[Shape], bottom: float, width: float) -> int:
     """The tone of the front shape that stands on the lower edge and is most of it wide; the backdrop's if none is."""
     tone = 0
     for shape in shapes:
-        around = bounds(shape.path)
+        around = spread(shape.path)
         if not shape.line and around.bottom > bottom - 1.5 and around.width > 0.6 * width:
             tone = shape.tone
     return tone
