@@ -19,7 +19,7 @@ from salon.generate import results
 from salon.generate.curate import in_turns
 from salon.generate.images import read_bytes
 from salon.generate.matrix import Matrix, judged_items, sort_out, wanted_items
-from salon.generate.named import Terms, generators_named
+from salon.generate.named import Terms, generators_named, house_lines
 from salon.generate.prompts import read_prompts
 from salon.generate.ready import ReadyReport, ReadySettings, check_ready
 from salon.generate.record import read_generations
@@ -31,7 +31,15 @@ MOST_FAILURES = 10
 """Failures printed; all of them are in --json, in the record and in the gallery."""
 
 
-@click.command()
+class _Houses(click.Command):
+    """A command whose help ends with the built-in houses; they are loaded only for that."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Houses"):
+            formatter.write_dl(house_lines())
+
+
+@click.command(cls=_Houses)
 @click.argument("prompts")
 @click.option(
     "-g", "--generator", "names", multiple=True, required=True, metavar="NAME",

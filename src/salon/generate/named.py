@@ -111,13 +111,13 @@ def _part(name: str) -> Any:
     return importlib.import_module(f"salon.{name}")
 
 
-def house_names() -> list[str]:
-    """The built-in houses."""
-    return list(_part("generate.houses").HOUSES)
+def house_lines() -> list[tuple[str, str]]:
+    """The built-in houses, each with a sentence."""
+    return [(house.name, house.about) for house in _part("generate.houses").HOUSES.values()]
 
 
 def _house(name: str) -> Generator:
-    names = house_names()
+    names = [house for house, _ in house_lines()]
     if name in names:
         made: Generator = _part("generate.houses").house_generator(name)
         return made
