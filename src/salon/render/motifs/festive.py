@@ -121,7 +121,7 @@ def _confetti(s: Sketch) -> None:
 def gift_mark(rng: np.random.Generator) -> Thing:
     """A parcel with a bow."""
     return thing(
-        placed(retoned(bow_tie(), {5: 5}), 0, -0.62, 0.66),
+        placed(bow_tie(), 0, -0.62, 0.66),
         Part(3, rect(-0.38, -0.42, 0.76, 0.44)),
         Part(3, rounded(-0.44, -0.64, 0.88, 0.18, 0.03)),
         Part(4, joined(rect(-0.07, -0.42, 0.14, 0.44), rect(-0.07, -0.64, 0.14, 0.18))),
@@ -232,7 +232,7 @@ def mask(s: Sketch) -> None:
         ),
     )
     s.add(0.2, 1, ellipse(x, s.y(0.93), s.width * 0.4, s.height * 0.06))
-    faces = [comedy(), retoned(tragedy(), {5: 4, 3: 3})]
+    faces = [comedy(), retoned(tragedy(), {5: 4})]
     if s.wide < 0.6:
         size = s.width * 0.78
         places = ((s.x(0.5), s.y(0.34), -6), (s.x(0.5), s.y(0.66), 7))

@@ -29,25 +29,18 @@ def _from_above(s: Sketch) -> None:
     """Full cups on their saucers, a leaf of milk in each, beans between them."""
     sky(s, 1)
     count = max(1, round(max(s.wide, 1 / s.wide) * 0.9))
-    tall = s.height > s.width
     r = s.unit * (0.36 if count == 1 else 0.33)
+    places = []
     for i in range(count):
-        share = (i + 0.5) / count + (s.between(-0.04, 0.04) if count == 1 else 0)
-        other = s.between(0.44, 0.56)
-        x, y = (s.x(other), s.y(share)) if tall else (s.x(share), s.y(other))
-        s.add(0.3, (2, 4)[i % 2], circle(x, y, r * 1.2))
-        s.put(0.5, cup_from_above(), x, y, r, turn=s.between(-60, 60))
+        along = (i + 0.5) / count + (s.between(-0.04, 0.04) if count == 1 else 0)
+        across = s.between(0.44, 0.56)
+        places.append((s.x(across), s.y(along)) if s.wide < 1 else (s.x(along), s.y(across)))
+        s.add(0.3, (2, 4)[i % 2], circle(*places[i], r * 1.2))
+        s.put(0.5, cup_from_above(), *places[i], r, turn=s.between(-60, 60))
     for _ in range(int(34 * s.width * s.height / s.unit**2)):
-        x, y = s.x(s.between(0.03, 0.97)), s.y(s.between(0.03, 0.97))
-        if all(math.dist((x, y), _spot(shape)) > r * 1.42 for shape in s.shapes if shape.depth == 0.3):
-            s.put(0.4, bean(), x, y, s.unit * 0.055, turn=s.between(0, 360))
-
-
-def _spot(shape) -> tuple[float, float]:
-    """The middle of a round shape, from its first and third quarter points."""
-    points = [command[-2:] for command in shape.path.commands if len(command) > 2]
-    xs, ys = [x for x, _ in points], [y for _, y in points]
-    return (min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2
+        bean_at = (s.x(s.between(0.03, 0.97)), s.y(s.between(0.03, 0.97)))
+        if all(math.dist(bean_at, place) > r * 1.42 for place in places):
+            s.put(0.4, bean(), *bean_at, s.unit * 0.055, turn=s.between(0, 360))
 
 
 @cache
@@ -80,7 +73,7 @@ def cup_with_steam(s: Sketch) -> Thing:
         top = -1.0 + 0.09 * (i % 2) + s.between(0, 0.04)
         side = s.one_of(-1, 1) * 0.045
         points = [(x + side * math.sin(k * 0.9), -0.6 + (top + 0.6) * k / 8) for k in range(9)]
-        plumes.append(Part(1 if i % 2 else 2, ribbon(points, 0.05)))
+        plumes.append(Part(3, ribbon(points, 0.05)))
     return thing(*plumes, small_cup())
 
 

@@ -166,7 +166,7 @@ def bowl() -> Thing:
     return thing(
         placed(pear(), 0.2, -0.38, 0.6, 14),
         placed(apple(), -0.26, -0.4, 0.52, -8),
-        placed(retoned(orange_half(), {4: 4}), 0.5, -0.42, 0.38),
+        placed(orange_half(), 0.5, -0.42, 0.38),
         placed(retoned(apple(), {4: 2}), -0.02, -0.34, 0.42, 6),
         Part(
             3,

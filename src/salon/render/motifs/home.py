@@ -227,7 +227,7 @@ def wing_chair() -> Thing:
 @cache
 def plant() -> Thing:
     """A pot with great leaves, one unit tall."""
-    leaves = [placed(retoned(monstera(), {3: 3}), 0, -0.26, 0.5, turn) for turn in (-58, 52)]
+    leaves = [placed(monstera(), 0, -0.26, 0.5, turn) for turn in (-58, 52)]
     return thing(
         *leaves,
         placed(monstera(), 0, -0.36, 0.62, -4),

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from salon.render.motifs.plants import blade
-from salon.render.motifs.sketch import Part, Sketch, Thing, drawn, placed, retoned, ribbon, thing
+from salon.render.motifs.sketch import Part, Sketch, Thing, drawn, placed, ribbon, thing
 from salon.render.motifs.staging import sky
 from salon.render.shapes import circle, ellipse, joined, polygon, rect, rounded, sector
 
@@ -88,7 +88,7 @@ def _shades(s: Sketch) -> None:
 def _laid(s: Sketch, i: int, x: float, y: float, size: float) -> None:
     """What stands in the light."""
     pot = thing(
-        placed(retoned(blade(5), {}), 0, -0.42, 0.5, -32),
+        placed(blade(5), 0, -0.42, 0.5, -32),
         placed(blade(5), 0, -0.42, 0.5, 32),
         placed(blade(5), 0, -0.42, 0.6),
         Part(4, drawn("M -0.2 -0.46 L 0.2 -0.46 L 0.14 0 L -0.14 0 Z")),
@@ -253,7 +253,7 @@ def stick() -> Thing:
 def candle_mark(rng: np.random.Generator) -> Thing:
     """A candle on a dish."""
     return thing(
-        retoned(placed(flame(), 0, -0.62, 0.42), {5: 5}),
+        placed(flame(), 0, -0.62, 0.42),
         Part(3, rounded(-0.13, -0.6, 0.26, 0.56, 0.03)),
         Part(
             2,

@@ -104,7 +104,7 @@ def _reaching(s: Sketch) -> None:
     size = min(max(s.height, s.width) * 0.5, s.unit * 0.72)
     reach = size * 0.42 + r * 1.1
     lean = s.one_of(-1, 1) * s.between(4, 10)
-    for side, look in ((1, {4: 4}), (-1, {3: 4, 4: 3})):
+    for side, look in ((1, {}), (-1, {3: 4, 4: 3})):
         turn = toward - 90 + (0 if side > 0 else 180)
         angle = math.radians(toward)
         place = (x + side * reach * math.cos(angle), y + side * reach * math.sin(angle))
