@@ -131,6 +131,12 @@ def test_long_words_long_headlines_and_ideographs_find_room():
         assert layout.of_role("headline")[0].lettering.size > layout.of_role("brand")[0].lettering.size
 
 
+def test_blank_texts_are_absent_but_a_blank_headline_is_refused():
+    assert [e.role for e in texts(made(BARE.model_copy(update={"body": " ", "cta": "\n"})).layout)] == ["headline"]
+    with pytest.raises(BadValue, match="something to read"):
+        made(BARE.model_copy(update={"headline": "  "}))
+
+
 def test_a_bent_plan_is_drawn_bent():
     plan = plan_poster(BARE, HAND, 1)
     faint = replace(plan.palette, ink=plan.palette.ground)
