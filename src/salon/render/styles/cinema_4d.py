@@ -89,10 +89,8 @@ def _body(shape: Shape, color: Color, u: float) -> Marks:
     if size < 30 * u:
         return side, Fill(shape.path, mix(plain, light, 0.5))
     shadows = tuple(Fill(moved(shape.path, puff * d, puff * 2.2 * d), dark, opacity=0.14) for d in (1.8, 1.3))
-    rims = tuple(
-        Stroke(moved(shape.path, -puff * 0.1, puff * 0.35), WHITE, puff * width, opacity=0.2, join="round")
-        for width in (2.0, 0.9)
-    )
+    rim = moved(shape.path, -puff * 0.1, puff * 0.35)
+    rims = tuple(Stroke(rim, WHITE, puff * width, opacity=0.2, join="round") for width in (2.0, 0.9))
     return (
         *(shadows if size > 50 * u and shape.tone > 1 else ()),
         side,

@@ -43,9 +43,9 @@ def night(palette: Palette, lightness: float, *, chroma: float, glow: float, hue
     """
     own_lightness, own_chroma, own_hue = oklch(palette.ground)
     primary, secondary = palette.primary, palette.secondary
-    if own_chroma > 0.045 and own_lightness > 0.36:
+    if own_chroma > 0.045 and own_lightness > 0.45:
         primary, secondary = palette.ground, palette.primary
-    elif own_chroma > GREY_CHROMA and own_lightness < 0.5:
+    elif own_chroma > GREY_CHROMA and own_lightness <= 0.45:
         hue = own_hue
     depth = min(max(own_chroma, chroma * 0.5), chroma)
     return inked(

@@ -133,8 +133,12 @@ def runs(mask: np.ndarray, x: float, y: float, step: float) -> Path:
     edges = np.diff(np.pad(mask.astype(np.int8), ((0, 0), (1, 1))), axis=1)
     rows, starts = np.nonzero(edges == 1)
     ends = np.nonzero(edges == -1)[1]
-    bars = zip(rows.tolist(), starts.tolist(), ends.tolist())
-    return joined(*(rect(x + a * step, y + row * step, (b - a) * step, step) for row, a, b in bars))
+    commands: list[tuple] = []
+    for row, start, end in zip(rows.tolist(), starts.tolist(), ends.tolist()):
+        left, right, top = x + start * step, x + end * step, y + row * step
+        bottom = top + step
+        commands += (("M", left, top), ("L", right, top), ("L", right, bottom), ("L", left, bottom), ("Z",))
+    return Path(tuple(commands))
 
 
 def _cells(mask: np.ndarray, box: Box, step: int, color: Color) -> Marks:

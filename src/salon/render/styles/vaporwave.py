@@ -11,10 +11,11 @@ from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Group, Linear, Path, Stroke
 from salon.render.motifs import Shape, emblem
 from salon.render.plan import Palette
-from salon.render.shapes import bounds, circle, joined, line, moved, polygon, rect, smooth
+from salon.render.shapes import bounds, circle, joined, line, moved, polygon, polyline, rect, smooth
 from salon.render.style import Lettered, Stage, Style
 from salon.render.styles.light import (
     BLACK,
+    GREY_CHROMA,
     WHITE,
     across,
     by_line,
@@ -29,8 +30,8 @@ from salon.render.styles.light import (
 )
 from salon.render.styles.ways import Marks, boxed, canvas, clipped, copies, middle, no_finish, size_of, whole
 
-PINK, CYAN = "#ff71ce", "#3fe0ff"
-"""The two lights of the place, where the palette leaves room."""
+PINK, CYAN, GOLD = "#ff71ce", "#3fe0ff", "#ffe08a"
+"""The lights of the place, mixed into the palette's own."""
 
 
 def tune(palette: Palette, rng: np.random.Generator) -> Palette:
@@ -180,23 +181,42 @@ def _dusk(stage: Stage, box: Box, place: Box, horizon: float) -> Marks:
     x, _ = middle(place)
     r = min(place.width * 0.4, (horizon - place.y) * 0.56)
     sun = banded_sun(x, horizon - r * 0.72, r)
-    hot, low = mix(PINK, palette.primary, 0.55), _low_light(palette)
-    warm = mix(palette.accent, "#ffe08a" if _is_warm(palette.accent) else WHITE, 0.4)
+    warm, hot, low = _sun_top(palette.accent), mix(PINK, palette.primary, 0.55), _low_light(palette)
     above = Box(x=box.x, y=box.y, width=box.width, height=horizon - box.y)
     sky = down(above, palette.ground, mix(palette.ground, low, 0.4), mix(palette.ground, low, 0.85))
     floor = Box(x=box.x, y=horizon, width=box.width, height=box.bottom - horizon)
-    trees = joined(
-        palm(place.x + place.width * 0.1, horizon + place.height * 0.06, place.height * 0.6, 0.06, stage.rng),
-        palm(place.x + place.width * 0.92, horizon + place.height * 0.06, place.height * 0.48, -0.08, stage.rng),
-    )
     return (
         Fill(boxed(above), sky),
         Fill(sun, Linear(0, horizon - 1.72 * r, 0, horizon, ((0.0, warm, 1.0), (1.0, hot, 1.0)))),
         Fill(boxed(floor), mix(palette.ground, BLACK, 0.35)),
         Stroke(endless_grid(box, x, horizon), mix(CYAN, palette.secondary, 0.5), 2 * u),
         *neon(line(box.x, horizon, box.right, horizon), hot, 2 * u),
-        Fill(trees, mix(palette.ground, BLACK, 0.55)),
+        *(_palms if stage.rng.random() < 0.6 else _ridges)(stage, place, horizon),
     )
+
+
+def _palms(stage: Stage, place: Box, horizon: float) -> Marks:
+    """A palm on either side, before the horizon."""
+    foot = horizon + place.height * 0.06
+    trees = joined(
+        palm(place.x + place.width * 0.1, foot, place.height * 0.6, 0.06, stage.rng),
+        palm(place.x + place.width * 0.92, foot, place.height * 0.48, -0.08, stage.rng),
+    )
+    return (Fill(trees, mix(stage.palette.ground, BLACK, 0.55)),)
+
+
+def _ridges(stage: Stage, place: Box, horizon: float) -> Marks:
+    """Wire mountains on the horizon, left and right of the sun."""
+    dark, light = mix(stage.palette.ground, BLACK, 0.3), mix(CYAN, stage.palette.secondary, 0.5)
+    marks: Marks = ()
+    for start, end in ((-0.02, 0.34), (1.02, 0.68)):
+        xs = place.x + place.width * np.linspace(start, end, 7)
+        tops = horizon - place.height * 0.3 * np.linspace(1, 0, 7) * stage.rng.uniform(0.55, 1.0, 7)
+        ridge = list(zip(xs.tolist(), tops.tolist()))
+        folds = [line(x, y, x + (place.x + place.width / 2 - x) * 0.12, horizon) for x, y in ridge[:-1]]
+        outline = polygon([*ridge, (ridge[0][0], horizon)])
+        marks += (Fill(outline, dark), Stroke(joined(polyline(ridge), *folds), light, 2 * stage.unit, join="round"))
+    return marks
 
 
 def _low_light(palette: Palette) -> Color:
@@ -204,9 +224,12 @@ def _low_light(palette: Palette) -> Color:
     return mix(PINK, palette.primary, 0.35)
 
 
-def _is_warm(color: Color) -> bool:
-    """Whether yellow can be mixed in without turning it grey."""
-    return not 130 < oklch(color)[2] < 320
+def _sun_top(color: Color) -> Color:
+    """The color in sunlight: gold for a grey, golden for a warm one, paler for a cool one, which gold would grey."""
+    _, chroma, hue = oklch(color)
+    if chroma <= GREY_CHROMA:
+        return GOLD
+    return mix(color, WHITE, 0.3) if 130 < hue < 320 else mix(color, GOLD, 0.4)
 
 
 def _candied(shape: Shape, palette: Palette, u: float) -> Marks:
