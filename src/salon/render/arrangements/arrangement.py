@@ -112,7 +112,8 @@ def low_lead(
 ) -> tuple[Block, tuple[str, ...]]:
     """The headline in the lower third with what fits below it, ending at `bottom`; and the parts left for above."""
     low, _ = s.third("bottom")
-    enough = (0.2 if s.landscape else 0.11) * s.height
+    # Where lines are short against the height, a headline needs more of them.
+    enough = (0.2 if s.landscape or width < 0.7 * s.width else 0.11) * s.height
     for names, left in WAYS_DOWN:
         limit = left_for_headline(s, names, width, bottom - low, over=over, share=0.5)
         limit = min(limit, tallest * s.height)
