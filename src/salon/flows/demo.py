@@ -101,9 +101,10 @@ def _run(folder: Path) -> None:
 
 def _tell_posters(checked: CheckReport, fused: FuseReport) -> None:
     for criterion in checked.criteria:
-        rows = [row for row in fused.scores if row.criterion == criterion.id]
-        best = min(rows, key=lambda row: row.rank).generator if rows else "-"
-        click.echo(f"  {criterion.name:<28} {criterion.verdict:<20} best house: {best}")
+        rows = [row for row in fused.scores if row.criterion == criterion.criterion]
+        if rows:  # flags have no order of houses
+            best = min(rows, key=lambda row: row.rank)
+            click.echo(f"  {criterion.name:<26} {criterion.verdict:<36} best house: {best.generator}")
 
 
 def _tell_paintings(checked: CheckReport, fused: FuseReport) -> None:
