@@ -30,7 +30,7 @@ LONGEST = {"headline": 12, "subhead": 12, "body": 40, "cta": 8, "when": 8, "wher
 REAL_BRANDS = re.compile(
     r"\b(adidas|adobe|airbnb|amazon|apple|audi|bmw|canva|coca|disney|facebook|ferrari|figma|google|gucci|honda|ikea|"
     r"instagram|intel|lego|leica|mcdonald|microsoft|netflix|nike|nintendo|openai|oreo|pepsi|playstation|porsche|puma|"
-    r"rolex|samsung|sony|spotify|starbucks|tesla|tiktok|toyota|uber|vogue|whatsapp|wurlitzer|xbox|youtube|zara)",
+    r"rolex|samsung|sony|spotify|starbucks|tesla|tiktok|toyota|uber|vogue|whatsapp|wurlitzer|xbox|youtube|zara)(?:s|’s)?\b",
     re.IGNORECASE,
 )
 
