@@ -88,16 +88,14 @@ def _body(shape: Shape, color: Color, u: float) -> Marks:
     side = Fill(moved(shape.path, puff * 0.5, puff * 1.4), dark)
     if size < 30 * u:
         return side, Fill(shape.path, mix(plain, light, 0.5))
+    body = (side, Stroke(shape.path, plain, puff, join="round"), Fill(shape.path, _face(shape, box, color)))
+    if size < 55 * u:
+        return body
     shadows = tuple(Fill(moved(shape.path, puff * d, puff * 2.2 * d), dark, opacity=0.14) for d in (1.8, 1.3))
     rim = moved(shape.path, -puff * 0.1, puff * 0.35)
     rims = tuple(Stroke(rim, WHITE, puff * width, opacity=0.2, join="round") for width in (2.0, 0.9))
-    return (
-        *(shadows if size > 50 * u and shape.tone > 1 else ()),
-        side,
-        Stroke(shape.path, plain, puff, join="round"),
-        Fill(shape.path, _face(shape, box, color)),
-        clipped((*rims, *_gloss(box, size, u)), shape.path),
-    )
+    gleams = clipped((*rims, *_gloss(box, size, u)), shape.path)
+    return (*(shadows if shape.tone > 1 else ()), *body, gleams)
 
 
 def _face(shape: Shape, box: Box, color: Color) -> Paint:

@@ -18,7 +18,6 @@ from salon.render.styles.light import (
     aglow,
     clearings,
     down,
-    faded,
     focus,
     is_bright,
     neon,
@@ -139,18 +138,19 @@ def _hazard(x: float, y: float, width: float, height: float) -> Path:
 
 
 def ground(stage: Stage) -> Marks:
-    """Night with a far glow or two and a fine grid."""
+    """Night with a fine grid and a far glow or two."""
     palette, u = stage.palette, stage.unit
-    marks: Marks = (Fill(canvas(stage), palette.ground),)
-    for (x, y, free), color in zip(clearings(stage, 2), (palette.primary, palette.accent)):
-        reach = min(free + 120 * u, 0.45 * max(stage.width, stage.height))
-        marks += (Fill(circle(x, y, reach), Radial(x, y, reach, faded(color, 0.4))),)
     step = 46 * u
     grid = joined(
         *(line(i * step, 0, i * step, stage.height) for i in range(1, int(stage.width / step) + 1)),
         *(line(0, j * step, stage.width, j * step) for j in range(1, int(stage.height / step) + 1)),
     )
-    return (*marks, Stroke(grid, mix(palette.ground, palette.secondary, 0.09), u))
+    marks: Marks = (Fill(canvas(stage), palette.ground), Stroke(grid, mix(palette.ground, palette.secondary, 0.09), u))
+    for (x, y, free), color in zip(clearings(stage, 2), (palette.primary, palette.accent)):
+        reach = min(free + 120 * u, 0.45 * max(stage.width, stage.height))
+        fall = ((0.0, color, 0.42), (0.35, color, 0.22), (0.7, color, 0.06), (1.0, color, 0.0))
+        marks += (Fill(circle(x, y, reach), Radial(x, y, reach, fall)),)
+    return marks
 
 
 def picture(stage: Stage, box: Box) -> Marks:
@@ -219,8 +219,10 @@ def _lit(shape: Shape, palette: Palette, u: float) -> Marks:
     if shape.tone == 1:
         return (Fill(shape.path, shade(_haze(palette), 0.36), opacity=0.45),)
     size = bounds(shape.path)
-    if max(size.width, size.height) < 20 * u:
+    if max(size.width, size.height) < 22 * u:
         return (Fill(shape.path, color),)
+    if max(size.width, size.height) < 50 * u:
+        return Fill(shape.path, mix(glass, color, 0.3)), Stroke(shape.path, color, 3.4 * u, join="round")
     if min(size.width, size.height) > 420 * u:  # a sky or a sea: let the city through
         return (Fill(shape.path, shade(_haze(palette), 0.3), opacity=0.4), *neon(shape.path, color, 2.6 * u))
     share = 0.75 if shape.tone == 5 else 0.3

@@ -11,7 +11,7 @@ from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Grain, Linear, Mark, Radial, Soft, Stroke
 from salon.render.motifs import Shape
 from salon.render.plan import Palette
-from salon.render.shapes import blob, circle
+from salon.render.shapes import blob, bounds, circle
 from salon.render.style import Stage, Style
 from salon.render.styles.light import (
     WHITE,
@@ -129,19 +129,24 @@ def _atmosphere(stage: Stage, box: Box) -> Marks:
 
 def _shining(stage: Stage, shapes: tuple[Shape, ...], blur: float) -> Marks:
     """The shapes as mist over their own blurred light."""
-    shine = Soft(tuple(_tinted(shape, stage.palette, 0.9) for shape in shapes if shape.tone >= 3), blur=blur)
-    return (shine, *(_tinted(shape, stage.palette, 0.85) for shape in shapes))
+    colors = _colors(stage.palette)
+    shine = Soft(tuple(drawn(shape, colors[shape.tone], opacity=0.7) for shape in shapes if shape.tone >= 3), blur=blur)
+    return (shine, *(_misty(stage, shape, colors[shape.tone]) for shape in shapes))
 
 
-def _tinted(shape: Shape, palette: Palette, strength: float) -> Mark:
-    """One shape of the motif as colored mist: dense above, clearing downwards."""
+def _colors(palette: Palette) -> tuple[Color, ...]:
+    """By tone: the palette, and for details light with a breath of the accent."""
     light = mix(WHITE, palette.accent, 0.12)
-    colors = (palette.ground, palette.secondary, palette.secondary, palette.primary, palette.accent, light)
-    upper = colors[shape.tone]
-    lower = mix(upper, palette.ground if is_dark(palette.ground) else WHITE, 0.5)
-    density = strength * (0.45 if shape.tone < 3 else 1.0)
-    paint = across(shape.path, ((0.0, upper, density), (1.0, lower, density * 0.45)))
-    return drawn(shape, paint)
+    return palette.ground, palette.secondary, palette.secondary, palette.primary, palette.accent, light
+
+
+def _misty(stage: Stage, shape: Shape, color: Color) -> Mark:
+    """One shape of the motif as colored mist: dense above, clearing downwards; far things thinner."""
+    density = 0.38 if shape.tone < 3 else 0.85
+    if shape.line or bounds(shape.path).height < 26 * stage.unit:
+        return drawn(shape, color, opacity=density * 0.85)
+    lower = mix(color, stage.palette.ground if is_dark(stage.palette.ground) else WHITE, 0.5)
+    return Fill(shape.path, across(shape.path, ((0.0, color, density), (1.0, lower, density * 0.45))))
 
 
 def finish(stage: Stage) -> Marks:
