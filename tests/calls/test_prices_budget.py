@@ -22,6 +22,10 @@ output = 10.00
 call = 0.001
 [models.painter]
 image = 0.04
+[models.counter]
+input = 5.00
+output = 40.00
+image_tokens = 6000
 [models."painter/2".images]
 "1024x1024" = 0.04
 "1024x1536" = { low = 0.016, high = 0.25 }
@@ -44,6 +48,8 @@ def prices(tmp_path: Path) -> Prices:
         ({"model": "painter/2", "images": 1, "size": "1024x1536", "quality": "low"}, "0.016"),
         ({"model": "painter/2", "images": 1, "size": "1024x1536"}, "0.25"),  # the dearest of what it may be
         ({"model": "painter/2", "images": 1}, "0.25"),
+        # 2 · 6,000 written · 40/M + (6,000 + 100) read · 5/M
+        ({"model": "counter", "images": 2, "input_images": 1, "input_tokens": 100}, "0.5105"),
         ({"model": "unknown", "images": 1}, None),
     ],
 )
@@ -55,6 +61,16 @@ def test_tokens_used_replace_tokens_ordered(prices: Prices) -> None:
     order = Order(model="writer", input_tokens=1000, output_tokens=400)
     assert prices.cost(order, 1000, 40) == Decimal("0.0039")
     assert prices.cost(order, None, None) == prices.most(order)
+
+
+def test_a_budget_needs_the_most_a_call_can_cost(prices: Prices) -> None:
+    for model in ("painter", "counter"):
+        prices.need(model, pictures=True)
+    prices.need("writer")
+    with pytest.raises(BadValue, match="image_tokens"):
+        prices.need("writer", pictures=True)
+    with pytest.raises(BadValue, match="'unknown'"):
+        prices.need("unknown")
 
 
 @pytest.mark.parametrize("text", ["models = 3", "[models.x]\ninput = -1", "[models.x]\nwhat = 1", "not toml"])

@@ -29,12 +29,14 @@ MILLION = 1_000_000
 
 
 class Order(Noun):
-    """What one call buys. Tokens are what it may use at most: the budget holds as far as they do."""
+    """What one call buys. Tokens are what it may use at most, without pictures: the budget holds as far as they do."""
 
     model: str
     images: NonNegativeInt = 0
     size: str | None = None
     quality: str | None = None
+    input_images: NonNegativeInt = 0
+    """Pictures it sends."""
     input_tokens: NonNegativeInt = 0
     output_tokens: NonNegativeInt = 0
 
@@ -47,6 +49,8 @@ class ModelPrice(Noun):
     output: Decimal = Field(default=Decimal(0), ge=0)
     """Per million tokens written."""
     call: Decimal = Field(default=Decimal(0), ge=0)
+    image_tokens: NonNegativeInt = 0
+    """The most tokens that one picture takes, read or written."""
     image: Decimal | None = Field(default=None, ge=0)
     images: dict[str, Decimal | dict[str, Decimal]] = Field(default_factory=dict)
     """By size, or by size and quality."""
@@ -81,25 +85,32 @@ class Prices(Noun):
 
     def most(self, order: Order | None) -> Decimal | None:
         """The most `order` can cost; None where the list does not know its model."""
-        return None if order is None else self.cost(order, order.input_tokens, order.output_tokens)
+        return None if order is None else self.cost(order, None, None)
 
     def cost(self, order: Order, tokens_in: int | None, tokens_out: int | None) -> Decimal | None:
-        """What `order` cost once its tokens are known; those a server does not tell are taken as ordered."""
+        """What `order` cost once its tokens are known; those a server does not tell are taken as the most."""
         price = self.models.get(order.model)
         if price is None:
             return None
-        read = order.input_tokens if tokens_in is None else tokens_in
-        written = order.output_tokens if tokens_out is None else tokens_out
+        read = order.input_tokens + order.input_images * price.image_tokens if tokens_in is None else tokens_in
+        written = order.output_tokens + order.images * price.image_tokens if tokens_out is None else tokens_out
         tokens = (price.input * read + price.output * written) / MILLION
         return tokens + price.call + price.per_image(order) * order.images
 
-    def need(self, model: str) -> None:
-        """Raise BadValue unless `model` has a price: a budget in money is worth nothing without."""
-        if model not in self.models:
+    def need(self, model: str, *, pictures: bool = False) -> None:
+        """Raise BadValue unless the most that a call to `model` can cost is known: a budget needs it."""
+        price = self.models.get(model)
+        if price is None:
             raise BadValue(
                 f"a budget in money needs a price for {model!r}",
                 found="prices of " + (", ".join(map(repr, self.models)) or "no model"),
-                remedy=f"add [models.{model!r}] to the price list, or limit the number of calls instead",
+                remedy=f'add [models."{model}"] to the price list, or limit the number of calls instead',
+            )
+        if pictures and price.output and not price.image_tokens:
+            raise BadValue(
+                f"a budget in money needs image_tokens for {model!r}, the most tokens that one picture takes",
+                found="a price per token without",
+                remedy=f'add image_tokens = ... to [models."{model}"]',
             )
 
 

@@ -191,7 +191,7 @@ class HttpGenerator:
         for ask in asks:
             self._values(ask)
         if self._service.budget.money is not None:
-            self._service.prices.need(self.template.model or self.name)
+            self._service.prices.need(self.template.model or self.name, pictures=True)
         self._service.secret_headers(self._service.base_url)
         return self._results(asks)
 
@@ -228,13 +228,20 @@ class HttpGenerator:
     def _call(self, ask: Ask) -> Call:
         values = self._values(ask)
         template = self.template
+        order = Order(
+            model=template.model or self.name,
+            images=1,
+            size=f"{values['width']}x{values['height']}",
+            input_images=ask.image is not None,
+            input_tokens=len(values["prompt"].encode()),  # no token is shorter than a byte
+        )
         return Call(
             url=str(_filled(template.url, {name: quote(str(value), safe="") for name, value in values.items()})),
             method=template.method,
             headers=template.plain_headers(),
             body=_filled(template.body, values) if template.body else None,
             repeat=0 if self.abilities.seeded else ask.seed,
-            order=Order(model=template.model or self.name, images=1, size=f"{values['width']}x{values['height']}"),
+            order=order,
         )
 
     async def _ask(self, caller: Caller, ask: Ask) -> Made | Failed:

@@ -104,7 +104,7 @@ class OpenAIImages:
         for ask in asks:
             self._check(ask)
         if self._service.budget.money is not None:
-            self._service.prices.need(self.model)
+            self._service.prices.need(self.model, pictures=True)
         self._service.secret_headers(self._base_url)
         return self._results(asks)
 
@@ -145,7 +145,14 @@ class OpenAIImages:
         size = self.size if ask.width is None else f"{ask.width}x{ask.height}"
         fields = {"model": self.model, "prompt": ask.prompt.view(), "n": self.n, "size": size, "quality": self.quality}
         body = {name: value for name, value in (fields | self.options).items() if value is not None}
-        order = Order(model=self.model, images=self.n, size=size, quality=self.quality)
+        order = Order(
+            model=self.model,
+            images=self.n,
+            size=size,
+            quality=self.quality,
+            input_images=ask.image is not None,
+            input_tokens=len(body["prompt"].encode()),  # no token is shorter than a byte
+        )
         if ask.image is None:
             return Call(url=f"{self._base_url}/images/generations", body=body, repeat=share.number, order=order)
         media_type = MEDIA_TYPES[open_header(ask.image).format]
