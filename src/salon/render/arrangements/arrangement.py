@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from salon.render.arrangements import groups
-from salon.render.arrangements.blocks import Block, across
+from salon.render.arrangements.blocks import Block
 from salon.render.arrangements.sheet import NoRoom, Over, Sheet
 from salon.render.brief import Align, Format, Place
 
@@ -108,7 +108,7 @@ leads in to the headline."""
 
 
 def low_lead(
-    s: Sheet, width: float, bottom: float, *, over: Over = "ground", loud: float = 1.0, tallest: float = 0.3
+    s: Sheet, width: float, bottom: float, *, over: Over = "ground", tallest: float = 0.3
 ) -> tuple[Block, tuple[str, ...]]:
     """The headline in the lower third with what fits below it, ending at `bottom`; and the parts left for above."""
     low, _ = s.third("bottom")
@@ -118,8 +118,8 @@ def low_lead(
         limit = left_for_headline(s, names, width, bottom - low, over=over, share=0.5)
         limit = min(limit, tallest * s.height)
         if names and limit >= enough:
-            return lead(s, names, width, limit, over=over, loud=loud), left
-    head = groups.headline(s, width, limit, over=over, loud=loud)
+            return lead(s, names, width, limit, over=over), left
+    head = groups.headline(s, width, limit, over=over)
     led = s.stack((groups.subhead(s, width, over=over), head), (0, 1.3), width)
     return led or head, left
 
@@ -146,35 +146,29 @@ def steer(s: Sheet, group: Block, top: float, bottom: float, share: float = 0.5)
     return y
 
 
-def column_of_text(
-    s: Sheet, x: float, y: float, width: float, height: float, *, over: Over = "ground", loud: float = 1.0
-) -> None:
-    """All texts in one column: the headline in its third, the rest at the ends."""
-    if s.plan.headline_at == "bottom":
-        _low_column(s, x, y, width, y + height, over, loud)
-    else:
-        _high_column(s, x, y, width, y + height, over, loud)
+def column_of_text(s: Sheet, x: float, width: float) -> None:
+    """All texts in one column between the margins: the headline in its third, the rest at the ends."""
+    (_low_column if s.plan.headline_at == "bottom" else _high_column)(s, x, width)
 
 
-def _low_column(s: Sheet, x: float, top: float, width: float, bottom: float, over: Over, loud: float) -> None:
-    group, left = low_lead(s, width, bottom, over=over, loud=loud, tallest=0.45)
-    above = parts(s, ("brand", *left), width, over)
-    y = bottom - group.height
-    if high(above, 2 * s.gap) > y - top:
+def _low_column(s: Sheet, x: float, width: float) -> None:
+    group, left = low_lead(s, width, s.foot, tallest=0.45)
+    above = parts(s, ("brand", *left), width)
+    if s.margin + high(above, 2 * s.gap) + group.height > s.foot:
         raise NoRoom
-    s.put(above, x, top)
-    s.put(group, x, y)
+    s.put(above, x, s.margin)
+    s.put(group, x, s.foot - group.height)
 
 
-def _high_column(s: Sheet, x: float, top: float, width: float, bottom: float, over: Over, loud: float) -> None:
+def _high_column(s: Sheet, x: float, width: float) -> None:
     at_top = s.plan.headline_at == "top"
-    first = None if at_top else groups.brand(s, width, over=over)
-    foot = parts(s, ("footer",) if at_top else ("closing",), width, over)
-    start, end = top + high(first, 2 * s.gap), bottom - high(foot, 2 * s.gap)
-    limit = min(left_for_headline(s, ("subhead", "body"), width, end - start, over=over), 0.5 * s.height)
+    first = None if at_top else parts(s, ("brand",), width)
+    foot = parts(s, ("footer",) if at_top else ("closing",), width)
+    start, end = s.margin + high(first, 2 * s.gap), s.foot - high(foot, 2 * s.gap)
+    limit = min(left_for_headline(s, ("subhead", "body"), width, end - start), 0.5 * s.height)
     if at_top:
         limit = min(limit, 2 * (s.third()[1] - start))
-    group = lead(s, ("subhead", "body"), width, limit, over=over, loud=loud)
-    s.put(first, x + across(high(first) and first.width, width, s.align), top)
+    group = lead(s, ("subhead", "body"), width, limit)
+    s.put(first, x, s.margin)
     s.put(group, x, steer(s, group, start, end, share=0.0 if at_top else 0.5))
-    s.put(foot, x, bottom - high(foot))
+    s.put(foot, x, s.foot - high(foot))

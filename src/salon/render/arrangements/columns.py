@@ -58,9 +58,7 @@ def _halves(s: Sheet, share: float) -> None:
     wide = share * s.width
     at_left = s.align == "right" or (s.align == "center" and s.rng.random() < 0.5)
     s.put_picture(0 if at_left else s.width - wide, 0, wide, s.height, least=0.2)
-    column_of_text(
-        s, wide + s.margin if at_left else s.margin, s.margin, s.width - wide - 2 * s.margin, s.height - 2 * s.margin
-    )
+    column_of_text(s, wide + s.margin if at_left else s.margin, s.width - wide - 2 * s.margin)
 
 
 def sidebar(s: Sheet) -> None:

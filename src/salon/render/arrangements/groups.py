@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from salon.render.arrangements.blocks import Block, Piece, ShapeKind, column, row
 from salon.render.arrangements.sheet import NoRoom, Over, Sheet
-from salon.render.brief import Align
 from salon.render.colors import difference
 from salon.render.families import find_family
 from salon.render.layout import Box, Face
 
 
-def headline(
-    s: Sheet, width: float, height: float, *, over: Over = "ground", align: Align | None = None, loud: float = 1.0
-) -> Block:
+def headline(s: Sheet, width: float, height: float, *, over: Over = "ground", loud: float = 1.0) -> Block:
     """The headline as large as the frame and the scale allow; NoRoom where it would not lead the page."""
     wanted = s.body * s.plan.scale.headline * loud
     upper = s.plan.texts["headline"].isupper()
@@ -28,30 +25,29 @@ def headline(
         over=over,
         face=s.plan.display,
         leading=1.0 if upper else 1.08,
-        align=align,
     )
     if block is None:
         raise NoRoom
     return block
 
 
-def subhead(s: Sheet, width: float, *, over: Over = "ground", align: Align | None = None) -> Block | None:
+def subhead(s: Sheet, width: float, *, over: Over = "ground") -> Block | None:
     """The sub-head, at its step of the scale."""
     size = s.body * s.plan.scale.subhead
-    return s.text("subhead", width, size=size, over=over, leading=1.26, align=align, smallest=0.75 * size)
+    return s.text("subhead", width, size=size, over=over, leading=1.26, smallest=0.75 * size)
 
 
-def running(s: Sheet, width: float, *, over: Over = "ground", align: Align | None = None) -> Block | None:
+def running(s: Sheet, width: float, *, over: Over = "ground") -> Block | None:
     """The body text, its lines no longer than is comfortable to read."""
     size = s.body * s.plan.scale.body
     short = len(s.plan.texts.get("body", "")) < 160
-    return s.text("body", min(width, 33 * size), size=size, over=over, leading=1.45, align=align, balanced=short)
+    return s.text("body", min(width, 33 * size), size=size, over=over, leading=1.45, balanced=short)
 
 
-def brand(s: Sheet, width: float, *, over: Over = "ground", align: Align | None = None) -> Block | None:
+def brand(s: Sheet, width: float, *, over: Over = "ground") -> Block | None:
     """The brand, small and firm."""
     size = s.body * s.plan.scale.small
-    return s.text("brand", width, size=size, over=over, face=firm(s), align=align, tight=True, leading=1.2)
+    return s.text("brand", width, size=size, over=over, face=firm(s), tight=True, leading=1.2)
 
 
 def firm(s: Sheet) -> Face:
@@ -60,13 +56,12 @@ def firm(s: Sheet) -> Face:
     return face.model_copy(update={"weight": find_family(face.family).nearest(max(700, face.weight))})
 
 
-def facts(s: Sheet, width: float, *, over: Over = "ground", align: Align | None = None) -> Block | None:
+def facts(s: Sheet, width: float, *, over: Over = "ground") -> Block | None:
     """When and where, together."""
-    align = align or s.align
     size = s.body * s.plan.scale.body
-    when = s.text("when", width, size=1.22 * size, over=over, face=firm(s), leading=1.25, align=align)
-    where = s.text("where", width, size=size, over=over, leading=1.35, align=align)
-    return column((when, where), 0.55 * s.body, width=width, align=align)
+    when = s.text("when", width, size=1.22 * size, over=over, face=firm(s), leading=1.25)
+    where = s.text("where", width, size=size, over=over, leading=1.35)
+    return column((when, where), 0.55 * s.body, width=width, align=s.align)
 
 
 def wide_facts(s: Sheet, width: float, *, over: Over = "ground") -> Block | None:

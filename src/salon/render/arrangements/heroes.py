@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from salon.render.arrangements import groups
 from salon.render.arrangements.arrangement import (
     ALL_BUT_LOGO,
     PRINT,
@@ -16,13 +15,13 @@ from salon.render.arrangements.arrangement import (
     steer,
 )
 from salon.render.arrangements.blocks import Block, across
-from salon.render.arrangements.sheet import NoRoom, Over, Sheet
+from salon.render.arrangements.sheet import NoRoom, Sheet
 
 
 def hero_bottom(s: Sheet) -> None:
     """Text at the top, a picture that bleeds off the foot; sometimes the facts below it."""
     m, width = s.margin, s.measure
-    brand = s.put_across(groups.brand(s, width), m)
+    brand = s.put(parts(s, ("brand",), width), m, m)
     top = m + high(brand, 1.8 * s.gap)
     under = s.rng.random() < 0.5
     foot = parts(s, ("closing",), width) if under else None
@@ -78,13 +77,13 @@ def full_bleed(s: Sheet) -> None:
     s.put(group, x + pad, y)
 
 
-def _panel_text(s: Sheet, width: float, bottom: float, over: Over = "surface") -> Block:
+def _panel_text(s: Sheet, width: float, bottom: float) -> Block:
     """Every text as one group, with as much below the headline as its place allows."""
     if s.plan.headline_at == "bottom":
-        group, left = low_lead(s, width, bottom, over=over, tallest=0.26)
-        above = parts(s, ("brand", *left), width, over)
+        group, left = low_lead(s, width, bottom, over="surface", tallest=0.26)
+        above = parts(s, ("brand", *left), width, "surface")
         return s.stack((above, group), (0, 1.6), width)
-    return lead(s, ("subhead", "body", "footer"), width, 0.28 * s.height, over=over)
+    return lead(s, ("subhead", "body", "footer"), width, 0.28 * s.height, over="surface")
 
 
 def band(s: Sheet) -> None:

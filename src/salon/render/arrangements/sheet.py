@@ -104,12 +104,6 @@ class Sheet:
         self.blocks.append(placed)
         return placed
 
-    def put_across(self, block: Block | None, y: float) -> Block | None:
-        """The block between the margins, by the plan's alignment."""
-        if block is None:
-            return None
-        return self.put(block, self.margin + across(block.width, self.measure, self.align), y)
-
     def put_picture(self, x: float, y: float, width: float, height: float, *, least: float = 0.22) -> None:
         """The picture; NoRoom when its shorter side is below `least` of the canvas's."""
         if min(width, height) < least * self.short:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from salon.render.arrangements import groups
 from salon.render.arrangements.arrangement import (
     ALL_BUT_LOGO,
     Arrangement,
@@ -33,9 +32,7 @@ def framed(s: Sheet) -> None:
 
 
 def _stack(s: Sheet, area: Box, over: Over) -> None:
-    brand = groups.brand(s, area.width, over=over)
-    if brand:
-        s.put(brand, area.x + across(brand.width, area.width, s.align), area.y)
+    brand = s.put(parts(s, ("brand",), area.width, over), area.x, area.y)
     top = area.y + high(brand, 1.7 * s.gap)
     {"top": _head_first, "middle": _head_between, "bottom": _head_last}[s.plan.headline_at](s, area, top, over)
 
