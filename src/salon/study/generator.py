@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from salon.study.noun import Noun
 from salon.study.prompt import Prompt
@@ -42,6 +42,8 @@ class Ask(Noun):
 
 class Made(Noun):
     """A picture as encoded bytes, with what the generator knows about it."""
+
+    model_config = ConfigDict(str_max_length=100_000_000)  # an SVG may be long; other nouns hold what people write
 
     image: bytes = Field(repr=False)
     media_type: str = "image/png"

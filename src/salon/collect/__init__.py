@@ -1,0 +1,1 @@
+"""Asking people: which question comes next, what a rater may see, and whether an answer counts."""
