@@ -9,12 +9,12 @@ import numpy as np
 
 from salon.render.colors import contrast, from_oklch, luminance, mix, oklch
 from salon.render.layout import Box
-from salon.render.marks import Color, Fill, Glyphs, Group, Linear, Paint, Path, Radial, Stroke
+from salon.render.marks import Color, Fill, Glyphs, Group, Linear, Path, Radial, Stroke
 from salon.render.motifs import Shape, emblem, motif
 from salon.render.plan import Palette
-from salon.render.shapes import bounds, circle, ellipse, joined, polygon, rect
+from salon.render.shapes import bounds, circle, ellipse, polygon, rect
 from salon.render.style import Stage
-from salon.render.styles.ways import Marks, freest, inset, meet, stands_out
+from salon.render.styles.ways import Marks, freest, inset, stands_out
 
 WHITE, BLACK = "#ffffff", "#000000"
 GREY_CHROMA = 0.03
@@ -108,16 +108,17 @@ def _distance(stage: Stage, x: float, y: float) -> float:
     return float(min(gaps, default=np.hypot(stage.width, stage.height)))
 
 
-def spots(
-    stage: Stage, within: Box, count: int, size: float, *, gap: float = 0.0, tries: int = 12
-) -> list[tuple[float, float]]:
+def spots(stage: Stage, within: Box, count: int, size: float, *, gap: float = 0.0) -> list[tuple[float, float]]:
     """Up to `count` places for things of diameter `size` with their middles in the box, off text and one another."""
+    places = stage.rng.uniform((within.x, within.y), (within.right, within.bottom), (count * 12, 2))
+    margin = size / 2 + gap
+    for box in stage.quiet:
+        low, high = (box.x - margin, box.y - margin), (box.right + margin, box.bottom + margin)
+        places = places[~((places > low) & (places < high)).all(axis=1)]
     found: list[tuple[float, float]] = []
-    for x, y in stage.rng.uniform((within.x, within.y), (within.right, within.bottom), (count * tries, 2)):
-        box = Box(x=x - size / 2, y=y - size / 2, width=size, height=size)
-        apart = all((x - u) ** 2 + (y - v) ** 2 > (size + gap) ** 2 for u, v in found)
-        if apart and not any(meet(inset(quiet, -gap), box) for quiet in stage.quiet):
-            found.append((float(x), float(y)))
+    for x, y in places.tolist():
+        if all((x - u) ** 2 + (y - v) ** 2 > (size + gap) ** 2 for u, v in found):
+            found.append((x, y))
         if len(found) == count:
             break
     return found
@@ -215,11 +216,6 @@ def across(path: Path, stops: Sequence[tuple[float, Color, float]], lean: float 
         max(box.bottom, box.y + 1.0),
         tuple(stops),
     )
-
-
-def filled(paths: Iterable[Path], paint: Paint, opacity: float = 1.0) -> Fill:
-    """Many outlines as one mark: one pass of the painter."""
-    return Fill(joined(*paths), paint, opacity=opacity)
 
 
 # Letters

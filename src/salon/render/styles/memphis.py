@@ -58,29 +58,29 @@ def tune(palette: Palette, rng: np.random.Generator) -> Palette:
     )
 
 
-# Ornaments: each takes its middle, its size and a color
+# Ornaments: each takes its middle, its size, a color and how far it is turned
 
 
-def _squiggle(x: float, y: float, size: float, color: Color, turn: float) -> Marks:
-    path = turned(wave(x - size / 2, x + size / 2, y, size * 0.13, size * 0.36), turn, x, y)
+def _squiggle(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
+    path = turned(wave(x - size / 2, x + size / 2, y, size * 0.13, size * 0.36), angle, x, y)
     return (
         Stroke(moved(path, size * 0.04, size * 0.05), LINE, size * 0.1, cap="round", join="round"),
         Stroke(path, color, size * 0.1, cap="round", join="round"),
     )
 
 
-def _zigzag(x: float, y: float, size: float, color: Color, turn: float) -> Marks:
+def _zigzag(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
     points = [(x + size * (i / 6 - 0.5), y + size * (0.1 if i % 2 else -0.1)) for i in range(7)]
-    path = turned(polyline(points), turn, x, y)
+    path = turned(polyline(points), angle, x, y)
     return (
         Stroke(moved(path, size * 0.035, size * 0.045), LINE, size * 0.08),
         Stroke(path, color, size * 0.08),
     )
 
 
-def _triangle(x: float, y: float, size: float, color: Color, turn: float) -> Marks:
+def _triangle(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
     h = size * 0.4
-    path = turned(polygon(((x, y - h), (x + h, y + h * 0.75), (x - h, y + h * 0.75))), turn, x, y)
+    path = turned(polygon(((x, y - h), (x + h, y + h * 0.75), (x - h, y + h * 0.75))), angle, x, y)
     return (
         Fill(moved(path, size * 0.07, size * 0.07), LINE),
         Fill(path, color),
@@ -88,26 +88,27 @@ def _triangle(x: float, y: float, size: float, color: Color, turn: float) -> Mar
     )
 
 
-def _half(x: float, y: float, size: float, color: Color, turn: float) -> Marks:
-    path = sector(x, y, size * 0.4, turn, turn + 180)
-    return (Fill(path, color), *striped(path, LINE, size * 0.11, turn + 45))
+def _half(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
+    path = sector(x, y, size * 0.4, angle, angle + 180)
+    return (Fill(path, color), *striped(path, LINE, size * 0.11, angle + 45))
 
 
-def _dots(x: float, y: float, size: float, color: Color, turn: float) -> Marks:
+def _dots(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
     step = size * 0.2
     places = [(x + (i - 1.5) * step, y + (j - 1.5) * step) for i in range(4) for j in range(4)]
-    return (Fill(turned(joined(*(circle(a, b, step * 0.24) for a, b in places)), turn, x, y), color),)
+    points = joined(*(line(a, b, a + 0.01, b) for a, b in places))  # round ends make dots of them
+    return (Stroke(turned(points, angle, x, y), color, step * 0.48, cap="round"),)
 
 
-def _donut(x: float, y: float, size: float, color: Color, turn: float) -> Marks:
+def _donut(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
     path = ring(x, y, size * 0.36, size * 0.18)
     return Fill(moved(path, size * 0.06, size * 0.06), LINE), Fill(path, color)
 
 
-def _cross(x: float, y: float, size: float, color: Color, turn: float) -> Marks:
+def _cross(x: float, y: float, size: float, color: Color, angle: float) -> Marks:
     arm = size * 0.26
     path = joined(line(x - arm, y, x + arm, y), line(x, y - arm, x, y + arm))
-    return (Stroke(turned(path, turn, x, y), color, size * 0.13),)
+    return (Stroke(turned(path, angle, x, y), color, size * 0.13),)
 
 
 ORNAMENTS: tuple[Callable[[float, float, float, Color, float], Marks], ...] = (
