@@ -183,6 +183,8 @@ class ImagesServer:
         name = seen.path.removeprefix("/files/")
         if name.startswith("gone"):
             send(writer, 404, {"error": {"message": "expired"}})
+        elif name.startswith("busy") and sum(one.path == seen.path for one in self.seen) <= 3:
+            send(writer, 503, {"error": {"message": "busy the first three times"}})
         else:
             send(writer, 200, picture(name), content_type="image/png")
         return True

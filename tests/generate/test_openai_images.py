@@ -169,6 +169,13 @@ def test_an_address_that_expired_makes_the_next_run_ask_again(server: ImagesServ
     assert store.totals().unusable == 1
 
 
+def test_a_picture_that_could_not_be_fetched_yet_is_not_bought_again(server: ImagesServer, store: CallStore) -> None:
+    server.script["a cat"] = ["url HERE/files/busy.png"]
+    assert isinstance(one(generator(server, store), ask("a cat")), Failed)
+    assert one(generator(server, store), ask("a cat")).image == picture("busy.png")
+    assert server.counts == {"a cat": 1}
+
+
 @pytest.mark.parametrize(
     "address", ["http://example.com/a.png", "file:///etc/passwd", "https://10.0.0.1/a.png", "https://[::1]/a.png"]
 )

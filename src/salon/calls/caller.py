@@ -139,8 +139,8 @@ class Caller:
         wait = _LOOK_AGAIN
         while True:
             async with pace.slot() as slot:
-                if self.stopped is not None:
-                    raise self.stopped
+                if self.stopped is not None and (call.order is not None or call.method != "GET"):
+                    raise self.stopped  # only what was bought and is yet to be fetched still is
                 held = await self._claim(call.key)
                 if isinstance(held, Answer):
                     return held

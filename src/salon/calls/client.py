@@ -26,6 +26,7 @@ from salon.calls.account import Account
 from salon.calls.answer import Answer, Refusal
 from salon.calls.call import Call
 from salon.calls.caller import Caller
+from salon.calls.errors import CallsStopped
 from salon.calls.service import Service
 from salon.calls.store import CallStore
 from salon.calls.usage import Usable
@@ -87,8 +88,9 @@ class Client:
                 flight.size -= 1
                 if future.exception() is None:
                     yield index, future.result()
-                else:
-                    error = error or future.exception()
+                elif error is None:
+                    error = future.exception()
+                    caller.stopped = caller.stopped or CallsStopped("another call has ended the run", found=error)
         finally:
             flight.end(self.service.limits.grace)
         if error is not None:

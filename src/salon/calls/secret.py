@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from salon.calls.errors import WrongKey
 
+SHORTEST = 8
+"""Characters that a key must have to be a secret."""
+
 
 @dataclass(frozen=True, slots=True)
 class Secret:
@@ -34,9 +37,12 @@ class Secret:
 
 
 def redact(text: bytes, secrets: Iterable[Secret]) -> bytes:
-    """`text` with every secret a server may have echoed replaced by the name of its variable."""
+    """`text` with every secret a server may have echoed replaced by the name of its variable.
+
+    Not what is shorter than `SHORTEST`: servers that need no key are sent words like EMPTY, which pictures contain.
+    """
     for secret in secrets:
         value = os.environ.get(secret.variable, "").encode()
-        if value.strip():
+        if len(value.strip()) >= SHORTEST:
             text = text.replace(value, f"[{secret.variable}]".encode())
     return text

@@ -17,6 +17,8 @@ from salon.study.generator import Failed, Made
 
 MODERATION = {"moderation_blocked", "content_policy_violation", "content_filter", "safety_violation"}
 _SAFETY = re.compile(r"safety system|content[ _]policy|moderation|content[ _]filter", re.IGNORECASE)
+_GONE = {"rejected", "redirect", "unusable", "too-large"}
+"""Fetching failed in a way that will not pass by itself."""
 _KINDS = {"timeout": "timeout", "unusable": "broken-image"}
 
 
@@ -57,7 +59,7 @@ async def fetched(caller: Caller, url: str, answer: Answer) -> bytes | Failed:
     """The picture at the address that `answer` gave: kept like any answer, because such addresses expire.
 
     Only https and public hosts are followed; a server on this machine may also name this machine. Where the picture
-    is gone, the answer is set aside, so that the next run asks for a new one.
+    is gone, the answer is set aside, so that the next run asks for a new one; otherwise the next run fetches it.
     """
     if url.startswith("data:"):
         return decoded(url)
@@ -72,7 +74,8 @@ async def fetched(caller: Caller, url: str, answer: Answer) -> bytes | Failed:
     found = await caller.ask(Call(url=url, method="GET"), lambda picture: why_broken(picture.body))
     if isinstance(found, Answer):
         return found.body
-    await caller.set_aside(answer, f"its picture could not be fetched: {found.reason}")
+    if found.kind in _GONE:
+        await caller.set_aside(answer, f"its picture could not be fetched: {found.reason}")
     return failed(found)
 
 
