@@ -19,6 +19,7 @@ from tools.field_notes import NOTES
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")])
+GENERATED = ("commands.md", "check-json.md", "fuse-json.md", "generate-json.md", "layout.schema.json")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS_A_STUDY = {"docs/data.md": "its blocks are one study, opened by tests/store/test_folder.py"}
 
@@ -43,9 +44,7 @@ def made() -> dict[str, str]:
     return reference.pages()
 
 
-@pytest.mark.parametrize(
-    "file", ["commands.md", "check-json.md", "fuse-json.md", *map(reference.schema_file, reference.REPORTS)]
-)
+@pytest.mark.parametrize("file", [*GENERATED, *map(reference.schema_file, reference.REPORTS)])
 def test_generated_pages_are_fresh(made: dict[str, str], file: str) -> None:
     on_disk = (ROOT / "docs" / "reference" / file).read_text(encoding="utf-8")
     assert on_disk == made[file], f"docs/reference/{file} is not what the code says: run make docs"

@@ -10,6 +10,7 @@ import json
 import types
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, Union, get_args, get_origin
 
 import click
@@ -36,7 +37,14 @@ from salon.fuse.bridge_settings import BridgeSettings
 from salon.fuse.bridge_simulate import Rehearsal, RehearsalSettings, rehearse_bridge
 from salon.fuse.fuse import fuse_study
 from salon.fuse.results import FuseReport
+from salon.generate.houses import house_generator
+from salon.generate.ready import ReadyReport, check_ready
+from salon.generate.results import GenerateReport
+from salon.generate.run import generate_items
+from salon.generate.settings import GenerateSettings
+from salon.render.layout import Layout
 from salon.store.nulls import null_for
+from salon.study import Prompt
 from tools.field_notes import NOTES
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
@@ -50,6 +58,8 @@ REPORTS: dict[str, type[BaseModel]] = {
     "fuse": FuseReport,
     "bridge score": BridgeReport,
     "bridge simulate": Rehearsal,
+    "generate": GenerateReport,
+    "ready": ReadyReport,
 }
 """What each command prints with --json."""
 LONGEST = 3
@@ -63,7 +73,10 @@ def pages() -> dict[str, str]:
     schemas = {schema_file(name): as_text(schema(report)) + "\n" for name, report in REPORTS.items()}
     checked = json_page(_CHECK_INTRO, ("check", "anchor", "plan", "plan budget", "plan budget study"), _NULL_AND_ERRORS)
     fused = json_page(_FUSE_INTRO, ("fuse", "bridge score", "bridge simulate"))
-    return {"commands.md": commands_page(), "check-json.md": checked, "fuse-json.md": fused, **schemas}
+    made = json_page(_GENERATE_INTRO, ("generate", "ready"))
+    schemas["layout.schema.json"] = as_text(Layout.model_json_schema()) + "\n"
+    pages = {"check-json.md": checked, "fuse-json.md": fused, "generate-json.md": made}
+    return {"commands.md": commands_page(), **pages, **schemas}
 
 
 def schema_file(command: str) -> str:
@@ -147,7 +160,18 @@ Written by `make docs` from the report classes; do not edit. `salon fuse --json`
 Every key is always there. A number that cannot be given is `null`, never NaN. Within one `format` keys are only added,
 never renamed. Errors have the form of [the other commands](check-json.md#errors).
 """
+_GENERATE_INTRO = """# The JSON of generate and ready
+
+Written by `make docs` from the report classes; do not edit. `salon generate --json` prints one `GenerateReport`, `salon
+ready --json` one `ReadyReport`. JSON Schemas: [generate](generate.schema.json), [ready](ready.schema.json), and of the
+record beside every drawn poster: [layout](layout.schema.json), explained on [its page](../methods/layout.md).
+
+Every key is always there. A number that cannot be given is `null`, never NaN. Errors have the form of [the other
+commands](check-json.md#errors).
+"""
 _ABOUT = {
+    "generate": "one prompt by one house, and one that cannot be drawn",
+    "ready": "the same study",
     "check": "a simulated study of forty prompts, four items and five raters",
     "anchor": "the same study drawn down to three items and three raters",
     "plan": "three items, three raters and forty prompts",
@@ -264,11 +288,23 @@ def example(name: str) -> dict[str, Any]:
         return rehearse_bridge(RehearsalSettings(items=60, pool=10, opponents=4)).model_dump(mode="json")
     if name in ("fuse", "bridge score", "plan budget study"):
         return _painted_example(name)
+    if name in ("generate", "ready"):
+        return _drawn_example(name)
     study = simulate_study(SimulateSettings(prompts=40, tau=0.2, seed=7))
     if name == "anchor":
         return anchor(study, AnchorSettings(items=3, raters=3, draws=2000)).model_dump(mode="json")
     report = check_study(study, CheckSettings(draws=500, faction_draws=200))
     return report.model_copy(update={"seconds": 0.5}).model_dump(mode="json")
+
+
+def _drawn_example(name: str) -> dict[str, Any]:
+    prompts = [Prompt(id="fair", text='A poster, "Small Press Fair", teal'), Prompt(id="empty", text=" ")]
+    with TemporaryDirectory() as folder:
+        place = f"{folder}/study"
+        made = generate_items(prompts, [house_generator("proof", 1)], GenerateSettings(size="256x360"), place)
+        report: BaseModel = made if name == "generate" else check_ready(place)
+        found = report.model_dump(mode="json")
+    return found | {key: value for key, value in (("study", "study"), ("seconds", 0.1)) if key in found}
 
 
 def _painted_example(name: str) -> dict[str, Any]:

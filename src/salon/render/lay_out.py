@@ -10,7 +10,7 @@ from salon.render.arrangements.sheet import NoRoom, Sheet
 from salon.render.chance import chance
 from salon.render.layout import Box, Element, Grid, Layout, Lettering, Line, Word
 from salon.render.marks import Fill, Group, Layer, Mark, Stroke
-from salon.render.plan import Plan
+from salon.render.plan import Palette, Plan
 from salon.render.poster import Poster
 from salon.render.setting import SetText, TooMuchText
 from salon.render.shapes import circle, ellipse, rect, rounded, turn
@@ -92,14 +92,14 @@ class _Record:
         self.elements: list[Element] = []
         self.layers: list[Layer] = []
 
-    def stage(self, part: str) -> Stage:
+    def stage(self, part: str, palette: Palette | None = None) -> Stage:
         """What the style sees, with chance of its own for each part."""
         plan = self.plan
         return Stage(
             width=plan.width,
             height=plan.height,
             format=plan.brief.format,
-            palette=plan.palette,
+            palette=palette or plan.palette,
             subject=plan.brief.subject,
             mood=plan.brief.mood,
             align=plan.align,
@@ -125,7 +125,7 @@ def _record(plan: Plan, sheet: Sheet, style: Style) -> Poster:
     for piece in sheet.backs:
         _add_piece(record, piece)
     for box in sheet.pictures:
-        marks = style.picture(record.stage("picture"), box)
+        marks = style.picture(record.stage("picture", _palette_below(plan, sheet, box)), box)
         record.add("picture", "picture", "picture", box, marks, recipe=f"{plan.brief.subject} in {style.name}")
     _add_panels(record, sheet.panels, "panel")
     finish = style.finish(record.stage("finish"))
@@ -135,6 +135,19 @@ def _record(plan: Plan, sheet: Sheet, style: Style) -> Poster:
     for piece in sorted(pieces, key=lambda piece: piece.set is not None):
         _add_piece(record, piece)
     return Poster(_layout(plan, sheet, tuple(record.elements)), tuple(record.layers))
+
+
+def _palette_below(plan: Plan, sheet: Sheet, picture: Box) -> Palette:
+    """The colors for a picture: where it stands on a sheet, the sheet's is the ground it must stand out from."""
+    p = plan.palette
+    discs = [shifted(piece.frame, piece.dx, piece.dy) for piece in sheet.backs if piece.color == p.surface]
+    if not any(_holds(box, picture) for box in (*sheet.sheets, *discs)):
+        return p
+    return replace(p, ground=p.surface, surface=p.ground, ink=p.on_surface, on_surface=p.ink)
+
+
+def _holds(outer: Box, inner: Box) -> bool:
+    return outer.x <= inner.x and outer.y <= inner.y and inner.right <= outer.right and inner.bottom <= outer.bottom
 
 
 def _add_panels(record: _Record, boxes: list[Box], word: str) -> None:
