@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -71,7 +72,7 @@ class Caller:
         self._store, self._rng = store, rng
         self._ledger = Ledger(store)
         self._sender = Sender(service, transport)
-        self._paces: dict[str, Pace] = {}
+        self._paces: defaultdict[str, Pace] = defaultdict(lambda: Pace(service.limits))
         self._asking: dict[str, asyncio.Future[None]] = {}
         self._answered = False
 
@@ -135,7 +136,7 @@ class Caller:
 
     async def _attempt(self, call: Call, usable: Usable | None, tries: Tries) -> Answer | Refusal:
         """One request, or the answer to someone else's. Raises Again when another request may fare better."""
-        pace = self._paces.setdefault(origin(call.url), Pace(self.limits))
+        pace = self._paces[origin(call.url)]
         wait = _LOOK_AGAIN
         while True:
             async with pace.slot() as slot:
@@ -150,11 +151,17 @@ class Caller:
             wait = min(1.0, wait * 1.5)
 
     async def _claim(self, key: str) -> Answer | bool:
+        claim = self._ledger(self._store.claim, key)
         try:
-            return await self._ledger(self._store.claim, key)
+            return await asyncio.shield(claim)
         except asyncio.CancelledError:
-            self._ledger.later(self._store.release, key)
+            claim.add_done_callback(lambda done: self._give_back(key, done))
             raise
+
+    def _give_back(self, key: str, claim: asyncio.Future[Answer | bool]) -> None:
+        """End a claim that was granted after its call had been cancelled."""
+        if claim.exception() is None and claim.result() is True:
+            self._ledger.later(self._store.release, key)
 
     async def _claimed(self, call: Call, slot: Slot, usable: Usable | None, tries: Tries) -> Answer | Refusal:
         """Ask while the claim is ours. It ends with the request, so claims are exactly what is in flight."""
