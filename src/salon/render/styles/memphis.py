@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from salon.render.colors import from_oklch, mix, oklch
+from salon.render.colors import difference, from_oklch, mix, oklch
 from salon.render.layout import Box
 from salon.render.marks import Color, Fill, Glyphs, Mark, Path, Stroke, Tile
 from salon.render.motifs import Shape
@@ -24,7 +24,6 @@ from salon.render.styles.light import (
 )
 from salon.render.styles.ways import (
     Marks,
-    apart,
     bleeds,
     boxed,
     canvas,
@@ -159,7 +158,8 @@ def ground(stage: Stage) -> Marks:
     marks: Marks = (Fill(canvas(stage), palette.ground),)
     if stage.format == "logo":
         return marks
-    colors = [apart(color, palette.ground, 1.3) for color in (palette.accent, palette.primary, palette.secondary)]
+    bright = (palette.accent, palette.primary, palette.secondary)
+    colors = [color if difference(color, palette.ground) > 0.12 else WHITE for color in bright]
     order = rng.permutation(len(ORNAMENTS))
     for i, (x, y) in enumerate(spots(stage, whole(stage), 40, 54 * u, gap=6 * u)):
         size = u * float(rng.uniform(50, 74))

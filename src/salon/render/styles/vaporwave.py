@@ -28,7 +28,19 @@ from salon.render.styles.light import (
     scene,
     spots,
 )
-from salon.render.styles.ways import Marks, boxed, canvas, clipped, copies, middle, no_finish, size_of, whole
+from salon.render.styles.ways import (
+    Marks,
+    boxed,
+    canvas,
+    clipped,
+    copies,
+    middle,
+    moved_lightness,
+    no_finish,
+    shade,
+    size_of,
+    whole,
+)
 
 PINK, CYAN, GOLD = "#ff71ce", "#3fe0ff", "#ffe08a"
 """The lights of the place, mixed into the palette's own."""
@@ -124,8 +136,10 @@ def ground(stage: Stage) -> Marks:
     palette, u = stage.palette, stage.unit
     if stage.format == "logo":
         return (Fill(canvas(stage), palette.ground),)
-    low = mix(palette.ground, _low_light(palette), 0.11)
-    stars = [circle(x, y, u * float(stage.rng.uniform(1.2, 3))) for x, y in spots(stage, whole(stage), 40, 8 * u)]
+    low = moved_lightness(palette.ground, 0.06, 1.15)
+    stars = [
+        circle(x, y, u * float(stage.rng.uniform(1.2, 3))) for x, y in spots(stage, whole(stage), 40, 8 * u, gap=8 * u)
+    ]
     return (
         Fill(canvas(stage), down(whole(stage), palette.ground, palette.ground, low)),
         *((Fill(joined(*stars), mix(palette.ink, palette.ground, 0.2)),) if stars else ()),
@@ -183,7 +197,7 @@ def _dusk(stage: Stage, box: Box, place: Box, horizon: float) -> Marks:
     sun = banded_sun(x, horizon - r * 0.72, r)
     warm, hot, low = _sun_top(palette.accent), mix(PINK, palette.primary, 0.55), _low_light(palette)
     above = Box(x=box.x, y=box.y, width=box.width, height=horizon - box.y)
-    sky = down(above, palette.ground, mix(palette.ground, low, 0.4), mix(palette.ground, low, 0.85))
+    sky = down(above, palette.ground, shade(low, 0.4), mix(palette.ground, low, 0.85))
     floor = Box(x=box.x, y=horizon, width=box.width, height=box.bottom - horizon)
     return (
         Fill(boxed(above), sky),
