@@ -1,0 +1,118 @@
+"""A database's transactions: who waits for whom, and what is on the disk when a block ends.
+
+SQLite runs in write-ahead mode with `synchronous=FULL`: a commit is flushed before it returns, readers see the last
+commit and wait for nobody. Python's driver is kept from opening transactions of its own (`isolation_level=None`);
+SQLAlchemy's `begin` event says BEGIN for readers and BEGIN IMMEDIATE for writers, so that no writer finds out half-way
+that another was first. Writers of one process queue for a lock; those of other processes wait in SQLite, up to 30 s.
+
+PostgreSQL runs READ COMMITTED, `synchronous_commit=on` whatever the server's default; a task is locked by its row while
+it is answered. Both databases have a `snapshot`: several reads that see one moment.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError, IntegrityError, TimeoutError
+
+from salon.store.database.errors import Unavailable
+
+WAIT_MS = 30_000
+"""How long a writer waits for others."""
+CONNECTIONS = 20
+
+
+class Connected:
+    """An engine and its three kinds of transaction."""
+
+    def __init__(self, url: URL) -> None:
+        self.url = url
+        self.name = url.render_as_string(hide_password=True)
+        self.sqlite = url.get_backend_name() == "sqlite"
+        self.engine = _engine(url)
+        self._writers = self.engine.execution_options(writing=True)
+        self._readers = self.engine if self.sqlite else self.engine.execution_options(**_SNAPSHOT)
+        self._turn = threading.Lock() if self.sqlite else nullcontext()
+
+    def close(self) -> None:
+        """Give every connection back."""
+        self.engine.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that only reads."""
+        with self._named_errors(), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Several reads of one moment, however long they take and whatever is written meanwhile."""
+        with self._named_errors(), self._readers.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that is on the disk when the block ends well, and never was when it does not."""
+        with self._named_errors(), self._turn, self._writers.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except IntegrityError:
+            raise  # two writers at once: whoever wrote knows what it means
+        except (DBAPIError, TimeoutError) as error:
+            raise Unavailable(
+                "a database that can be read and written is needed",
+                found=getattr(error, "orig", None) or error,
+                where=self.name,
+                remedy="see that it is there, not locked by another program, and that its disk has room",
+            ) from error
+
+
+_SNAPSHOT: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def _engine(url: URL) -> Engine:
+    if url.get_backend_name() == "sqlite":
+        engine = create_engine(url, pool_size=CONNECTIONS, max_overflow=CONNECTIONS)
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    engine = create_engine(url, pool_size=CONNECTIONS, max_overflow=CONNECTIONS, pool_pre_ping=True)
+    event.listen(engine, "connect", _set_up_postgresql)
+    return engine
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None
+    for pragma in (
+        f"busy_timeout={WAIT_MS}",
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        "secure_delete=ON",  # what was erased is overwritten, not only forgotten
+    ):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writing = connection.get_execution_options().get("writing")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+
+def _set_up_postgresql(connection: Any, _: object) -> None:
+    connection.execute("SET synchronous_commit TO on")
+    connection.commit()

@@ -1,0 +1,106 @@
+"""Links that let people in: a random token in the address, its SHA-256 in the database.
+
+A token holds 256 random bits, so its hash cannot be guessed backwards and needs no salt. Who reads the database, or a
+backup of it, gets nobody's link. A link that was never given, was revoked or has expired is one and the same error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+
+from sqlalchemy import Connection, insert, select, update
+
+from salon.errors import BadValue
+from salon.store.database.audit import note
+from salon.store.database.connected import Connected, now_ms
+from salon.store.database.errors import BadLink, UnknownRater
+from salon.store.database.records import Link, Who
+from salon.store.database.tables import ROLES, links, raters
+
+TOKEN_BYTES = 32
+_LONGEST = 200
+
+
+class Links(Connected):
+    """Who may come in, and as whom."""
+
+    def new_link(
+        self,
+        role: str = "rater",
+        rater: str | None = None,
+        *,
+        expires_at: int | None = None,
+        by: str = "owner",
+        at: int | None = None,
+    ) -> str:
+        """A new token for a rater, an owner or an adjudicator. It is given out now and can never be read again."""
+        _check_role(role, rater)
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        at = now_ms() if at is None else at
+        row = {"hash": _hash(token), "role": role, "rater": rater, "created_at": at, "expires_at": expires_at}
+        with self.writing() as connection:
+            named = None if rater is None else rater_number(connection, rater)
+            link = connection.scalar(insert(links).returning(links.c.number), row)
+            note(connection, by, "link given", at, link=link, role=role, rater=named)
+        return token
+
+    def who(self, token: str, *, at: int | None = None) -> Who:
+        """Whom a token stands for; BadLink when for nobody (any more)."""
+        wanted = _hash(token[:_LONGEST])
+        query = (
+            select(links, raters.c.status).outerjoin(raters, raters.c.id == links.c.rater).where(links.c.hash == wanted)
+        )
+        with self.reading() as connection:
+            found = connection.execute(query).first()
+        stored = found.hash if found else "0" * len(wanted)
+        good = hmac.compare_digest(stored, wanted) and found is not None and found.revoked_at is None
+        if not good or (found.expires_at is not None and found.expires_at <= (now_ms() if at is None else at)):
+            raise BadLink(
+                "a link that was given to you is needed",
+                found="one that is not valid, or not any more",
+                remedy="ask whoever invited you for a new link",
+            )
+        return Who(found.number, found.role, found.rater, found.status)
+
+    def links(self) -> list[Link]:
+        """Every link ever given, without its token."""
+        names = ("number", "role", "rater", "created_at", "expires_at", "revoked_at")
+        query = select(*(links.c[name] for name in names)).order_by(links.c.number)
+        with self.reading() as connection:
+            return [Link(*row) for row in connection.execute(query)]
+
+    def revoke(self, link: int, *, by: str = "owner", at: int | None = None) -> None:
+        """Make a link worthless from now on."""
+        at = now_ms() if at is None else at
+        with self.writing() as connection:
+            living = (links.c.number == link) & links.c.revoked_at.is_(None)
+            if connection.execute(update(links).where(living).values(revoked_at=at)).rowcount:
+                note(connection, by, "link revoked", at, link=link)
+
+
+def revoke_links(connection: Connection, rater: str, at: int) -> None:
+    """Make every link of a rater worthless."""
+    living = (links.c.rater == rater) & links.c.revoked_at.is_(None)
+    connection.execute(update(links).where(living).values(revoked_at=at))
+
+
+def rater_number(connection: Connection, rater: str) -> int:
+    """The number of a rater, who then stays until the transaction ends; UnknownRater when there is none."""
+    known = select(raters.c.number).where(raters.c.id == rater).with_for_update(read=True)
+    number: int | None = connection.execute(known).scalar()
+    if number is None:
+        raise UnknownRater.named(rater)
+    return number
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
+
+
+def _check_role(role: str, rater: str | None) -> None:
+    if role not in ROLES:
+        raise BadValue(f"a role is needed: {', '.join(ROLES)}", found=repr(role))
+    if (role == "rater") != (rater is not None):
+        raise BadValue("a rater's link names its rater, and no other does", found=f"{role}, rater {rater!r}")

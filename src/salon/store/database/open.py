@@ -1,0 +1,86 @@
+"""A studio's database by its URL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from salon.errors import BadFile
+from salon.store.database.audit import Audit
+from salon.store.database.errors import Unavailable
+from salon.store.database.links import Links
+from salon.store.database.raters import Raters
+from salon.store.database.schema import check_schema, migrate
+from salon.store.database.submit import Answers
+from salon.store.database.tasks import Tasks
+
+_DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
+
+
+class Database(Tasks, Answers, Links, Raters, Audit):
+    """One study being collected. Every method is one transaction; any number of threads may use it."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_database(url: str, *, create: bool = False) -> Database:
+    """The database at `sqlite:///PATH` or `postgresql://USER@HOST/NAME`.
+
+    With `create` its tables are made, or brought up to date; without, they must be there and be those of this Salon.
+    """
+    parsed = _parse(url)
+    if parsed.get_backend_name() == "sqlite":
+        _check_file(parsed, create)
+    database = Database(parsed)
+    try:
+        if create:
+            migrate(database)
+        check_schema(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _parse(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        raise _no_url(url.split("://")[0]) from None
+    name = parsed.drivername.split("+")[0]
+    if name == "postgres":  # what hosting companies write
+        name = "postgresql"
+    if name not in _DRIVERS:
+        raise _no_url(name)
+    return parsed.set(drivername=_DRIVERS[name])
+
+
+def _no_url(scheme: str) -> BadFile:
+    return BadFile(
+        "the address of a database is needed",
+        found=f"{scheme}://...",
+        remedy="sqlite:///studio.db for a file, or postgresql://user@host/name",
+    )
+
+
+def _check_file(url: URL, create: bool) -> None:
+    name = url.database
+    if not name or name == ":memory:" or name.startswith("file:"):
+        raise BadFile("a database that outlives its process is needed", found=str(url), remedy="sqlite:///studio.db")
+    path = Path(name)
+    if not path.exists() and not create:
+        raise Unavailable("a database is needed", found="no such file", where=str(path), remedy="see how it is spelled")
+    if not path.absolute().parent.is_dir():
+        raise Unavailable("a folder for the database is needed", found="none", where=str(path.absolute().parent))
+    if path.is_dir():
+        raise Unavailable("a file is needed", found="a folder", where=str(path))

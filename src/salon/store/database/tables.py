@@ -1,0 +1,155 @@
+"""The tables of a studio's database: one study being collected.
+
+Times are milliseconds since 1970 (UTC). Records are JSON text, written by Salon and never searched. `revisions`,
+`judgments`, `undos`, `consents`, `settings` and `audit` only grow; triggers refuse to change a judgment or a line of
+the audit. Only the erasure of a rater deletes.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+SCHEMA = "0001"
+"""The newest migration: what this Salon reads and writes."""
+VERSION_TABLE = "salon_version"
+
+STATUSES = ("invited", "active", "paused", "removed", "withdrawn", "done")
+LEFT_OUT = ("removed", "withdrawn")
+"""Raters whose judgments no reader gets."""
+ROLES = ("rater", "owner", "adjudicator")
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _number(name: str = "number") -> Column[int]:
+    """A key that counts up and is never given twice."""
+    return Column(name, Integer, primary_key=True, autoincrement=True)
+
+
+def _time(name: str, *, nullable: bool = False) -> Column[int]:
+    return Column(name, BigInteger, nullable=nullable)
+
+
+def _text(name: str, *, nullable: bool = False, unique: bool = False) -> Column[str]:
+    return Column(name, Text, nullable=nullable, unique=unique)
+
+
+def _rater(*, primary_key: bool = False, nullable: bool = False) -> Column[str]:
+    return Column("rater", Text, ForeignKey("raters.id"), primary_key=primary_key, nullable=nullable)
+
+
+def _table(
+    name: str, *parts: Column[int] | Column[str] | Column[bool] | UniqueConstraint | CheckConstraint | Index
+) -> Table:
+    return Table(name, metadata, *parts, sqlite_autoincrement=parts[0].name in ("number", "id"))
+
+
+def _one_of(column: str, words: tuple[str, ...]) -> CheckConstraint:
+    return CheckConstraint(f"{column} IN ({', '.join(repr(word) for word in words)})", name=column)
+
+
+study = Table(
+    "study",
+    metadata,
+    Column("one", Integer, CheckConstraint("one = 1", name="one"), primary_key=True, autoincrement=False),
+    _text("record"),  # study.toml but its revisions
+    _time("created_at"),
+)
+revisions = Table(
+    "revisions",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    _text("reason"),
+    _text("at", nullable=True),
+    Column("changes", BigInteger, nullable=False),  # raters, judgments and undos in the tables at that moment
+)
+prompts = _table("prompts", _number(), _text("id", unique=True), _text("record"))
+items = _table("items", _number(), _text("id", unique=True), _text("record"))
+raters = _table(
+    "raters",
+    _number(),
+    _text("id", unique=True),
+    _text("kind"),
+    _text("cohort", nullable=True),
+    _text("status"),
+    _time("created_at"),
+    _one_of("status", STATUSES),
+)
+profiles = Table("profiles", metadata, _rater(primary_key=True), _text("record"), _time("at"))
+links = _table(
+    "links",
+    _number(),
+    _text("hash", unique=True),
+    _text("role"),
+    _rater(nullable=True),
+    _time("created_at"),
+    _time("expires_at", nullable=True),
+    _time("revoked_at", nullable=True),
+    _one_of("role", ROLES),
+    Index(None, "rater"),
+)
+consents = _table("consents", _number(), _rater(), _text("version"), _time("at"), UniqueConstraint("rater", "version"))
+tasks = _table(
+    "tasks",
+    _number("id"),
+    _rater(),
+    Column("position", Integer, nullable=False),
+    _text("phase"),
+    _text("about"),
+    _text("question"),
+    _text("screen"),
+    _time("created_at"),
+    _time("shown_at", nullable=True),
+    _time("ready_at", nullable=True),
+    _time("answered_at", nullable=True),
+    UniqueConstraint("rater", "position"),
+    UniqueConstraint("rater", "about"),
+)
+judgments = _table(
+    "judgments",
+    _number("id"),
+    Column("task", Integer, ForeignKey("tasks.id"), nullable=True),
+    _rater(),
+    _text("kind"),
+    _text("criterion", nullable=True),
+    _text("prompt", nullable=True),
+    _text("payload"),
+    Column("counted", Boolean(create_constraint=False), nullable=False),
+    _time("started_at", nullable=True),
+    _time("answered_at", nullable=True),
+    _text("key", nullable=True),
+    Column("part", Integer, nullable=False),
+    _text("interface", nullable=True),
+    _text("client", nullable=True),
+    UniqueConstraint("rater", "key", "part"),
+    Index(None, "task"),
+)
+undos = Table(
+    "undos",
+    metadata,
+    Column("judgment", Integer, ForeignKey("judgments.id"), primary_key=True, autoincrement=False),
+    _time("at"),
+)
+visits = _table("visits", _number(), _rater(), _time("started_at"), _time("last_seen_at"), Index(None, "rater"))
+settings = _table("settings", _number("version"), _text("text"), _time("at"))
+audit = _table("audit", _number(), _time("at"), _text("who"), _text("what"), _text("detail"))

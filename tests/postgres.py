@@ -1,0 +1,109 @@
+"""A real PostgreSQL for tests, and a fresh database for each, on either kind of database.
+
+    @pytest.fixture(params=KINDS)
+    def url(request, tmp_path):
+        return fresh_url(request.param, tmp_path)
+
+The server starts with the first test that asks for one, listens on a socket in a folder of its own, and goes with the
+process. Without its programs tests are skipped (with CI=true a skip is a failure).
+"""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from salon.store.database import open_database
+
+KINDS = ("sqlite", "postgresql")
+_INSTALLED = ("/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin", "/opt/homebrew/opt/postgresql*/bin")
+_count = itertools.count(1)
+
+
+def fresh_url(kind: str, folder: Path) -> str:
+    """The URL of an empty database of `kind` with Salon's tables."""
+    if kind == "sqlite":
+        url = f"sqlite:///{folder / f'studio-{next(_count)}.db'}"
+        open_database(url, create=True).close()
+        return url
+    return cluster().database(template="salon")
+
+
+def empty_url(kind: str, folder: Path) -> str:
+    """The URL of a database of `kind` without any table."""
+    return f"sqlite:///{folder / f'empty-{next(_count)}.db'}" if kind == "sqlite" else cluster().database()
+
+
+@cache
+def cluster(*, fsync: bool = False) -> Cluster:
+    """The one server of this process. It need not survive a power cut unless `fsync`."""
+    programs = _programs()
+    if programs is None:
+        pytest.skip("the programs of PostgreSQL (initdb, pg_ctl) are not installed")
+    started = Cluster(programs, fsync=fsync)
+    atexit.register(started.stop)
+    open_database(started.database(name="salon"), create=True).close()
+    return started
+
+
+class Cluster:
+    """A server with its data in a folder that goes with it."""
+
+    def __init__(self, programs: Path, *, fsync: bool) -> None:
+        self._programs = programs
+        self.folder = Path(tempfile.mkdtemp(prefix="salon-pg-"))  # short: a socket's path may have 107 characters
+        self._who = _postgres_user()
+        if self._who:
+            os.chown(self.folder, self._who["user"], self._who["group"])
+        data = str(self.folder / "data")
+        self._run("initdb", "-D", data, "-U", "salon", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+        settings = f"-k {self.folder} -c listen_addresses='' -c fsync={'on' if fsync else 'off'} -c max_connections=200"
+        self._run("pg_ctl", "-D", data, "-l", str(self.folder / "log"), "-w", "-t", "60", "-o", settings, "start")
+
+    def url(self, name: str) -> str:
+        """The URL of the database `name`."""
+        return f"postgresql://salon@/{name}?host={self.folder}"
+
+    def database(self, *, name: str | None = None, template: str = "template1") -> str:
+        """The URL of a new database."""
+        name = name or f"test_{os.getpid()}_{next(_count)}"
+        with psycopg.connect(f"host={self.folder} user=salon dbname=postgres", autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return self.url(name)
+
+    def stop(self) -> None:
+        """End the server and remove its folder."""
+        self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", "immediate", "-w", "stop")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
+        subprocess.run(
+            [str(self._programs / program), *arguments], cwd=self.folder, timeout=90, check=True, **quiet, **self._who
+        )
+
+
+def _programs() -> Path | None:
+    """The folder with the server's programs."""
+    on_path = shutil.which("initdb")
+    places = [Path(on_path).parent] if on_path else []
+    places += [place for pattern in _INSTALLED for place in sorted(Path("/").glob(pattern[1:]), reverse=True)]
+    return next((place for place in places if (place / "pg_ctl").exists()), None)
+
+
+def _postgres_user() -> dict[str, object]:
+    """As whom to run: PostgreSQL refuses to run as root."""
+    if os.geteuid():
+        return {}
+    user = pwd.getpwnam("postgres")
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
