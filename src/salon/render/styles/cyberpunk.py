@@ -255,7 +255,7 @@ def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
         return Lettered(glyphs)
     palette = stage.palette
     shine = palette.primary if glyphs[0].paint in (palette.ink, palette.on_surface) else glyphs[0].paint
-    return Lettered((*aglow(glyphs, shine, 0.09, 0.9), *glyphs), ("glow",))
+    return Lettered((*aglow(glyphs, shine, 0.09, 0.6), *glyphs), ("glow",))
 
 
 STYLE = Style(

@@ -226,11 +226,30 @@ def is_bright(stage: Stage, glyphs: Sequence[Glyphs]) -> bool:
     return stands_out(stage, glyphs) and all(luminance(str(run.paint)) > 0.25 for run in glyphs)
 
 
-def by_line(glyphs: Iterable[Glyphs], stops: Sequence[tuple[float, Color, float]], rise: float = 0.74) -> Marks:
-    """The letters in a gradient anew on every line: from `rise` type sizes above its baseline down to it."""
-    return tuple(
-        replace(run, paint=Linear(0.0, min(run.ys) - rise * run.size, 0.0, max(run.ys), tuple(stops))) for run in glyphs
-    )
+def by_line(
+    stage: Stage, glyphs: Iterable[Glyphs], stops: Sequence[tuple[float, Color, float]], rise: float = 0.74
+) -> Marks:
+    """The letters in a gradient anew on every line: from `rise` type sizes above its baseline down to it.
+
+    No color of it has more contrast with the ground than the letters' own, so that faint letters stay faint.
+    """
+    drawn = []
+    for run in glyphs:
+        most = contrast(str(run.paint), stage.palette.ground)
+        kept = tuple((place, dimmed(color, stage.palette.ground, most), opacity) for place, color, opacity in stops)
+        drawn.append(replace(run, paint=Linear(0.0, min(run.ys) - rise * run.size, 0.0, max(run.ys), kept)))
+    return tuple(drawn)
+
+
+def dimmed(color: Color, ground: Color, most: float) -> Color:
+    """`color`, mixed with the ground until its contrast there is at most `most`."""
+    near, far = 0.0, 1.0
+    if contrast(color, ground) <= most:
+        return color
+    for _ in range(12):
+        middle = (near + far) / 2
+        near, far = (middle, far) if contrast(mix(color, ground, middle), ground) > most else (near, middle)
+    return mix(color, ground, far)
 
 
 def aglow(glyphs: Iterable[Glyphs], color: Color, blur: float, opacity: float = 0.8) -> Marks:

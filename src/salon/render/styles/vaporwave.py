@@ -294,7 +294,7 @@ def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
         sky, dusk = mix(own, WHITE, 0.3), own
     stops = ((0.0, sky, 1.0), (0.5, WHITE, 1.0), (0.56, dusk, 1.0), (1.0, WHITE, 1.0))
     shadow = copies(glyphs, mix(palette.primary, palette.ground, 0.35), shift, shift)
-    return Lettered((*shadow, *by_line(glyphs, stops)), ("gradient_fill", "shadow"))
+    return Lettered((*shadow, *by_line(stage, glyphs, stops)), ("gradient_fill", "shadow"))
 
 
 STYLE = Style(
