@@ -1,0 +1,36 @@
+"""From a question to a screen: sides, places and code-names for one rater."""
+
+from __future__ import annotations
+
+from salon.collect.chance import coin, seeded
+from salon.collect.question import Question, Shown, code_names
+from salon.collect.runs import Plan, Run
+from salon.collect.sides import turned
+
+
+def show(plan: Plan, question: Question, *, rater: str, number: int, position: int) -> Shown:
+    """The screen for task `position` of a rater, the same whenever it is made; `number` as in `State`."""
+    if question.counts:
+        order = _balanced(plan.find_run(question), question, rater, number)
+    else:
+        order = turned(question.items, 0, rng=seeded(plan.settings.seed, "planted", rater, position))
+    return Shown(
+        question=question,
+        order=order,
+        code_names=code_names(len(order), plan.settings.seed, "names", rater, position),
+    )
+
+
+def _balanced(run: Run, question: Question, rater: str, number: int) -> tuple[str, ...]:
+    if question.kind == "compare":
+        order = question.items if _first_left(run, question, rater, number) else question.items[::-1]
+    else:
+        order = turned(question.items, number, rng=seeded(run.seed, "places", *run.name, question.key))
+    return order[::-1] if question.why == "repeat" else order
+
+
+def _first_left(run: Run, question: Question, rater: str, number: int) -> bool:
+    if run.phase.design.kind == "adaptive":  # nobody knows which pairs will be asked, so no trail can be laid
+        return coin(run.seed, "side", *run.name, rater, question.key)
+    couple, second = divmod(number, 2)
+    return bool(run.first_left(couple)[run.place[question.key]]) != bool(second)
