@@ -58,7 +58,7 @@ class _Houses(click.Command):
 @click.option("--limit", type=click.IntRange(1), help="Only this many prompts; categories take turns.")
 @click.option(
     "--prices",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=click.Path(path_type=Path, dir_okay=False),
     help="Prices of hosted generators, TOML.",
 )
 @click.option("--budget", type=click.FloatRange(0), help="The most that hosted generators may spend in this run.")
