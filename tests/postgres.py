@@ -1,8 +1,9 @@
 """A real PostgreSQL for tests, and a fresh database for each, on either kind of database.
 
     @pytest.fixture(params=KINDS)
-    def url(request, tmp_path):
-        return fresh_url(request.param, tmp_path)
+    def database(request, tmp_path):
+        with open_database(fresh_url(request.param, tmp_path)) as database:
+            yield database
 
 The server starts with the first test that asks for one, listens on a socket in a folder of its own, and goes with the
 process. Without its programs tests are skipped (with CI=true a skip is a failure).

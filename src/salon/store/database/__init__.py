@@ -6,7 +6,15 @@
 SQLAlchemy is imported in here and nowhere else.
 """
 
-from salon.store.database.open import Database, open_database
+from salon.errors import MissingExtra
+
+try:
+    from salon.store.database.backup import restore
+    from salon.store.database.open import Database, open_database
+except ModuleNotFoundError as error:
+    if error.name not in ("alembic", "sqlalchemy"):
+        raise
+    raise MissingExtra("serve") from None
 from salon.store.database.records import (
     Answer,
     Asked,
@@ -35,4 +43,5 @@ __all__ = [
     "Visit",
     "Who",
     "open_database",
+    "restore",
 ]

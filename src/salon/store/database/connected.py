@@ -19,7 +19,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError, IntegrityError, TimeoutError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, TimeoutError
 
 from salon.store.database.errors import Unavailable
 
@@ -43,6 +43,21 @@ class Connected:
     def close(self) -> None:
         """Give every connection back."""
         self.engine.dispose()
+
+    def write_ahead(self) -> None:
+        """Put SQLite into write-ahead mode, which its file then remembers."""
+        self.outside("PRAGMA journal_mode=WAL")
+
+    def outside(self, statement: str, *values: object) -> None:
+        """Run one of SQLite's statements that no transaction may hold; nothing on PostgreSQL."""
+        if not self.sqlite:
+            return
+        with self._named_errors(), self._turn, self.engine.connect() as connection:
+            driver = connection.connection.driver_connection
+            try:
+                driver.execute(statement, values).close()
+            except sqlite3.Error as error:
+                raise OperationalError(statement, values, error) from error
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -100,7 +115,6 @@ def _set_up_sqlite(connection: sqlite3.Connection, _: object) -> None:
     connection.isolation_level = None
     for pragma in (
         f"busy_timeout={WAIT_MS}",
-        "journal_mode=WAL",
         "synchronous=FULL",
         "foreign_keys=ON",
         "secure_delete=ON",  # what was erased is overwritten, not only forgotten

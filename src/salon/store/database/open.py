@@ -11,6 +11,7 @@ from sqlalchemy.exc import ArgumentError
 
 from salon.errors import BadFile
 from salon.store.database.audit import Audit
+from salon.store.database.backup import Backups
 from salon.store.database.errors import Unavailable
 from salon.store.database.links import Links
 from salon.store.database.raters import Raters
@@ -21,7 +22,7 @@ from salon.store.database.tasks import Tasks
 _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
 
 
-class Database(Tasks, Answers, Links, Raters, Audit):
+class Database(Tasks, Answers, Links, Raters, Audit, Backups):
     """One study being collected. Every method is one transaction; any number of threads may use it."""
 
     def __enter__(self) -> Self:
@@ -44,6 +45,7 @@ def open_database(url: str, *, create: bool = False) -> Database:
     database = Database(parsed)
     try:
         if create:
+            database.write_ahead()
             migrate(database)
         check_schema(database)
     except BaseException:

@@ -103,7 +103,7 @@ class Raters(Connected):
             connection.execute(delete(raters).where(raters.c.id == id))
             note(connection, by, "rater erased", at)
             reasons.append("a rater was erased")
-        self._forget()
+        self.outside("PRAGMA wal_checkpoint(TRUNCATE)")  # nothing of it stays in the write-ahead file
 
     @contextmanager
     def _leaving(self, at: int) -> Iterator[tuple[Connection, list[str]]]:
@@ -119,13 +119,6 @@ class Raters(Connected):
     @staticmethod
     def _has_revisions(connection: Connection) -> bool:
         return connection.execute(select(tables.revisions.c.number)).first() is not None
-
-    def _forget(self) -> None:
-        """What was deleted leaves SQLite's write-ahead file too, as soon as no reader needs it."""
-        if self.sqlite:
-            with self.engine.connect() as connection:
-                driver = connection.connection.driver_connection
-                driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
 
     # -- what raters tell about themselves ------------------------------------------------------------------
 

@@ -28,8 +28,8 @@ def migrate(database: Connected) -> None:
             _upgrade(connection)
 
 
-def check_schema(database: Connected) -> None:
-    """WrongSchema unless the tables are exactly those of this Salon."""
+def check_schema(database: Connected, *, older: bool = False) -> None:
+    """WrongSchema unless the tables are those of this Salon, or of an `older` one where that will do."""
     with database.reading() as connection:
         found = _version(connection)
     if found is None:
@@ -41,7 +41,7 @@ def check_schema(database: Connected) -> None:
         )
     if found > SCHEMA:
         raise _newer(found, database.name)
-    if found < SCHEMA:
+    if found < SCHEMA and not older:
         raise WrongSchema(
             f"tables of version {SCHEMA} are needed",
             found=f"version {found}",

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.json
 from sqlalchemy import Connection, Select, insert, select
+from sqlalchemy.exc import IntegrityError
 
 from salon.store import jsonl_table
 from salon.store.database import tables
@@ -45,21 +46,22 @@ class Studies(Connected):
         at = now_ms() if at is None else at
         record = Metadata.of(study).record()
         del record["revisions"]
-        with self.writing() as connection:
-            if connection.execute(select(tables.study.c.one)).first():
-                raise StudyThere(
-                    "a database without a study is needed",
-                    found="one that holds a study",
-                    where=self.name,
-                    remedy="name another database; nothing was changed",
-                )
-            row = {"one": 1, "record": as_json(record, where=f"study {study.name!r}"), "created_at": at}
-            connection.execute(insert(tables.study), row)
-            for kind in NAMED:
-                _insert(connection, kind, _named_rows(study, kind, at))
-            for kind in JUDGMENTS:
-                _insert(connection, "judgments", _judgment_rows(study, kind))
-            _put_revisions(connection, study.revisions)
+        row = {"one": 1, "record": as_json(record, where=f"study {study.name!r}"), "created_at": at}
+        try:
+            with self.writing() as connection:
+                connection.execute(insert(tables.study), row)  # there is room for one
+                for kind in NAMED:
+                    _insert(connection, kind, _named_rows(study, kind, at))
+                for kind in JUDGMENTS:
+                    _insert(connection, "judgments", _judgment_rows(study, kind))
+                _put_revisions(connection, study.revisions)
+        except IntegrityError:
+            raise StudyThere(
+                "a database without a study is needed",
+                found="one that holds a study",
+                where=self.name,
+                remedy="name another database; nothing was changed",
+            ) from None
 
     def read_study(self) -> Study:
         """The study as it stands now: undone judgments, and raters removed or withdrawn, left out.
