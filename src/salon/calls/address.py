@@ -8,6 +8,9 @@ from urllib.parse import urlsplit
 
 from salon.errors import BadValue
 
+LONGEST = 16_000
+"""Characters of the longest address that is asked."""
+
 
 def checked_url(url: str, *, allow_http: bool = False) -> str:
     """`url`, or BadValue when it is no address that a key may be sent to."""
@@ -16,7 +19,7 @@ def checked_url(url: str, *, allow_http: bool = False) -> str:
         host, _ = parts.hostname, parts.port
     except ValueError:
         host = None
-    if not host or parts.scheme not in {"http", "https"}:
+    if not host or parts.scheme not in {"http", "https"} or not url.isprintable() or len(url) > LONGEST:
         raise BadValue("an http or https address is needed", found=_shown(url), remedy="https://host/v1")
     if parts.username or parts.password:
         raise BadValue(
@@ -59,6 +62,8 @@ async def leads_inside(url: str) -> bool:
     host = urlsplit(url).hostname or ""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, None)
+    except UnicodeError:  # a name that no server can have
+        return True
     except OSError:
         return False
     return any(not ipaddress.ip_address(address[4][0].split("%")[0]).is_global for address in found)

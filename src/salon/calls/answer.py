@@ -32,7 +32,7 @@ class Answer:
 
     def data(self) -> Any:
         """The body as JSON; ValueError when it is none."""
-        return json.loads(self.body)
+        return read_json(self.body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,24 @@ KINDS = {
 }
 
 
+def read_json(body: bytes) -> Any:
+    """`body` as JSON that can be kept anywhere; ValueError when it is none, or nested deeper than anyone means.
+
+    Halves of characters, which servers leave where they cut a text, become question marks, and NaN becomes None.
+    """
+    try:
+        content = json.loads(body, parse_constant=lambda _: None)
+        if b"\\ud" in body.lower():
+            content = json.loads(json.dumps(content, ensure_ascii=False).encode(errors="replace"))
+    except RecursionError:
+        raise ValueError("JSON that is nested too deep") from None
+    return content
+
+
 def read_error(body: bytes) -> tuple[str | None, str]:
     """(code, message) of an error body in any of the usual shapes; else the beginning of its text."""
     try:
-        content = json.loads(body)
+        content = read_json(body)
     except ValueError:
         return None, " ".join(body[:300].decode("utf-8", "replace").split())
     error = content.get("error", content) if isinstance(content, dict) else content

@@ -57,6 +57,10 @@ class Ledger:
             with self._store.transaction():
                 results = [function() for function, _ in batch]
         except Exception as error:
+            if len(batch) > 1:  # what is wrong with one must not cost the others their answers
+                for work in batch:
+                    self._commit([work])
+                return
             self._loop.call_soon_threadsafe(_fail, batch, error)
         else:
             self._loop.call_soon_threadsafe(_settle, batch, results)

@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 from aiolimiter import AsyncLimiter
 
 from salon.calls.limits import Limits
+from salon.calls.retry import Again
 
 
 class Slot:
@@ -38,6 +39,7 @@ class Pace:
 
     def __init__(self, limits: Limits) -> None:
         self.most = limits.concurrency
+        self.patience = limits.patience
         self.capacity = float(min(limits.start, limits.concurrency))
         self.in_flight = 0
         self.complaints = 0
@@ -47,7 +49,11 @@ class Pace:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[Slot]:
-        """Wait for room, for the end of a pause the host asked for, and for the rate; then hold one place."""
+        """Wait for room, for the end of a pause the host asked for, and for the rate; then hold one place.
+
+        Again when the pause is longer than anybody's patience: without that, one word of a server stops the run for
+        ever.
+        """
         await self._enter()
         try:
             await self._pause()
@@ -93,4 +99,6 @@ class Pace:
     async def _pause(self) -> None:
         loop = asyncio.get_running_loop()
         while (rest := self._resume_at - loop.time()) > 0:
+            if rest > self.patience:
+                raise Again("busy", f"the server asks for {rest:,.0f} seconds without requests", 429, retry_after=rest)
             await asyncio.sleep(rest)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import tomllib
 from decimal import Decimal
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import Field, NonNegativeInt
 
@@ -26,6 +26,8 @@ from salon.errors import BadFile, BadValue
 from salon.study.noun import Noun
 
 MILLION = 1_000_000
+
+Price = Annotated[Decimal, Field(ge=0)]
 
 
 class Order(Noun):
@@ -52,7 +54,7 @@ class ModelPrice(Noun):
     image_tokens: NonNegativeInt = 0
     """The most tokens that one picture takes, read or written."""
     image: Decimal | None = Field(default=None, ge=0)
-    images: dict[str, Decimal | dict[str, Decimal]] = Field(default_factory=dict)
+    images: dict[str, Price | dict[str, Price]] = Field(default_factory=dict)
     """By size, or by size and quality."""
 
     def per_image(self, order: Order) -> Decimal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -42,7 +43,9 @@ def redact(text: bytes, secrets: Iterable[Secret]) -> bytes:
     Not what is shorter than `SHORTEST`: servers that need no key are sent words like EMPTY, which pictures contain.
     """
     for secret in secrets:
-        value = os.environ.get(secret.variable, "").encode()
-        if len(value.strip()) >= SHORTEST:
-            text = text.replace(value, f"[{secret.variable}]".encode())
+        value = os.environ.get(secret.variable, "").strip()
+        if len(value) >= SHORTEST:
+            escaped = json.dumps(value)[1:-1]
+            for form in (escaped.replace("/", "\\/"), escaped, value):
+                text = text.replace(form.encode(), f"[{secret.variable}]".encode())
     return text

@@ -25,6 +25,9 @@ from salon.calls.secret import redact
 from salon.calls.service import Service
 from salon.study.signature import salon_version
 
+PACKINGS = ("gzip", "deflate")
+"""Answers may be packed so, once: packed twice, a kilobyte becomes a gigabyte before its size can be seen."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -66,7 +69,7 @@ class Sender:
             transport=self._transport,
             verify=_certificates(),
             timeout=httpx2.Timeout(limits.read, connect=limits.connect),
-            headers={"user-agent": self._agent},
+            headers={"user-agent": self._agent, "accept-encoding": ", ".join(PACKINGS)},
             follow_redirects=False,
         )
 
@@ -81,14 +84,16 @@ class Sender:
                         body = await self._read(response)
                     finally:
                         await response.aclose()
-        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.InvalidURL) as error:
             raise Again("unreachable", f"no connection: {error or 'timed out'}") from None
         except (TimeoutError, httpx2.TimeoutException):
             raise Again("timeout", f"no whole answer after {time.perf_counter() - started:.3g} seconds") from None
         except (httpx2.TransportError, httpx2.DecodingError) as error:
             raise Again("broken", f"the connection broke: {error or type(error).__name__}") from None
-        headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
-        body = redact(body, self._service.secrets)
+        secrets = self._service.secrets
+        told = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
+        headers = {name: redact(value.encode(), secrets).decode() for name, value in told.items()}
+        body = redact(body, secrets)
         return Reply(response.status_code, headers, body, time.perf_counter() - started)
 
     def _request(self, lane: httpx2.AsyncClient, call: Call) -> httpx2.Request:
@@ -104,6 +109,9 @@ class Sender:
 
     async def _read(self, response: httpx2.Response) -> bytes:
         largest = self._service.limits.largest
+        packing = response.headers.get("content-encoding", "identity").strip().lower()
+        if packing not in (*PACKINGS, "identity"):
+            raise TooLarge(f"packed as {packing[:40]!r}, which may unpack to any size")
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from salon.calls.answer import Answer
+from salon.calls.answer import Answer, read_json
 
 Usable = Callable[[Answer], str | None]
 """Why an answer cannot be used, or None when it can. Called before the answer is stored."""
+MOST_TOKENS = 10**12
+"""A server that counts more of them is not believed."""
 _QUICK = 1 << 16
 """Bodies of more bytes are looked at on another thread: decoding a picture must not hold up other calls."""
 
@@ -26,7 +27,7 @@ async def examine(answer: Answer, usable: Usable | None) -> tuple[Answer, str | 
 def _examine(answer: Answer, usable: Usable | None) -> tuple[Answer, str | None]:
     if "json" in answer.headers.get("content-type", ""):
         try:
-            tokens_in, tokens_out = read_usage(json.loads(answer.body))
+            tokens_in, tokens_out = read_usage(read_json(answer.body))
         except ValueError:
             return answer, "the body is not the JSON it is said to be"
         answer = replace(answer, tokens_in=tokens_in, tokens_out=tokens_out)
@@ -43,4 +44,4 @@ def read_usage(content: Any) -> tuple[int | None, int | None]:
 
 def _count(usage: dict[str, Any], *names: str) -> int | None:
     found = [usage[name] for name in names if isinstance(usage.get(name), int)]
-    return max(0, found[0]) if found else None
+    return max(0, found[0]) if found and found[0] <= MOST_TOKENS else None
