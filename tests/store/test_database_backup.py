@@ -1,0 +1,112 @@
+"""A backup holds everything, comes from a running studio, and goes back into either kind of database."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from postgres import KINDS, fresh_url
+from sqlalchemy import select
+from studies import example
+
+from salon.errors import BadFile
+from salon.store.database import Database, open_database, restore, tables
+from salon.store.database.errors import StudyThere, Unavailable, WrongSchema
+from salon.store.place import open_place
+from salon.study import Comparison, Rater
+
+
+def filled(url: str) -> Database:
+    database = open_database(url)
+    database.put_study(example())
+    database.add_rater(Rater(id="zoe"), status="active")
+    database.put_profile("zoe", {"years": 3})
+    database.put_settings("a = 1")
+    for position in range(3):
+        answer(database, position)
+    database.undo_last("zoe")
+    return database
+
+
+def answer(database: Database, position: int) -> int:
+    task = database.add_task("zoe", position, about=str(position), question={}, screen={})
+    judgment = Comparison(criterion="overall", rater="zoe", a="p1-a", b="p1-b", outcome="a", repeat=position)
+    saved = database.submit(task.id, "zoe", [judgment], key=f"{position}!", started_at=1, answered_at=2 + position)
+    return saved.ids[0]
+
+
+def everything(database: Database) -> dict[str, list[tuple]]:
+    with database.snapshot() as connection:
+        return {
+            table.name: [tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key))]
+            for table in tables.metadata.sorted_tables
+        }
+
+
+@pytest.mark.parametrize("source", KINDS)
+@pytest.mark.parametrize("target", KINDS)
+def test_a_backup_goes_back_into_either_database(source: str, target: str, tmp_path: Path) -> None:
+    path = tmp_path / "backup.db"
+    with filled(fresh_url(source, tmp_path)) as database:
+        token = database.new_link("rater", "zoe")
+        before = everything(database)
+        database.backup(path)
+        assert open_place(f"sqlite:///{path}").hash == database.read_study().hash
+    with open_database(fresh_url(target, tmp_path)) as back:
+        restore(path, back)
+        assert everything(back) == before
+        assert back.who(token).rater == "zoe"
+        assert answer(back, 3) > max(row[0] for row in before["judgments"])  # numbers go on
+        with pytest.raises(StudyThere):
+            restore(path, back)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_backup_of_a_studio_at_work_is_one_moment(kind: str, tmp_path: Path) -> None:
+    stop = threading.Event()
+    done: list[int] = []
+
+    def work() -> None:
+        while not stop.is_set():
+            done.append(answer(database, 3 + len(done)))
+
+    with filled(fresh_url(kind, tmp_path)) as database:
+        worker = threading.Thread(target=work)
+        worker.start()
+        try:
+            for number in range(3):
+                acknowledged = len(done)
+                database.backup(tmp_path / f"{number}.db")
+                with open_database(f"sqlite:///{tmp_path / f'{number}.db'}") as copy:
+                    held = everything(copy)
+                    closed = [row for row in held["tasks"] if row[-1] is not None]
+                    undone = {row[0] for row in held["undos"]}
+                    live = [row for row in held["judgments"] if row[1] is not None and row[0] not in undone]
+                    assert len(closed) == len(live) >= 2 + acknowledged
+        finally:
+            stop.set()
+            worker.join()
+
+
+def test_a_backup_replaces_nothing_by_itself(tmp_path: Path) -> None:
+    path = tmp_path / "backup.db"
+    path.write_text("mine")
+    with filled(fresh_url("sqlite", tmp_path)) as database:
+        for place in (path, tmp_path, tmp_path / "none" / "x.db"):
+            with pytest.raises(BadFile):
+                database.backup(place)
+        assert path.read_text() == "mine"
+        database.backup(path, overwrite=True)
+        assert open_place(f"sqlite:///{path}").hash == database.read_study().hash
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_only_backups_are_restored(tmp_path: Path) -> None:
+    (tmp_path / "notes.db").write_text("notes " * 500)
+    (tmp_path / "empty.db").touch()
+    with open_database(fresh_url("sqlite", tmp_path)) as database:
+        for name, error in (("none.db", BadFile), ("notes.db", Unavailable), ("empty.db", WrongSchema)):
+            with pytest.raises(error):
+                restore(tmp_path / name, database)
+        assert not database.has_study()
