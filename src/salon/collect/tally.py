@@ -65,7 +65,7 @@ class Tallies:
         tally = self._own(question)
         tally.held.pop(rater, None)
         for judgment in judgments:
-            vote = _vote(judgment)
+            vote = vote_of(judgment)
             if judgment.skipped is None and vote is not None:
                 tally.votes.setdefault(judgment.criterion, Counter())[vote] += by
             if judgment.skipped is None:
@@ -102,7 +102,8 @@ def _share(votes: Counter[str]) -> float:
     return max(sides, default=0) / max(votes.total(), 1)
 
 
-def _vote(judgment: Judgment) -> str | None:
+def vote_of(judgment: Judgment) -> str | None:
+    """What a judgment says, as a word to count by; None for rankings and checklists, which say too much for one."""
     if isinstance(judgment, Comparison):
         return {"a": judgment.a, "b": judgment.b}.get(str(judgment.outcome), judgment.outcome)
     if isinstance(judgment, Choice):
