@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from functools import cached_property
 from typing import Any, Literal
 
@@ -14,7 +15,12 @@ from salon.study.noun import Noun
 
 FORM = 1
 """Written into every key: a change of what a key covers never matches older answers by accident."""
-SECRET_HEADERS = {"authorization", "proxy-authorization", "cookie", "api-key", "x-api-key", "x-goog-api-key"}
+_SECRET = re.compile(r"(?:^|[-_])(?:(?:api|access)?(?:key|token)|auth|authorization|cookie|secret|password)$", re.I)
+
+
+def is_secret(name: str) -> bool:
+    """Whether a header or a parameter called `name` holds a key, going by its last word."""
+    return _SECRET.search(name) is not None
 
 
 class Upload(Noun):
@@ -46,9 +52,9 @@ class Call(Noun):
     def _one_kind_of_content_and_no_secrets(self) -> Call:
         if self.body is not None and (self.form or self.uploads):
             raise ValueError("a call has a JSON body or a form, not both")
-        held = SECRET_HEADERS & {name.lower() for name in self.headers}
+        held = [name for name in self.headers if is_secret(name)]
         if held:
-            raise ValueError(f"{held.pop()} is a secret: name it as a Secret of the client, not in a call")
+            raise ValueError(f"{held[0]} is a secret: name it as a Secret of the client, not in a call")
         return self
 
     @cached_property

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import base64
 import difflib
+import hashlib
 import json
 import re
 import tomllib
@@ -31,13 +32,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote
 
 from pydantic import Field
 
 from salon.calls.answer import Answer, Refusal
 from salon.calls.budget import Budget
-from salon.calls.call import SECRET_HEADERS, Call
+from salon.calls.call import Call, is_secret
 from salon.calls.caller import Caller
 from salon.calls.client import Client
 from salon.calls.limits import Limits
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 
 PLACEHOLDERS = ("prompt", "seed", "width", "height", "image", "strength")
 _PLACE = re.compile(r"\{\{|\}\}|\{(\w*)\}")
+_HEADER = re.compile(r"[A-Za-z0-9_-]+")
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _REMEDY = "docs/guide/generators.md shows a whole template"
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
@@ -124,7 +126,19 @@ class Template(Noun):
         if (self.answer.form == "bytes") == bool(self.answer.image):
             needed = "answer.image is needed, and only for base64 and url"
             raise BadValue(needed, found=self.answer.image or "none", where=where, remedy='image = "data[0].b64_json"')
+        self._check_headers(where)
         self.secrets(where=where)
+
+    def _check_headers(self, where: str | None) -> None:
+        """Headers that a request can carry, and no key in the url, which is kept with every answer."""
+        for name, value in self.headers.items():
+            if not _HEADER.fullmatch(name) or not (value.isascii() and value.isprintable() and value == value.strip()):
+                needed = "headers need a name in letters, digits and hyphens, and a value in plain ASCII"
+                raise BadValue(needed, found=f"[headers] {name!r}", where=where)  # its value may be a key
+        for name, _ in parse_qsl(self.url.partition("?")[2]):
+            if is_secret(name):
+                remedy = "send it in a header, from an environment variable"
+                raise BadValue("a key may not stand in the url", found=f"{name}=...", where=where, remedy=remedy)
 
     def placeholders(self) -> set[str]:
         """The names in braces, in body and url."""
@@ -136,7 +150,7 @@ class Template(Noun):
         found = []
         for header, value in self.headers.items():
             names = _VARIABLE.findall(value)
-            if len(names) > 1 or (not names and header.lower() in SECRET_HEADERS):
+            if len(names) > 1 or (not names and is_secret(header)):
                 raise BadValue(
                     f"the header {header} must take its key from one environment variable",
                     found=f"{len(names)} variables" if names else "a value in the file",
@@ -183,7 +197,8 @@ class HttpGenerator:
     def signature(self) -> Signature:
         """The address, and a hash of what is sent and read; the key is no part of it."""
         content = self.template.model_dump(mode="json", include={"method", "headers", "body", "answer", "defaults"})
-        told = {"url": self.template.url, "template": json.dumps(content, sort_keys=True)}
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        told = {"url": self.template.url, "template": digest[:12]}
         return Signature(method="http", settings=told)
 
     def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
@@ -283,12 +298,11 @@ def found_at(content: Any, path: str) -> Any:
     return content
 
 
-def _fact(content: Any, path: str) -> str | int | float | bool | None:
+def _fact(content: Any, path: str) -> Any:
     try:
-        value = found_at(content, path)
+        return found_at(content, path)
     except LookupError:
         return None
-    return value if value is None or isinstance(value, str | int | float | bool) else json.dumps(value)
 
 
 def _filled(part: Any, values: Mapping[str, Any]) -> Any:

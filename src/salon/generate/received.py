@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import re
 from typing import Any
 
@@ -11,12 +12,13 @@ from salon.calls.address import checked_url, is_local, leads_inside
 from salon.calls.answer import Answer, Refusal
 from salon.calls.call import Call
 from salon.calls.caller import Caller
-from salon.errors import BadValue, InputError
+from salon.errors import BadValue, InputError, shorten
 from salon.generate.images import MEDIA_TYPES, open_header, read_picture
 from salon.study.generator import Failed, Made
 
 MODERATION = {"moderation_blocked", "content_policy_violation", "content_filter", "safety_violation"}
 _SAFETY = re.compile(r"safety system|content[ _]policy|moderation|content[ _]filter", re.IGNORECASE)
+LONGEST_FACT = 4000
 _GONE = {"rejected", "redirect", "unusable", "too-large"}
 """Fetching failed in a way that will not pass by itself."""
 _KINDS = {"timeout": "timeout", "unusable": "broken-image"}
@@ -89,8 +91,15 @@ def made(data: bytes, answer: Answer, facts: dict[str, Any]) -> Made:
         "cost": answer.cost,
         "request_id": answer.headers.get("x-request-id"),
     }
-    kept = {name: value for name, value in (told | facts).items() if value is not None}
+    kept = {name: _fact(value) for name, value in (told | facts).items() if value is not None}
     return Made(image=data, media_type=MEDIA_TYPES[open_header(data).format], facts=kept)
+
+
+def _fact(value: Any) -> str | int | float | bool:
+    """Something a server told, as it can be kept in a record: short, and without parts."""
+    if isinstance(value, bool | int | float):
+        return value
+    return shorten(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), LONGEST_FACT)
 
 
 def failed(refusal: Refusal) -> Failed:
