@@ -23,11 +23,11 @@ class Secret:
 
     def value(self) -> str:
         """What the variable holds; WrongKey when that is nothing, or no header could carry it."""
-        value = os.environ.get(self.variable, "")
-        if not value.strip() or not value.isascii() or not value.isprintable():
+        value = os.environ.get(self.variable, "").strip()
+        if not value or not value.isascii() or not value.isprintable():
             raise WrongKey(
                 f"the key must be in the environment variable {self.variable}",
-                found="nothing" if not value.strip() else "characters that a header cannot carry",
+                found="nothing" if not value else "characters that a header cannot carry",
                 remedy=f"export {self.variable}=... in the shell that runs Salon",
             )
         return value

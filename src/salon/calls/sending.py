@@ -25,9 +25,6 @@ from salon.calls.secret import redact
 from salon.calls.service import Service
 from salon.study.signature import salon_version
 
-PACKINGS = ("gzip", "deflate")
-"""Answers may be packed so, once: packed twice, a kilobyte becomes a gigabyte before its size can be seen."""
-
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -69,7 +66,7 @@ class Sender:
             transport=self._transport,
             verify=_certificates(),
             timeout=httpx2.Timeout(limits.read, connect=limits.connect),
-            headers={"user-agent": self._agent, "accept-encoding": ", ".join(PACKINGS)},
+            headers={"user-agent": self._agent},
             follow_redirects=False,
         )
 
@@ -109,9 +106,6 @@ class Sender:
 
     async def _read(self, response: httpx2.Response) -> bytes:
         largest = self._service.limits.largest
-        packing = response.headers.get("content-encoding", "identity").strip().lower()
-        if packing not in (*PACKINGS, "identity"):
-            raise TooLarge(f"packed as {packing[:40]!r}, which may unpack to any size")
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk
