@@ -13,7 +13,7 @@ from pathlib import Path
 
 from salon.errors import BadFile, BadValue
 from salon.generate.folder_files import Matched, files_below, listed, match_names, match_rows, read_rows
-from salon.generate.images import ENDINGS, MEDIA_TYPES, Picture, read_picture
+from salon.generate.images import ENDINGS, MEDIA_TYPES, Picture, is_inside, read_picture
 from salon.generate.rows import TABLES
 from salon.study import Abilities, Ask, Failed, Made, Prompt, Signature
 from salon.study.item import Source
@@ -101,8 +101,8 @@ class Folder:
             there = sum(prompt == ask.prompt.id for prompt, _ in matched.files)
             has = f"{there} files, none for seed {ask.seed}" if there else "no file"
             return Failed(reason=f"{self.name} has {has} for the prompt {ask.prompt.id!r}", kind="missing")
-        if not path.resolve().is_relative_to(self.root):
-            return Failed(reason=f"{path.name} leads out of {self.root.name}/", kind="outside")
+        if not is_inside(path, self.root):
+            return Failed(reason=f"{path.name} leads out of {self.root.name}/, or nowhere", kind="outside")
         try:
             picture = read_picture(path)
         except BadFile as error:
@@ -132,10 +132,17 @@ class Folder:
         files = files_below(self.root)[0] if self._table is None else sorted(set(self._table.files.values()))
         digest = hashlib.sha256()
         for path in files:
-            found = path.stat() if path.exists() else None
-            size, changed = (found.st_size, found.st_mtime_ns) if found else (None, None)
+            size, changed = _size_and_time(path)
             digest.update(f"{path}\0{size}\0{changed}\n".encode(errors="surrogateescape"))
         return digest.hexdigest()[:12]
+
+
+def _size_and_time(path: Path) -> tuple[int | None, int | None]:
+    try:
+        found = path.stat()
+    except (OSError, ValueError):  # gone, a link to nowhere, a name that no file can have: told when it is asked for
+        return None, None
+    return found.st_size, found.st_mtime_ns
 
 
 def _made(picture: Picture, path: Path, source: Source) -> Made:

@@ -20,6 +20,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from salon.errors import BadFile, shorten
+from salon.generate.images import is_inside
 from salon.generate.record import read_generations
 from salon.generate.thumbs import Thumb, thumbs
 from salon.report.page import asset, page_target, style
@@ -176,7 +177,7 @@ def make_gallery(
 def _inside(item: Item, folder: Path) -> Path | None:
     """The file of an item, if it names one inside the study."""
     path = folder / item.image if item.image else None
-    return path if path is not None and path.resolve().is_relative_to(folder) else None
+    return path if path is not None and is_inside(path, folder) else None
 
 
 def _key(item: Item) -> tuple[str, str]:

@@ -6,6 +6,7 @@ the claim is known before memory is given to it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ _FRAMES = frozenset({*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC})
 """JPEG markers that start a frame and hold its size."""
 _ALONE = frozenset({0x01, *range(0xD0, 0xD9)})
 """JPEG markers without contents."""
+_MARKER = re.compile(rb"\xff[^\xff]", re.DOTALL)
 _SCAN, _END = 0xDA, 0xD9
 
 
@@ -73,14 +75,14 @@ def _jpeg(data: bytes) -> tuple[int, int] | None:
     sizes: list[tuple[int, int]] = []
     place = 2
     while place + 4 <= len(data):
-        if data[place] != 0xFF:
-            place += 1
-            continue
-        marker = data[place + 1]
+        found = _MARKER.search(data, place)
+        if found is None:
+            break
+        place, marker = found.end() - 2, data[found.end() - 1]
         if marker in (_SCAN, _END):
             break
-        if marker == 0xFF or marker in _ALONE:
-            place += 1 if marker == 0xFF else 2
+        if marker in _ALONE:
+            place += 2
             continue
         if marker in _FRAMES and place + 9 <= len(data):
             height, width = (int.from_bytes(data[place + at : place + at + 2], "big") for at in (5, 7))

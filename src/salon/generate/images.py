@@ -95,20 +95,32 @@ def read_bytes(path: Path) -> bytes:
         raise _bad(error.strerror or str(error), path) from None
 
 
+def is_inside(path: Path, folder: Path) -> bool:
+    """Whether `path`, links followed, is below `folder`; a link that turns in circles leads nowhere."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):
+        return False
+
+
 def open_header(data: bytes, where: str | os.PathLike[str] | None = None) -> Header:
     """The checked header of a picture; BadFile when the format is unknown or the picture larger than the limit."""
     header = read_header(data)
     if header is None:
         found = "no bytes" if not data else f"something else, beginning with {data[:8]!r}"
         raise _bad(found, where)
-    if header.pixels > MOST_PIXELS:
+    _check_size(header.width, header.height, where)
+    return header
+
+
+def _check_size(width: int, height: int, where: str | os.PathLike[str] | None) -> None:
+    if width * height > MOST_PIXELS:
         raise BadFile(
             f"a picture of at most {MOST_PIXELS:,} pixels is needed",
-            found=f"{header.width:,} x {header.height:,} in its header",
+            found=f"{width:,} x {height:,} in its header",
             where=None if where is None else os.fspath(where),
             remedy="make it smaller; it was not decoded",
         )
-    return header
 
 
 def read_picture(source: bytes | Path, where: str | os.PathLike[str] | None = None) -> Picture:
@@ -119,7 +131,11 @@ def read_picture(source: bytes | Path, where: str | os.PathLike[str] | None = No
     header = open_header(source, where)
     try:
         with Image.open(io.BytesIO(source), formats=[header.format.upper()]) as opened:
+            _check_size(opened.width, opened.height, where)  # a file may name a second size behind the first
             image, notes = _normal(opened)
+        if header.format == "PNG":  # Pillow reads over wrong checksums, browsers do not
+            with Image.open(io.BytesIO(source), formats=["PNG"]) as opened:
+                opened.verify()
     except SalonError:
         raise
     except Exception as error:  # decoders raise almost anything on broken bytes

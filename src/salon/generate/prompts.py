@@ -14,6 +14,7 @@ A row with a `headline` is a brief wherever it stands. Rows without an id are nu
 from __future__ import annotations
 
 import csv
+import io
 import json
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -140,7 +141,7 @@ def _text(path: Path) -> str:
 
 
 def _json_rows(text: str, path: Path) -> Iterator[Row]:
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):  # a JSON text may hold what splitlines takes for an end
         if not line.strip():
             continue
         where = f"{path}, line {number}"
@@ -161,12 +162,15 @@ def _toml_rows(text: str, path: Path) -> Iterator[Row]:
     for kind in ("prompt", "brief"):
         records: Iterable[Any] = tables.get(kind, [])
         for number, record in enumerate(records if isinstance(records, list) else [], 1):
-            yield f"{path}, {kind} {number}", record
+            where = f"{path}, {kind} {number}"
+            if not isinstance(record, dict):
+                raise BadFile(f"[[{kind}]] tables are needed", found=type(record).__name__, where=where)
+            yield where, record
 
 
 def _csv_rows(text: str, path: Path, separator: str) -> Iterator[Row]:
     csv.field_size_limit(LARGEST)
-    reader = csv.DictReader(text.splitlines(keepends=True), delimiter=separator, restkey="", strict=True)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, restkey="", strict=True)
     try:
         for record in reader:
             where = f"{path}, line {reader.line_num}"

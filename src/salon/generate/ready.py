@@ -16,7 +16,7 @@ from typing import Literal
 from pydantic import Field
 
 from salon.errors import BadFile
-from salon.generate.images import read_picture
+from salon.generate.images import is_inside, read_picture
 from salon.generate.record import Generation, read_generations
 from salon.store.atomic import present
 from salon.store.folder import open_study
@@ -127,7 +127,7 @@ def _look(item: Item, folder: Path) -> _Seen | Problem:
     if item.image is None:
         return Problem(kind="no picture", where=item.id, told="the item names no picture")
     path = folder / item.image
-    if not path.resolve().is_relative_to(folder.resolve()):
+    if not is_inside(path, folder):
         return Problem(kind="no picture", where=item.id, told=f"{item.image} leads out of the study folder")
     try:
         picture = read_picture(path)

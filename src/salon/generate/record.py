@@ -97,7 +97,7 @@ def _whole(data: bytes) -> tuple[bytes, bytes]:
 def _is_json(line: bytes) -> bool:
     try:
         json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 
@@ -109,7 +109,7 @@ def _parsed(data: bytes, path: Path) -> Iterator[Generation]:
         where = f"{path}:{number}"
         try:
             record = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise _bad_line(str(error), where) from None
         if not isinstance(record, dict):
             raise _bad_line("JSON that is no object", where)
@@ -147,7 +147,10 @@ def locked(folder: Path) -> Iterator[IO[bytes]]:
 
     The record itself is what is locked: it stays the same file when the study around it is saved anew.
     """
-    with (folder / FILE).open("ab") as file:
+    path = folder / FILE
+    if path.exists() and not path.is_file():  # opening a pipe would wait for ever
+        raise BadFile("a record of generated pictures is needed", found="something that is no file", where=str(path))
+    with path.open("ab") as file:
         if fcntl is not None:  # pragma: no branch
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

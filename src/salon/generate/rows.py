@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -32,7 +33,7 @@ def read_lines(path: Path, required: Sequence[str]) -> list[Line]:
 
 
 def _csv(text: str, path: Path, required: Sequence[str]) -> Iterator[Line]:
-    reader = csv.DictReader(text.splitlines(), restkey="more cells than columns")
+    reader = csv.DictReader(io.StringIO(text, newline=""), restkey="more cells than columns")
     for name in required:
         if name not in (reader.fieldnames or ()):
             raise BadColumns.missing(name, reader.fieldnames or (), where=str(path))
@@ -49,7 +50,7 @@ def _jsonl(text: str, path: Path) -> Iterator[Line]:
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BadFile("one JSON object per line is needed", found=error, where=f"{path}:{number}") from None
         if not isinstance(row, dict):
             raise BadFile("one JSON object per line is needed", found=line, where=f"{path}:{number}")
