@@ -49,4 +49,5 @@ def test_the_whole_demo_fits_on_a_screen(tmp_path: Path, capsys: pytest.CaptureF
     assert "  96 posters" in lines
     assert sum("best house: " in line for line in lines) == 9
     assert [line.split()[0] for line in lines[-len(demo.FILES) :]] == [str(tmp_path / name) for name in demo.FILES]
-    assert all((tmp_path / name).exists() for name in (*demo.FILES, "check.json", "houses.json", "fuse.json", "posters/study.toml"))
+    others = ("check.json", "houses.json", "fuse.json", "posters/study.toml")
+    assert all((tmp_path / name).exists() for name in (*demo.FILES, *others))
