@@ -15,22 +15,25 @@ FLARE = 0.05
 
 
 def pixel_contrast(pixels: np.ndarray, element: Element) -> float:
-    """WCAG contrast of the light and the dark pixels in the boxes of a text's words, one pixel wider.
+    """The contrast of a text: the median of its words', each in its box and one pixel around it.
+
+    The median, because an ornament that crosses a word is not the text's contrast.
+    """
+    assert element.lettering is not None
+    boxes = [word.box for line in element.lettering.lines for word in line.words]
+    inside = (
+        pixels[max(0, int(b.y) - 1) : int(b.bottom) + 2, max(0, int(b.x) - 1) : int(b.right) + 2].reshape(-1, 3)
+        for b in boxes
+    )
+    return float(np.median([split_contrast(word) for word in inside]))
+
+
+def split_contrast(pixels: np.ndarray) -> float:
+    """WCAG contrast of the light and the dark among pixels (n, 3); 1 where all are alike.
 
     They are split in two where the variance between the parts is largest (Otsu 1979, on log luminance). Of the light
     part the upper quartile is taken, of the dark one the lower: the rest holds the soft edges of the letters.
     """
-    assert element.lettering is not None
-    boxes = [word.box for line in element.lettering.lines for word in line.words]
-    inside = [
-        pixels[max(0, int(b.y) - 1) : int(b.bottom) + 2, max(0, int(b.x) - 1) : int(b.right) + 2].reshape(-1, 3)
-        for b in boxes
-    ]
-    return split_contrast(np.concatenate(inside))
-
-
-def split_contrast(pixels: np.ndarray) -> float:
-    """The same of any pixels (n, 3): 1 where all are alike."""
     levels = np.sort(np.log(LINEAR[pixels] @ WEIGHTS + FLARE))
     at = _split(levels)
     return float(np.exp(np.quantile(levels[at:], 0.75) - np.quantile(levels[:at], 0.25)))
