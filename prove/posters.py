@@ -248,7 +248,8 @@ def _contrast(faded: Sequence[Faded]) -> str:
         of each word alone: split in two by luminance (Otsu), the upper quartile of the light part against the lower
         quartile of the dark one, as a WCAG 2 ratio; a text has the median of its words. The colors on record are not
         looked at. Against the ratio on record: Spearman {rho:.4f} over all texts and strengths;
-        {np.mean(off <= 0.05):.1%} within 5%, {np.mean(off <= 0.2):.1%} within 20%, the median off by {np.median(off):.2%}."""
+        {np.mean(off <= 0.05):.1%} within 5%, {np.mean(off <= 0.2):.1%} within 20%, the median
+        off by {np.median(off):.2%}."""
     levels = [
         [f"{s:g}", f"{np.median(recorded[:, i]):.2f}", f"{np.median(seen[:, i]):.2f}",
          f"{np.quantile(seen[:, i], 0.05):.2f} to {np.quantile(seen[:, i], 0.95):.2f}"]
