@@ -1,0 +1,312 @@
+"""A studio: everything that happens while a study is collected, without HTTP.
+
+    studio = Studio(database, settings, folder)
+    link, = studio.invite("designers", 1)
+    step = studio.next(link.rater)                      # ShownTask, Rest, Finished, or Needs consent and the like
+    studio.ready(link.rater, step.id)                   # the prompt was read
+    studio.submit(link.rater, step.id, given, key=key)  # saved, exactly once, on the disk
+
+Every call is one or a few short transactions, and any number of threads may call. One process serves a studio: how many
+answers each question has is counted in memory, from the database at the start, and steers only what is asked next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from salon.collect.answers import Moments, is_right, to_judgments
+from salon.collect.assign import Asked, Finished, Rest, State, next_question
+from salon.collect.entry import attempts
+from salon.collect.plan import make_plan
+from salon.collect.question import Given, Question
+from salon.collect.screens import show
+from salon.collect.settings import StudioSettings
+from salon.collect.settings_phase import Phase
+from salon.collect.tally import Tallies
+from salon.collect.timing import TooFast, break_due, check_ready, check_time, least_seconds
+from salon.flows.studio_asked import (
+    KNOWN,
+    about,
+    answered,
+    asked_of,
+    known_answers,
+    question_of,
+    questions_in_all,
+    shown_of,
+    tallies_of,
+)
+from salon.flows.studio_entry import EntrySide, left, refuse
+from salon.flows.studio_owner import OwnerSide
+from salon.flows.studio_steps import Person, ShownTask, Step, Trial
+from salon.store.database import Answer, Database, RaterState, Saved, Task, Visit
+from salon.store.database.connected import now_ms
+from salon.store.database.submit import STOPPED
+
+INTERFACE = "1"
+"""Grows whenever a screen changes what raters see; every judgment carries it."""
+_HEARD_MS = 30_000
+"""Signs of life closer together than this are written down once."""
+
+
+class Studio(EntrySide, OwnerSide):
+    """One study being collected; see the module."""
+
+    def __init__(self, database: Database, settings: StudioSettings, folder: Path) -> None:
+        super().__init__()
+        self.database, self.settings, self.folder = database, settings, folder
+        study = database.read_study()
+        self.name = study.name
+        self.plan = make_plan(study, settings)
+        self.criteria = {criterion.id: criterion for criterion in study.criteria}
+        self.prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
+        self.items = {item.id: item for item in study.nouns("items")}
+        self._check_views()
+        self._visits: dict[str, Visit] = {}
+        self._counting = Lock()
+        self._tallies: Tallies | None = None
+
+    # -- coming in ------------------------------------------------------------------------------------------
+
+    def enter(self, token: str, *, now: int | None = None) -> Person:
+        """Whom a link stands for; BadLink when for nobody (any more)."""
+        who = self.database.who(token, at=now)
+        return Person(who.role, who.rater, who.link)  # type: ignore[arg-type]
+
+    # -- asking ---------------------------------------------------------------------------------------------
+
+    def next(self, rater: str, *, now: int | None = None) -> Step:
+        """What comes next for a rater: the same until it is answered, on every device."""
+        now = now_ms() if now is None else now
+        state = self.database.rater(rater)
+        if state.status in STOPPED:
+            return Finished(state.status)  # type: ignore[arg-type]
+        missing = self.missing(rater, now)
+        if missing is not None:
+            return missing
+        tasks = self.database.tasks_of(rater)
+        number = tasks[0].screen["number"] if tasks else self._number(state)
+        asked = asked_of(tasks, self._known(rater))
+        cohort = self.settings.cohort(state.cohort or "").id
+        step = self._choose(State(rater, number, cohort, now, "active", asked, self._counted()), now)
+        if isinstance(step, Finished):
+            if step.reason in ("done", "enough answers") and state.status != "done":
+                self.database.set_status(rater, "done", by=None, at=now)
+            return step
+        if state.status != "active":
+            self.database.set_status(rater, "active", by=None, at=now)
+        return step if isinstance(step, Rest) else self._shown(_Seat(rater, number, now), step, tasks, asked)
+
+    def ready(self, rater: str, task: int, *, now: int | None = None) -> None:
+        """The rater has read the prompt; TooEarly before "I'm ready" may be said."""
+        now = now_ms() if now is None else now
+        found = self.database.task(task, rater)
+        if found.answered_at is None and found.ready_at is None:
+            refuse(check_ready(shown_at=found.created_at, ready_at=now, times=self.settings.times))
+            self.database.mark_ready(task, rater, at=now)
+
+    def submit(
+        self, rater: str, task: int, given: Given, *, key: str, now: int | None = None, client: str | None = None
+    ) -> Saved:
+        """Save an answer. It is on the disk when this returns, and the same `key` never saves a second one.
+
+        Raises TooEarly, BadValue for what the screen did not offer, and the database's NotYours, AlreadyAnswered,
+        KeyReused, NotActive. Nothing is saved then.
+        """
+        now = now_ms() if now is None else now
+        found = self.database.task(task, rater)
+        shown = shown_of(found)
+        started = self._started(found)
+        if found.answered_at is None:
+            refuse(self._time(found, shown.question, now))
+        moments = Moments(started, now)
+        phase = self._phase(shown.question)
+        made = to_judgments(shown, given, rater=rater, moments=moments, criteria=self.criteria, phase=phase)
+        right = is_right(shown, given)
+        saved = self.database.submit(
+            task,
+            rater,
+            [*made, *([] if right is None else [Answer(KNOWN, {"right": right})])],
+            key=key,
+            started_at=started,
+            answered_at=now,
+            interface=INTERFACE,
+            client=client,
+            counted=shown.question.counts,
+        )
+        if not saved.repeated:
+            self._count("answer", shown.question, rater, made)
+        self._heard(rater, now)
+        return saved
+
+    def undo(self, rater: str, *, now: int | None = None) -> int:
+        """Take back the last answer of this visit; its task is open again. The answer stays as history."""
+        now = now_ms() if now is None else now
+        before = {one.task.id: one for one in answered(self.database, rater)}
+        task = self.database.undo_last(rater, since=self._heard(rater, now).started_at, at=now)
+        if task.id in before:
+            self._count("undo", before[task.id].shown.question, rater, before[task.id].judgments)
+        return task.id
+
+    def withdraw(self, rater: str, *, now: int | None = None) -> None:
+        """The rater leaves: no reading of the study holds their answers, and their links end."""
+        self.database.withdraw(rater, at=now)
+        self.recount()
+
+    def may_see(self, rater: str, item: str) -> bool:
+        """Has the rater been asked about this item, or is asked now?"""
+        return any(item in task.screen["order"] for task in self.database.tasks_of(rater))
+
+    def recount(self) -> None:
+        """Count all answers anew before the next question: somebody left, or came back."""
+        with self._counting:
+            self._tallies = None
+
+    # -- which question -------------------------------------------------------------------------------------
+
+    def _choose(self, state: State, now: int) -> Question | Rest | Finished:
+        """The next step, its question held for this rater at once, so that no two get the last place."""
+        with self._counting:
+            step = next_question(self.plan, state)
+            if isinstance(step, Question) and all(task.answered is not None for task in state.asked):
+                state.tallies.ask(step, state.rater, now)
+        return step
+
+    def _counted(self) -> Tallies:
+        """The tallies; left empty where every rater answers everything and nobody asks for them."""
+        with self._counting:
+            if self._tallies is None:
+                runs = [run for runs in self.plan.runs.values() for run in runs]
+                needed = any(run.phase.stop.kind != "everyone" for run in runs)
+                self._tallies = tallies_of(self.database) if needed else Tallies()
+            return self._tallies
+
+    def _count(self, what: str, question: Question, rater: str, made: Any) -> None:
+        tallies = self._counted()
+        with self._counting:
+            getattr(tallies, what)(question, rater, made)
+
+    def _known(self, rater: str) -> dict[int, bool]:
+        """Only the qualification decides what comes next."""
+        return known_answers(self.database, rater) if self.settings.qualification else {}
+
+    def _number(self, state: RaterState) -> int:
+        """The rater's place among those of the cohort; kept with the first task, for others may be erased."""
+        return [other.id for other in self.database.raters() if other.cohort == state.cohort].index(state.id)
+
+    # -- the screen -----------------------------------------------------------------------------------------
+
+    def _shown(self, seat: _Seat, question: Question, tasks: list[Task], asked: tuple[Asked, ...]) -> ShownTask:
+        task = next((task for task in tasks if task.answered_at is None), None)
+        task = task or self._new_task(seat, question, tasks)
+        question, now, times = question_of(task), seat.now, self.settings.times
+        ends = task.created_at + round(times.prompt * 1000)
+        reading = task.screen["prompt_first"] and task.ready_at is None and now < ends
+        least = least_seconds(question.kind, times)
+        done = sum(task.answered_at is not None for task in tasks)
+        total = questions_in_all(self.plan, question.cohort, seat.rater, seat.number)
+        visit = self._heard(seat.rater, now)
+        worked = now - visit.started_at
+        return ShownTask(
+            id=task.id,
+            position=task.position,
+            shown=shown_of(task),
+            stage="prompt" if reading else "question",
+            prompt=self.prompt_text(question),
+            criteria=tuple(self.criteria[id] for id in question.criteria),
+            phase=self._phase(question),
+            prompt_left=(ends - now) / 1000 if reading else 0.0,
+            ready_left=left(check_ready(shown_at=task.created_at, ready_at=now, times=times)) if reading else 0.0,
+            wait=least if reading else left(self._time(task, question, now)),
+            done=done,
+            total=max(total, done + 1),
+            can_undo=any((task.answered_at or 0) >= visit.started_at for task in tasks),
+            worked_minutes=worked // 60_000 if break_due(worked, self.settings.break_minutes) else None,
+            trial=self._trial(question, asked),
+        )
+
+    def _new_task(self, seat: _Seat, question: Question, tasks: list[Task]) -> Task:
+        position = len(tasks)
+        shown = show(self.plan, question, rater=seat.rater, number=seat.number, position=position)
+        screen = {
+            "order": shown.order,
+            "code_names": shown.code_names,
+            "number": seat.number,
+            "prompt_first": self._prompt_first(question, question_of(tasks[-1]) if tasks else None),
+        }
+        return self.database.add_task(
+            seat.rater,
+            position,
+            about=about(question, position),
+            question=question.model_dump(mode="json", exclude_defaults=True),
+            screen=screen,
+            phase=question.phase or "qualification",
+            at=seat.now,
+        )
+
+    def prompt_text(self, question: Question) -> str | None:
+        """The prompt as the question's view shows it; else as its one criterion asks for it; else all of it."""
+        if question.prompt is None or question.prompt not in self.prompts:
+            return None
+        own = self.criteria[question.criteria[0]].view if len(question.criteria) == 1 else ()
+        return self.prompts[question.prompt].view(question.view or own) or None
+
+    def _check_views(self) -> None:
+        """A view that a prompt lacks is told when the studio opens, not when a rater meets it."""
+        for runs in self.plan.runs.values():
+            for run in runs:
+                for unit in range(len(run.units)):
+                    self.prompt_text(run.question(unit))
+
+    def _prompt_first(self, question: Question, before: Question | None) -> bool:
+        """The prompt comes alone when it is new to the rater; questions about it that follow show it beside."""
+        if self.settings.times.prompt <= 0 or self.prompt_text(question) is None:
+            return False
+        return before is None or (before.prompt, before.view) != (question.prompt, question.view)
+
+    def _time(self, task: Task, question: Question, now: int) -> TooFast | None:
+        return check_time(
+            question.kind,
+            shown_at=task.created_at,
+            ready_at=task.ready_at,
+            answered_at=now,
+            prompt_first=task.screen["prompt_first"],
+            times=self.settings.times,
+        )
+
+    def _started(self, task: Task) -> int:
+        """When the pictures came up."""
+        if not task.screen["prompt_first"]:
+            return task.created_at
+        ends = task.created_at + round(self.settings.times.prompt * 1000)
+        return ends if task.ready_at is None else min(task.ready_at, ends)
+
+    def _phase(self, question: Question) -> Phase | None:
+        return self.plan.find_run(question).phase if question.phase else None
+
+    def _trial(self, question: Question, asked: tuple[Asked, ...]) -> Trial | None:
+        test = self.settings.qualification
+        if test is None or question.why != "qualification":
+            return None
+        over = attempts(test, [task for task in asked if task.answered is not None])
+        ended = [one for one in over if one.answered == test.questions]
+        return Trial(len(ended) + 1, ended[-1].right if ended else None)
+
+    def _heard(self, rater: str, now: int) -> Visit:
+        """The visit under way; written down now and then."""
+        visit = self._visits.get(rater)
+        if visit is None or not 0 <= now - visit.last_seen_at < _HEARD_MS:
+            pause = round(self.settings.pay.idle_minutes * 60_000)
+            visit = self._visits[rater] = self.database.seen(rater, at=now, pause=pause)
+        return visit
+
+
+@dataclass(frozen=True)
+class _Seat:
+    """Who is asked, and when."""
+
+    rater: str
+    number: int
+    now: int

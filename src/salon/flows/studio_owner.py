@@ -1,0 +1,178 @@
+"""What the owner of a studio sees and does: progress, live checks, flags, invitations, export."""
+
+from __future__ import annotations
+
+import secrets
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+
+from salon.check.check import check_study
+from salon.check.results import CheckReport
+from salon.check.settings import CheckSettings
+from salon.collect.pay import Payment, Visit, payment, worked_ms
+from salon.collect.quality import RaterFindings, rater_flags
+from salon.collect.runs import Plan
+from salon.collect.settings import StudioSettings
+from salon.errors import SalonError
+from salon.flows.studio_asked import questions_in_all, records_of
+from salon.flows.studio_steps import Invitation, RaterProgress
+from salon.store.database import Database, RaterState
+from salon.store.export import export_study
+from salon.study import Criterion, Rater
+
+_LIVE = CheckSettings(draws=400, tie_repeats=5, faction_draws=199)
+"""Fewer draws than `salon check`: figures to watch, not to print."""
+
+
+@dataclass(frozen=True)
+class LiveCheck:
+    """The newest figures there are."""
+
+    revision: int | None
+    """The revision they are about; None before the first."""
+    report: CheckReport | None
+    """None where the answers are too few to say anything; `words` tells why."""
+    words: str | None
+    newer: bool
+    """Newer figures are on their way."""
+
+
+class OwnerSide:
+    """The owner's half of a studio."""
+
+    database: Database
+    settings: StudioSettings
+    folder: Path
+    plan: Plan
+    criteria: dict[str, Criterion]
+
+    def __init__(self) -> None:
+        self._checker = ThreadPoolExecutor(1, "live-check")
+        self._checking: Future[LiveCheck] | None = None
+        self._checked = LiveCheck(None, None, None, newer=False)
+        self._starting = Lock()
+
+    def recount(self) -> None:
+        """Count all answers anew before the next question."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Wait for a check under way; the database stays open."""
+        self._checker.shutdown()
+
+    # -- looking --------------------------------------------------------------------------------------------
+
+    def progress(self) -> list[RaterProgress]:
+        """How far every rater of the studio's cohorts is, in the order they came."""
+        judged: dict[str, dict[str, int]] = {}
+        last: dict[str, int | None] = {}
+        for row in self.database.progress():
+            if row.phase is not None and row.criterion is not None:
+                counts = judged.setdefault(row.rater, {})
+                counts[row.criterion] = counts.get(row.criterion, 0) + row.judgments
+                last[row.rater] = max(last.get(row.rater) or 0, row.last_at or 0) or None
+        hours = self._hours()
+        places: dict[str, int] = {}
+        made = []
+        for state in self.database.raters():
+            if state.cohort not in self.plan.runs:
+                continue
+            number = places[state.cohort] = places.get(state.cohort, -1) + 1
+            tasks = self.database.tasks_of(state.id)
+            made.append(
+                RaterProgress(
+                    rater=state.id,
+                    cohort=state.cohort,
+                    status=state.status,
+                    answered=sum(task.answered_at is not None for task in tasks),
+                    total=questions_in_all(self.plan, state.cohort, state.id, number),
+                    judgments=judged.get(state.id, {}),
+                    last_at=last.get(state.id),
+                    hours=hours.get(state.id, 0.0),
+                )
+            )
+        return made
+
+    def live_check(self, *, wait: bool = False) -> LiveCheck:
+        """The newest check of the answers so far; a newer one is begun in the background, and never holds anyone up.
+
+        With `wait` the newer one is waited for.
+        """
+        with self._starting:
+            if self._checking is None or self._checking.done():
+                self._checking = self._checker.submit(self._check)
+            running = self._checking
+        if wait:
+            return running.result()
+        done = self._checked
+        return LiveCheck(done.revision, done.report, done.words, newer=not running.done())
+
+    def flags(self) -> tuple[RaterFindings, ...]:
+        """What quality control found about every rater, with reasons."""
+        return rater_flags(records_of(self.database, self.plan, self.criteria))
+
+    def earned(self, rater: str) -> Payment:
+        """Hours, answers and pay of one rater so far."""
+        visits = [Visit(visit.started_at, visit.last_seen_at) for visit in self.database.visits(rater)]
+        answers = sum(task.answered_at is not None for task in self.database.tasks_of(rater))
+        finished = self.database.rater(rater).status == "done"
+        return payment(visits, answers, finished=finished, pay=self.settings.pay)
+
+    def _hours(self) -> dict[str, float]:
+        visits: dict[str, list[Visit]] = {}
+        for visit in self.database.visits():
+            visits.setdefault(visit.rater, []).append(Visit(visit.started_at, visit.last_seen_at))
+        return {rater: worked_ms(found) / 3_600_000 for rater, found in visits.items()}
+
+    def _check(self) -> LiveCheck:
+        study = self.database.read_study()
+        if study.revision != self._checked.revision:
+            try:
+                made = LiveCheck(study.revision, check_study(study, _LIVE), None, newer=False)
+            except SalonError as error:
+                made = LiveCheck(study.revision, None, error.needed, newer=False)
+            self._checked = made
+        return self._checked
+
+    # -- doing ----------------------------------------------------------------------------------------------
+
+    def invite(self, cohort: str, number: int = 1, *, now: int | None = None) -> list[Invitation]:
+        """New raters of a cohort under pseudonyms, each with a link that is told only now."""
+        self.settings.cohort(cohort)
+        made = []
+        for _ in range(number):
+            rater = Rater(id=f"{cohort}-{secrets.token_hex(4)}", cohort=cohort)
+            self.database.add_rater(rater, at=now)
+            made.append(Invitation(rater.id, self.database.new_link("rater", rater.id, at=now)))
+        return made
+
+    def reinvite(self, rater: str, *, now: int | None = None) -> Invitation:
+        """A new link; whoever was paused, removed or withdrawn is at work again."""
+        if self._is_out(self.database.rater(rater)):
+            self.database.set_status(rater, "active", at=now)
+            self.recount()
+        return Invitation(rater, self.database.new_link("rater", rater, at=now))
+
+    def pause(self, rater: str, *, now: int | None = None) -> None:
+        """Nothing is asked of the rater until `reinvite`; answers stay."""
+        self.database.set_status(rater, "paused", at=now)
+
+    def remove(self, rater: str, *, now: int | None = None) -> None:
+        """The rater's links end and no reading of the study holds their answers."""
+        self.database.set_status(rater, "removed", at=now)
+        self.recount()
+
+    def erase(self, rater: str, *, now: int | None = None) -> None:
+        """Delete the rater and everything about them, for good."""
+        self.database.erase(rater, at=now)
+        self.recount()
+
+    def export(self, target: Path, to: str = "parquet", *, overwrite: bool = False) -> None:
+        """The study as it stands now, as a folder for others."""
+        export_study(self.database.read_study(), target, to, overwrite=overwrite, images=self.folder)
+
+    @staticmethod
+    def _is_out(state: RaterState) -> bool:
+        return state.status in ("paused", "removed", "withdrawn")
