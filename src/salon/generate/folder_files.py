@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -63,7 +64,7 @@ def files_below(root: Path) -> tuple[list[Path], list[str]]:
 
 def match_names(root: Path, prompts: Iterable[str]) -> Matched:
     """Every picture below `root` with the prompt whose id its folder or its name holds."""
-    keys = {key.casefold(): prompt for prompt in prompts for key in (slug(prompt), prompt)}
+    keys = _keys(prompts)
     pictures, others = files_below(root)
     found: dict[str, list[Path]] = defaultdict(list)
     unmatched = []
@@ -77,12 +78,30 @@ def match_names(root: Path, prompts: Iterable[str]) -> Matched:
     return Matched(files, unmatched, others)
 
 
+def _keys(prompts: Iterable[str]) -> dict[str, str]:
+    """What a file can call each prompt: its id or slug as it is written, and in any case where only one fits."""
+    written: dict[str, set[str]] = defaultdict(set)
+    folded: dict[str, set[str]] = defaultdict(set)
+    for prompt in prompts:
+        for key in (_composed(slug(prompt)), _composed(prompt)):
+            written[key].add(prompt)
+            folded[key.casefold()].add(prompt)
+    return {key: next(iter(fits)) for names in (folded, written) for key, fits in names.items() if len(fits) == 1}
+
+
+def _composed(name: str) -> str:
+    """Some systems write é as e and an accent: the same name in other characters."""
+    return unicodedata.normalize("NFC", name)
+
+
 def _prompt_of(path: Path, keys: Mapping[str, str]) -> str | None:
-    for folder in reversed(path.parts[:-1]):
-        if folder.casefold() in keys:
-            return keys[folder.casefold()]
-    words = sorted(_words(path.stem.casefold()), key=len, reverse=True)
-    return next((keys[word] for word in words if word in keys), None)
+    stem = _composed(path.stem)
+    words = sorted(_words(stem), key=lambda word: (-len(word), word))
+    for name in (*map(_composed, reversed(path.parts[:-1])), *words):
+        prompt = keys.get(name) or keys.get(name.casefold())
+        if prompt is not None:
+            return prompt
+    return None
 
 
 def _words(stem: str) -> Iterator[str]:

@@ -53,7 +53,9 @@ _LOOK = re.compile(
     re.DOTALL,
 )
 _TEXT = re.compile(rf"^({'|'.join(_ROLES)}): “((?:\\.|[^”\\])*)”\n?", re.DOTALL | re.MULTILINE)
-_QUOTED = re.compile(r"[“\"«](.+?)[”\"»]|(?<!\w)‘(.+?)’(?!\w)|(?<!\w)'(.+?)'(?!\w)", re.DOTALL)
+_QUOTED = re.compile(
+    r"[“\"«]([^”\"»]++)[”\"»]|(?<!\w)‘((?:[^’]++|’(?=\w))++)’(?!\w)|(?<!\w)'((?:[^']++|'(?=\w))++)'(?!\w)"
+)
 _ABOUT = re.compile(
     r"^\W*(?:please\s+)?(?:(?:design|make|create|draw|generate)\s+)?(?:an?|the)?\s*"
     rf"(?:[\w-]+\s+){{0,3}}?(?:{'|'.join(sorted(FORMAT_WORDS, key=len, reverse=True))})\s+"
@@ -61,6 +63,8 @@ _ABOUT = re.compile(
     re.IGNORECASE,
 )
 _HEADLINE_WORDS = 6
+LONGEST = 10_000
+"""Characters of the longest prompt that is read as a brief."""
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------
@@ -105,6 +109,13 @@ def _escaped(text: str) -> str:
 
 def read_brief(prompt: Prompt) -> Brief:
     """The brief that `prompt` asks for: exactly where `brief_prompt` wrote it, by rules where a person did."""
+    if (length := len(prompt.view())) > LONGEST:
+        raise BadValue(
+            f"a prompt of at most {LONGEST:,} characters is needed to draw from",
+            found=f"{length:,}",
+            where=f"prompt {prompt.id!r}",
+            remedy="say in a few sentences what it is for, and quote the words to be set",
+        )
     found = _written_brief(prompt) or _free_brief(prompt)
     return Brief.parse(found, where=f"prompt {prompt.id!r}")
 
@@ -161,7 +172,8 @@ def _category(prompt: Prompt) -> Category:
 
 def _topic(words: str) -> str:
     """A headline where none was quoted: what the prompt is about, in a few words."""
-    about = _ABOUT.sub("", words, count=1)
+    lines = (" ".join(line.split()) for line in words.split("\n"))
+    about = _ABOUT.sub("", "\n".join(filter(None, lines)), count=1)
     sentence = re.split(r"[.;:!?\n,]|\s(?:in|with|using|on)\s", about.strip(), maxsplit=1)[0]
     chosen = (sentence or words).split()[:_HEADLINE_WORDS]
     title = " ".join(chosen).strip()
