@@ -1,0 +1,79 @@
+"""A studio as a web application."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fastapi import APIRouter, Depends, FastAPI, Request
+from starlette.responses import JSONResponse, Response
+from starlette.staticfiles import StaticFiles
+
+from salon.flows.studio import Studio
+from salon.web import auth, errors, images
+from salon.web.api import owner as api_owner
+from salon.web.api import rater as api_rater
+from salon.web.auth import Doorkeeper, check_csrf
+from salon.web.guard import Guard
+from salon.web.images import Images
+from salon.web.settings import WebSettings, checked, read_password, read_secret
+
+STATIC = Path(__file__).parent / "static"
+_FAVICON = (
+    b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1f2430"/>'
+    b'<rect x="6" y="8" width="9" height="16" rx="1.5" fill="#f4f1ea"/>'
+    b'<rect x="17" y="8" width="9" height="16" rx="1.5" fill="#e0674c"/></svg>'
+)
+
+
+def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
+    """The application of one studio. Only /api has a schema; whoever opened the studio's database closes it."""
+    checked(settings)
+    app = FastAPI(
+        title="Salon studio",
+        version="1",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+        dependencies=[Depends(check_csrf)],
+    )
+    app.state.studio, app.state.settings = studio, settings
+    app.state.door = Doorkeeper(
+        studio.database, settings, secret=read_secret(settings.folder), password=read_password(settings.folder)
+    )
+    app.state.images = _images(studio)
+    errors.install(app)
+    for router in (_plain, auth.router, images.router, api_rater.router, api_owner.router):
+        app.include_router(router)
+    app.mount("/static", _Static(directory=STATIC, check_dir=False))
+    app.add_middleware(Guard, settings=settings)
+    return app
+
+
+def _images(studio: Studio) -> Images:
+    shown = {item.id: item.image for item in studio.items.values()}
+    panel = [reference.image for reference in studio.settings.references]
+    return Images(studio.folder, shown, studio.database, panel)
+
+
+class _Static(StaticFiles):
+    """Files of the package; browsers keep them and ask whether they changed."""
+
+    def file_response(self, *arguments: object, **more: object) -> Response:
+        response = super().file_response(*arguments, **more)  # type: ignore[arg-type]
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
+
+_plain = APIRouter(include_in_schema=False)
+
+
+@_plain.get("/healthz")
+def health(request: Request) -> JSONResponse:
+    """Does the studio answer, and its database?"""
+    return JSONResponse({"ok": request.app.state.studio.database.has_study()})
+
+
+@_plain.get("/favicon.ico")
+def favicon() -> Response:
+    """Two pictures side by side."""
+    return Response(_FAVICON, media_type="image/svg+xml", headers={"Cache-Control": "public, max-age=86400"})

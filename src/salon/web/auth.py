@@ -1,0 +1,313 @@
+"""Who is at the door.
+
+A link holds a token (`/enter/<token>`). Opening it puts the token, signed and dated, into a cookie that scripts cannot
+read; every request asks the database again whom the token stands for, so a revoked link ends its sessions at once. The
+owner may also come with a password: that makes a link of its own, which signing out revokes. Scripts send the token as
+`Authorization: Bearer`, without a cookie and so without the danger of forged forms.
+
+Forms and JavaScript prove that they are ours with the session's own CSRF token: a field `csrf`, or the header
+`X-CSRF-Token`. `check_csrf` stands before every route that changes something; no route can forget it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from dataclasses import dataclass, field
+from html import escape
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+from fastapi import APIRouter, Depends, Form, Request
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from salon.store.database import Database, Who
+from salon.store.database.connected import now_ms
+from salon.store.database.errors import BadLink
+from salon.web.errors import NotAllowed, NotFromHere, NotSignedIn, plain_page
+from salon.web.guard import Buckets, address_of
+from salon.web.settings import WebSettings
+
+HOME = {"rater": "/", "owner": "/owner", "adjudicator": "/adjudicate"}
+"""Where a link leads."""
+SAFE = ("GET", "HEAD", "OPTIONS")
+_NOBODYS = "$argon2id$v=19$m=65536,t=3,p=4$HBAJeEMgL3Ya3PDU6JGQ9w$2KgrZ7IZfMcnPyJXPlAOB+nHpv6Ou42K1GhVcTGDTYU"
+"""Hash of a password nobody knows: where none is set, a guess takes as long as where one is."""
+_LONGEST_PASSWORD = 1000
+_LONGEST_COOKIE = 1000
+_PASSWORDS_A_SECOND, _PASSWORDS_AT_ONCE = 1.0, 30
+_FAILURES_A_SECOND = 0.2
+
+
+@dataclass(frozen=True)
+class Session:
+    """Somebody whom the studio knows, for one request."""
+
+    who: Who
+    csrf: str = field(default="", repr=False)
+    """For the forms of this session; empty when a script came with its token."""
+    token: str = field(default="", repr=False)
+
+    @property
+    def role(self) -> str:
+        """rater, owner or adjudicator."""
+        return self.who.role
+
+    @property
+    def rater(self) -> str:
+        """The rater's pseudonym; NotAllowed for anybody else."""
+        if self.who.rater is None:
+            raise NotAllowed("a rater's link is needed for this", found=f"the link of an {self.role}")
+        return self.who.rater
+
+
+class Doorkeeper:
+    """Gives out sessions and knows them again."""
+
+    def __init__(self, database: Database, settings: WebSettings, *, secret: bytes, password: str | None) -> None:
+        self.database, self.settings = database, settings
+        self._secret = secret
+        self._signer = URLSafeTimedSerializer(
+            secret, salt="salon session", signer_kwargs={"key_derivation": "hmac", "digest_method": hashlib.sha256}
+        )
+        self._hasher = PasswordHasher()
+        self._password = password
+        self._failures = Buckets(_FAILURES_A_SECOND, settings.failures_burst)
+        self._attempts = Buckets(_PASSWORDS_A_SECOND, _PASSWORDS_AT_ONCE)
+
+    # -- coming in ------------------------------------------------------------------------------------------
+
+    def enter(self, token: str, address: str) -> Session:
+        """The session of a link's token; BadLink, or TooMany for who tries and tries."""
+        self._failures.look(address)
+        try:
+            who = self.database.who(token)
+        except BadLink:
+            self._failures.take(address)
+            raise
+        return Session(who, token=token)
+
+    def login(self, password: str, address: str) -> Session:
+        """A new session of the owner. A wrong password and none set take the same time and say the same."""
+        self._failures.look(address)
+        self._attempts.take("everyone")
+        if not self._is_right(password):
+            self._failures.take(address)
+            raise NotSignedIn("the owner's password is needed", found="another", remedy="or open the owner's link")
+        ends = now_ms() + int(self.settings.owner_hours * 3_600_000)
+        token = self.database.new_link("owner", expires_at=ends, by="password")
+        return Session(self.database.who(token), token=token)
+
+    def logout(self, session: Session) -> None:
+        """End a session that a password began; a link stays good until it is revoked."""
+        expires = {link.number: link.expires_at for link in self.database.links()}
+        if session.role == "owner" and expires.get(session.who.link) is not None:
+            self.database.revoke(session.who.link)
+
+    def _is_right(self, password: str) -> bool:
+        known = self._password or _NOBODYS
+        try:
+            return self._hasher.verify(known, password[:_LONGEST_PASSWORD]) and self._password is not None
+        except (VerificationError, InvalidHashError):
+            return False
+
+    # -- cookies --------------------------------------------------------------------------------------------
+
+    def give_cookie(self, response: Response, session: Session) -> None:
+        """Put the session into the answer."""
+        hours = self.settings.session_hours if session.role == "rater" else self.settings.owner_hours
+        response.set_cookie(
+            self.settings.cookie,
+            self._signer.dumps([session.token, secrets.token_urlsafe(16)]),
+            max_age=int(hours * 3600),
+            **self._cookie_rules,
+        )
+
+    def take_cookie(self, response: Response) -> None:
+        """Tell the browser to forget the session."""
+        response.delete_cookie(self.settings.cookie, **self._cookie_rules)
+
+    @property
+    def _cookie_rules(self) -> dict[str, Any]:
+        return {"path": "/", "httponly": True, "samesite": "lax", "secure": self.settings.https}
+
+    # -- knowing again --------------------------------------------------------------------------------------
+
+    def session(self, request: Request) -> Session | None:
+        """Who sent the request, as of now; None for nobody, or nobody any more."""
+        bearer = _bearer(request)
+        if bearer is not None:
+            return self.enter(bearer, address_of(request.scope))
+        cookie = self._cookie(request)
+        if cookie is None:
+            return None
+        token, nonce, age = cookie
+        try:
+            who = self.database.who(token)
+        except BadLink:
+            return None
+        if who.role != "rater" and age > self.settings.owner_hours * 3600:
+            return None
+        return Session(who, self._csrf(nonce), token)
+
+    def csrf_of(self, request: Request) -> str | None:
+        """The CSRF token that a form of this request's session holds; None without a session cookie."""
+        cookie = self._cookie(request)
+        return None if cookie is None else self._csrf(cookie[1])
+
+    def _csrf(self, nonce: str) -> str:
+        return hmac.new(self._secret, b"csrf " + nonce.encode(), hashlib.sha256).hexdigest()
+
+    def _cookie(self, request: Request) -> tuple[str, str, float] | None:
+        """Token, nonce and age in seconds of a cookie that we signed and that is not too old."""
+        text = request.cookies.get(self.settings.cookie, "")
+        if not text or len(text) > _LONGEST_COOKIE:
+            return None
+        try:
+            longest = int(self.settings.session_hours * 3600)
+            (token, nonce), signed = self._signer.loads(text, max_age=longest, return_timestamp=True)
+        except BadSignature:  # SignatureExpired is one
+            return None
+        return token, nonce, now_ms() / 1000 - signed.timestamp()
+
+
+def _bearer(request: Request) -> str | None:
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else None
+
+
+# -- what routes ask for --------------------------------------------------------------------------------------
+
+
+def door(request: Request) -> Doorkeeper:
+    """The doorkeeper of the app."""
+    keeper: Doorkeeper = request.app.state.door
+    return keeper
+
+
+def signed_in(request: Request) -> Session:
+    """The session of a request; NotSignedIn without one."""
+    session = door(request).session(request)
+    if session is None:
+        raise NotSignedIn(
+            "a link that was given to you is needed",
+            found="no session, or one that has ended",
+            remedy="open the link of your invitation again, or ask whoever invited you for a new one",
+        )
+    return session
+
+
+def rater_only(session: Annotated[Session, Depends(signed_in)]) -> Session:
+    """The session of a rater."""
+    _ = session.rater
+    return session
+
+
+def owner_only(session: Annotated[Session, Depends(signed_in)]) -> Session:
+    """The session of the owner."""
+    if session.role != "owner":
+        raise NotAllowed("the owner's link is needed for this", found=f"the link of a {session.role}")
+    return session
+
+
+Anyone = Annotated[Session, Depends(signed_in)]
+RaterSession = Annotated[Session, Depends(rater_only)]
+OwnerSession = Annotated[Session, Depends(owner_only)]
+
+
+async def check_csrf(request: Request) -> None:
+    """Refuse what changes something unless it comes from a page of this session. Stands before every route."""
+    if request.method in SAFE:
+        return
+    keeper = door(request)
+    _check_origin(request, keeper.settings)
+    if _bearer(request) is not None:
+        return  # no browser adds this header by itself
+    wanted = keeper.csrf_of(request)
+    if wanted is None:
+        return  # nobody is signed in: there is no session to abuse, and the route says 401
+    given = request.headers.get("x-csrf-token") or await _form_field(request)
+    if not hmac.compare_digest(wanted.encode(), given.encode("utf-8", "replace")):
+        raise NotFromHere(
+            "a page of this studio is needed", found="one without its token", remedy="load the page again, and retry"
+        )
+
+
+async def _form_field(request: Request) -> str:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
+        return ""
+    value = (await request.form()).get("csrf", "")
+    return value if isinstance(value, str) else ""
+
+
+def _check_origin(request: Request, settings: WebSettings) -> None:
+    """Browsers say which site a request comes from. Others do not, and carry no cookies of a browser."""
+    origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
+    same = origin is None or origin == settings.origin or _loopback_origin(origin, settings)
+    if not same or site in ("cross-site", "same-site"):
+        raise NotFromHere("a page of this studio is needed", found="a request of another site")
+
+
+def _loopback_origin(origin: str, settings: WebSettings) -> bool:
+    """On one's own machine localhost and 127.0.0.1 are the same place, port and all."""
+    ours, theirs = urlsplit(settings.origin), urlsplit(origin)
+    try:
+        same_port = (ours.scheme, ours.port) == (theirs.scheme, theirs.port)
+    except ValueError:
+        return False
+    return same_port and len(settings.hosts) > 1 and (theirs.hostname or "") in settings.hosts
+
+
+# -- pages ----------------------------------------------------------------------------------------------------
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/enter/{token}")
+def enter(token: str, request: Request) -> Response:
+    """Open a link."""
+    keeper = door(request)
+    return _welcome(keeper, keeper.enter(token, address_of(request.scope)))
+
+
+@router.get("/login")
+def login_page() -> HTMLResponse:
+    """Where the owner gives a password."""
+    return HTMLResponse(_LOGIN)
+
+
+@router.post("/login")
+def login(request: Request, password: Annotated[str, Form(max_length=_LONGEST_PASSWORD)]) -> Response:
+    """Let the owner in."""
+    keeper = door(request)
+    return _welcome(keeper, keeper.login(password, address_of(request.scope)))
+
+
+@router.post("/logout")
+def logout(session: Anyone, request: Request) -> Response:
+    """End the session."""
+    keeper = door(request)
+    keeper.logout(session)
+    response = HTMLResponse(plain_page("Goodbye", "<p>You are signed out.</p>"))
+    keeper.take_cookie(response)
+    return response
+
+
+def _welcome(keeper: Doorkeeper, session: Session) -> Response:
+    response = RedirectResponse(HOME[session.role], status_code=303)
+    keeper.give_cookie(response, session)
+    return response
+
+
+_LOGIN = plain_page(
+    "The owner's door",
+    '<form method="post" action="/login"><p><label for="password">'
+    + escape("Password")
+    + '</label> <input id="password" name="password" type="password" autocomplete="current-password" required '
+    'autofocus></p><p><button type="submit">Sign in</button></p></form>',
+)

@@ -1,0 +1,210 @@
+"""What went wrong, told once: JSON for /api, a friendly page for everyone else. Never a traceback, never a path.
+
+    SalonError
+    └── WebError
+        ├── NotSignedIn       401  no session, or one that has ended
+        ├── NotAllowed        403  signed in as somebody who may not do this
+        ├── NotFromHere       403  a form or script of another site, or a page that is too old
+        ├── NoSuchPage        404
+        ├── WrongMethod       405
+        ├── TooLong           413  more bytes, or slower, than a request may be
+        ├── WrongHost         421  asked for under a name that is not the studio's
+        ├── TooMany           429  too many requests; says how long to wait
+        └── Fault             500  Salon's own; the log has the rest under the same request id
+
+Errors of the rooms below are told when `STATUS` names them. All others are faults: their words are for the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from html import escape
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from salon.errors import BadFile, BadValue, DesignError, InputError, SalonError, StatsError
+from salon.flows.studio_steps import TooEarly
+from salon.store.database import errors as database
+
+log = logging.getLogger("salon.web")
+
+
+class WebError(SalonError):
+    """The door cannot let this pass."""
+
+    wait: int | None = None
+    """Seconds after which trying again makes sense."""
+
+
+class NotSignedIn(WebError):
+    """No session, or one that has ended."""
+
+
+class NotAllowed(WebError):
+    """Signed in, as somebody who may not do this."""
+
+
+class NotFromHere(WebError):
+    """Sent by another site, or by a page without its token."""
+
+
+class NoSuchPage(WebError):
+    """Nothing is here, or nothing for you."""
+
+
+class WrongMethod(WebError):
+    """The page is there and cannot do that."""
+
+
+class TooLong(WebError):
+    """More bytes, or slower, than a request may be."""
+
+
+class WrongHost(WebError):
+    """Asked for under a name that is not the studio's."""
+
+
+class TooMany(WebError):
+    """Too many requests."""
+
+    def __init__(self, wait: float) -> None:
+        self.wait = max(1, math.ceil(wait))
+        super().__init__(
+            "fewer requests are needed", found="too many at once", remedy=f"try again in {self.wait} seconds"
+        )
+
+
+class Fault(WebError):
+    """Salon's own."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "something went wrong on our side",
+            remedy="try again; if it stays, tell whoever invited you and name the request",
+        )
+
+
+class Busy(Fault):
+    """The database does not answer now."""
+
+    wait = 5
+
+
+STATUS: dict[type[SalonError], int] = {
+    NotSignedIn: 401,
+    NotAllowed: 403,
+    NotFromHere: 403,
+    NoSuchPage: 404,
+    WrongMethod: 405,
+    TooLong: 413,
+    WrongHost: 421,
+    TooMany: 429,
+    Busy: 503,
+    Fault: 500,
+    WebError: 400,
+    database.BadLink: 401,
+    database.NotActive: 403,
+    database.NotYours: 404,
+    database.UnknownRater: 404,
+    database.AlreadyAnswered: 409,
+    database.KeyReused: 409,
+    database.NothingToUndo: 409,
+    TooEarly: 425,
+    BadFile: 500,  # its words name files of the server
+    InputError: 422,
+    StatsError: 422,
+    DesignError: 422,
+}
+"""The status of every error that is told in its own words; its subclasses too."""
+
+
+def status_of(error: SalonError) -> int:
+    """The HTTP status of an error: that of the nearest class in `STATUS`, else 500."""
+    return next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 500)
+
+
+def told(error: Exception, request_id: str) -> SalonError:
+    """What may be said about an error; faults go to the log, whole."""
+    if isinstance(error, database.Unavailable):
+        log.error("request %s: %s", request_id, error)
+        return Busy()
+    if isinstance(error, SalonError) and (isinstance(error, Fault) or status_of(error) != 500):
+        return error
+    log.error("request %s failed", request_id, exc_info=error)
+    return Fault()
+
+
+def error_response(error: Exception, path: str, request_id: str) -> Response:
+    """The one answer to an error: JSON below /api, a page elsewhere."""
+    said = told(error, request_id)
+    status = status_of(said)
+    wait = _wait(said)
+    headers = {} if wait is None else {"Retry-After": str(wait)}
+    if path.startswith("/api/") or path == "/api":
+        return JSONResponse(said.as_json() | {"request": request_id}, status, headers)
+    return HTMLResponse(_page(said, status, request_id), status, headers)
+
+
+def _wait(error: SalonError) -> int | None:
+    """Seconds after which trying again makes sense."""
+    if isinstance(error, TooEarly):
+        return math.ceil(error.seconds_left)
+    return error.wait if isinstance(error, WebError) else None
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error of the routes of `app` in the one way."""
+
+    async def answer(request: Request, error: Exception) -> Response:
+        return error_response(_named(error), request.url.path, request.state.request_id)
+
+    for kind in (SalonError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, answer)
+
+
+def _named(error: Exception) -> Exception:
+    """Errors of the framework in the house's words; what was sent is not repeated."""
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return BadValue(f"{where}: {first['msg']}", remedy="the schema is at /api/openapi.json")
+    if not isinstance(error, HTTPException):
+        return error
+    if error.status_code == 404:
+        return NoSuchPage("a page of this studio is needed", found="none here", remedy="open your link again")
+    if error.status_code == 405:
+        return WrongMethod("another method is needed here", remedy="the schema is at /api/openapi.json")
+    if error.status_code < 500:
+        return BadValue(HTTPStatus(error.status_code).phrase)
+    return error
+
+
+def plain_page(title: str, body: str) -> str:
+    """A page that needs nothing but the stylesheet; `body` is HTML already."""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>{escape(title)}</title><link rel="stylesheet" href="/static/base.css"></head>'
+        f'<body class="plain"><main><h1>{escape(title)}</h1>{body}</main></body></html>'
+    )
+
+
+def _page(error: SalonError, status: int, request_id: str) -> str:
+    parts = [f"<p>{escape(text)}</p>" for text in (error.needed, error.remedy) if text]
+    parts.append(f"<p><small>{status} · request {escape(request_id)}</small></p>")
+    return plain_page(_TITLES.get(status, "That did not work"), "".join(parts))
+
+
+_TITLES = {
+    401: "Please open your link again",
+    403: "This is not open to you",
+    404: "Nothing here",
+    429: "One moment, please",
+    500: "Something went wrong",
+    503: "One moment, please",
+}

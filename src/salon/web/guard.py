@@ -1,0 +1,192 @@
+"""What every request passes before any route sees it, and what every answer carries.
+
+In this order: a request id; the host name; the rate of the address and of the session; the size of the body, read whole
+before the routes run, so that none can be surprised half-way. What the routes do not answer themselves becomes one
+error page. It is plain ASGI: it stands outside the framework's own error handling, so even a fault has its headers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import ipaddress
+import re
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from salon.web.errors import TooLong, TooMany, WrongHost, error_response
+from salon.web.settings import WebSettings
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Robots-Tag": "noindex, nofollow",
+}
+"""On every answer, whatever it is."""
+_HOST = re.compile(r"(?:\[(?P<bracketed>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
+_HTTPS = {"Strict-Transport-Security": "max-age=31536000"}
+
+
+class Buckets:
+    """How often each key may come: `burst` at once, then `rate` a second. The least recently seen are forgotten."""
+
+    def __init__(
+        self, rate: float, burst: int, *, most: int = 20_000, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.rate, self.burst, self.most, self.clock = rate, burst, most, clock
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, key: str) -> None:
+        """One more of `key`; TooMany when it has none left."""
+        left = self._now(key)
+        if left < 1:
+            raise TooMany((1 - left) / self.rate)
+        self._left[key] = (left - 1, self.clock())
+        self._left.move_to_end(key)
+        if len(self._left) > self.most:
+            self._left.popitem(last=False)
+
+    def look(self, key: str) -> None:
+        """TooMany when `take` would raise it; nothing is taken."""
+        left = self._now(key)
+        if left < 1:
+            raise TooMany((1 - left) / self.rate)
+
+    def _now(self, key: str) -> float:
+        left, then = self._left.get(key, (float(self.burst), self.clock()))
+        return min(self.burst, left + (self.clock() - then) * self.rate)
+
+
+class Guard:
+    """The ASGI layer around a studio."""
+
+    def __init__(self, app: ASGIApp, settings: WebSettings) -> None:
+        self.app, self.settings = app, settings
+        self.sessions = Buckets(settings.session_rate, settings.session_burst)
+        self.addresses = Buckets(settings.address_rate, settings.address_burst)
+        self.headers = HEADERS | (_HTTPS if settings.https else {})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":  # lifespan; nobody is offered a websocket
+            await self.app(scope, receive, send)
+            return
+        request_id = secrets.token_hex(8)
+        scope.setdefault("state", {})["request_id"] = request_id
+        answer = _Answer(send, self.headers | {"X-Request-Id": request_id})
+        try:
+            headers = Headers(scope=scope)
+            self._check_host(headers)
+            self._check_rate(scope, headers)
+            body = await self._body(headers, receive)
+            await self.app(scope, _replay(body, receive), answer)
+        except Exception as error:
+            if answer.started:  # too late to say anything: the browser sees a broken answer, not a whole wrong one
+                raise
+            await error_response(error, scope["path"], request_id)(scope, receive, answer)
+
+    def _check_host(self, headers: Headers) -> None:
+        named = headers.getlist("host")
+        if len(named) != 1 or host_name(named[0]) not in self.settings.hosts:
+            raise WrongHost(
+                "the studio's own address is needed", remedy=f"open {self.settings.address}, or serve with --base-url"
+            )
+
+    def _check_rate(self, scope: Scope, headers: Headers) -> None:
+        self.addresses.take(address_of(scope))
+        cookie = session_cookie(headers, self.settings.cookie) or headers.get("authorization")
+        if cookie:
+            self.sessions.take(hashlib.sha256(cookie.encode("latin-1", "replace")).hexdigest())
+
+    async def _body(self, headers: Headers, receive: Receive) -> bytes:
+        most = self.settings.most_body
+        stated = headers.get("content-length", "0")
+        if not stated.isdecimal() or len(stated) > 15 or int(stated) > most:
+            raise _too_long(f"at most {most:,} bytes may be sent")
+        try:
+            async with asyncio.timeout(self.settings.body_seconds):
+                return await _read(receive, most)
+        except TimeoutError:
+            raise _too_long(f"a request must arrive within {self.settings.body_seconds:g} seconds") from None
+
+
+class _Answer:
+    """`send` with the headers of the house, that remembers whether the answer has begun."""
+
+    def __init__(self, send: Send, headers: dict[str, str]) -> None:
+        self.send, self.headers, self.started = send, headers, False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            given = MutableHeaders(scope=message)
+            given.setdefault("Cache-Control", "no-store")
+            for name, value in self.headers.items():
+                given[name] = value
+        await self.send(message)
+
+
+async def _read(receive: Receive, most: int) -> bytes:
+    """The whole body, counted as it comes: the length stated may be wrong or missing."""
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return bytes(body)
+        body += message.get("body", b"")
+        if len(body) > most:
+            raise _too_long(f"at most {most:,} bytes may be sent")
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+def _too_long(needed: str) -> TooLong:
+    return TooLong(needed, found="more, or slower")
+
+
+def host_name(host: str) -> str:
+    """The name in a Host header, without its port; "" when it is malformed."""
+    found = _HOST.fullmatch(host)
+    return "" if found is None else (found["bracketed"] or found["name"]).lower()
+
+
+def address_of(scope: Scope) -> str:
+    """Where a request comes from; an IPv6 network of /64 is one place."""
+    client = scope.get("client")
+    host = client[0] if client else "unknown"
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return str(host)
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return str(address)
+
+
+def session_cookie(headers: Headers, name: str) -> str | None:
+    """The session cookie as it was sent."""
+    return cookie_parser(headers.get("cookie", "")).get(name)

@@ -1,0 +1,182 @@
+"""Pictures for the browser, each size made once, under addresses that tell nothing: `/i/<sha256>-screen.webp`.
+
+An address names the content of a picture, never a file: nothing a browser sends becomes a path. Every size is written
+anew from pixels, so names of generators in a file's metadata stay behind. A rater gets the pictures of their own tasks
+and of the reference panel; the owner and an adjudicator get all. Everyone else, and every picture that cannot be
+decoded, gets one and the same "nothing here".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Literal
+
+from fastapi import APIRouter, Request
+from PIL import Image
+from starlette.responses import FileResponse
+
+from salon.errors import BadFile
+from salon.generate.images import read_bytes, read_picture
+from salon.store.atomic import whole_file
+from salon.store.database import Database
+from salon.web.auth import Anyone, Session
+from salon.web.errors import NoSuchPage
+
+Variant = Literal["thumbnail", "screen", "full"]
+LONGEST: dict[str, int] = {"thumbnail": 480, "screen": 1600}
+"""Pixels of the longer side; full has all of them."""
+FORMAT = {"thumbnail": "webp", "screen": "webp", "full": "png"}
+QUALITY = {"thumbnail": 82, "screen": 92}
+FOLDER = ".variants"
+_NAME = re.compile(r"([0-9a-f]{64})-(thumbnail|screen|full)\.(webp|png)")
+_MOST_RATERS = 2000
+_AT_ONCE = 2  # a picture of the largest size allowed takes 200 MB to decode
+
+log = logging.getLogger("salon.web")
+
+
+class Images:
+    """The pictures of one study: their addresses, their sizes, and who may see them."""
+
+    def __init__(
+        self, folder: Path, items: Mapping[str, str | None], database: Database, references: Iterable[str] = ()
+    ) -> None:
+        self.folder, self.database = folder.resolve(), database
+        self._paths = {item: path for item, named in items.items() if (path := self._inside(named)) is not None}
+        self._references = [path for named in references if (path := self._inside(named)) is not None]
+        self._hashes: dict[Path, tuple[tuple[int, int], str]] = {}
+        self._sources: dict[str, Path] = {}
+        self._seen: OrderedDict[str, set[str]] = OrderedDict()
+        self._making = threading.Semaphore(_AT_ONCE)
+
+    # -- addresses ------------------------------------------------------------------------------------------
+
+    def address(self, item: str, variant: Variant = "screen", *, to: str | None = None) -> str | None:
+        """Where a browser finds the picture of `item`; None when there is none. `to` a rater: who may then see it."""
+        path = self._paths.get(item)
+        number = None if path is None else self._hash(path)
+        if number is None:
+            return None
+        if to is not None:
+            self._grants(to).add(number)
+        return f"/i/{number}-{variant}.{FORMAT[variant]}"
+
+    def reference_address(self, named: str, variant: Variant = "screen") -> str | None:
+        """Where a browser finds a picture of the reference panel."""
+        path = self._inside(named)
+        number = self._hash(path) if path in self._references and path is not None else None
+        return None if number is None else f"/i/{number}-{variant}.{FORMAT[variant]}"
+
+    def _inside(self, named: str | None) -> Path | None:
+        """The file that the study names, if it lies in the study's folder; links that lead out of it do not count."""
+        if not named or "\x00" in named:
+            return None
+        path = (self.folder / named).resolve()
+        return path if path.is_relative_to(self.folder) else None
+
+    def _hash(self, path: Path) -> str | None:
+        """SHA-256 of a file, read again only when it changed; None when it cannot be read."""
+        try:
+            found = path.stat()
+            mark = (found.st_mtime_ns, found.st_size)
+            known = self._hashes.get(path)
+            if known is None or known[0] != mark:
+                known = (mark, hashlib.sha256(read_bytes(path)).hexdigest())
+                self._hashes[path] = known
+        except (OSError, BadFile):
+            return None
+        self._sources[known[1]] = path
+        return known[1]
+
+    # -- who may see ----------------------------------------------------------------------------------------
+
+    def source(self, number: str, session: Session) -> Path:
+        """The file behind a content hash for this session; NoSuchPage when there is none for them."""
+        known = self._sources.get(number)
+        if known is None or (session.role == "rater" and number not in self._grants(session.rater)):
+            self._look_again(session)
+        allowed = session.role != "rater" or number in self._grants(session.rater)
+        if number not in self._sources or not allowed:
+            raise _nothing()
+        return self._sources[number]
+
+    def _look_again(self, session: Session) -> None:
+        """After a restart, or on another device: what the tasks of a rater show, or everything there is."""
+        panel = [self._hash(path) for path in self._references]
+        if session.role != "rater":
+            for path in self._paths.values():
+                self._hash(path)
+            return
+        shown = {item for task in self.database.tasks_of(session.rater) for item in task.question.get("items", ())}
+        hashes = [self._hash(self._paths[item]) for item in shown if item in self._paths]
+        self._grants(session.rater).update(number for number in (*panel, *hashes) if number is not None)
+
+    def _grants(self, rater: str) -> set[str]:
+        grants = self._seen.setdefault(rater, set())
+        self._seen.move_to_end(rater)
+        if len(self._seen) > _MOST_RATERS:
+            self._seen.popitem(last=False)
+        return grants
+
+    # -- sizes ----------------------------------------------------------------------------------------------
+
+    def variant(self, number: str, source: Path, variant: str) -> Path:
+        """The file of one size, made when it is asked for first."""
+        place = self.folder / FOLDER / f"{number}-{variant}.{FORMAT[variant]}"
+        if place.exists():
+            return place
+        with self._making:
+            if not place.exists():
+                place.parent.mkdir(exist_ok=True)
+                _make(source, place, variant)
+        return place
+
+
+def _make(source: Path, place: Path, variant: str) -> None:
+    image = read_picture(source).image
+    if variant == "full":
+        with whole_file(place) as file:
+            _bare(image).save(file, "PNG", compress_level=4)
+        return
+    longest = LONGEST[variant]
+    small = _bare(image)
+    small.thumbnail((longest, longest), Image.Resampling.LANCZOS)  # never enlarges
+    with whole_file(place) as file:
+        small.save(file, "WEBP", quality=QUALITY[variant], method=4)
+
+
+def _bare(image: Image.Image) -> Image.Image:
+    """The pixels alone, without texts, profiles and comments that came with them."""
+    bare = image.copy()
+    bare.info = {}
+    return bare
+
+
+def _nothing() -> NoSuchPage:
+    return NoSuchPage("a picture of this study is needed", found="none here", remedy="load the page again")
+
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/i/{name}")
+def picture(name: str, session: Anyone, request: Request) -> FileResponse:
+    """One size of one picture; browsers may keep it for good, caches shared by several people may not."""
+    images: Images = request.app.state.images
+    parts = _NAME.fullmatch(name)
+    if parts is None or FORMAT[parts[2]] != parts[3]:
+        raise _nothing()
+    try:
+        place = images.variant(parts[1], images.source(parts[1], session), parts[2])
+    except BadFile as error:
+        log.warning("request %s: %s", request.state.request_id, error)
+        raise _nothing() from None
+    return FileResponse(
+        place, media_type=f"image/{parts[3]}", headers={"Cache-Control": "private, max-age=31536000, immutable"}
+    )

@@ -1,0 +1,157 @@
+"""Where a studio is served, under which address, and what it allows; and the two files only its owner may read.
+
+The secret signs session cookies. It lives in the study folder, so that sessions survive a restart, under mode 0600. The
+owner's password is kept as an argon2 hash beside it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import secrets
+import stat
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import Field
+
+from salon.errors import BadFile, BadValue
+from salon.store.atomic import whole_file
+from salon.study.noun import Noun
+
+PRIVATE = ".studio"
+"""Folder inside the study for what only the owner may read."""
+_SECRET_BYTES = 32
+_LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+
+
+class WebSettings(Noun):
+    """How a studio is served."""
+
+    folder: Path = Field(description="The study folder.")
+    host: str = Field("127.0.0.1", min_length=1, description="Address to listen on.")
+    port: int = Field(8000, ge=0, le=65535, description="Port to listen on.")
+    base_url: str | None = Field(None, description="Address that people open, such as https://studio.example.org")
+    session_hours: float = Field(24 * 30, gt=0, description="A rater's session ends after so many hours.")
+    owner_hours: float = Field(12, gt=0, description="An owner's session ends after so many hours.")
+    most_body: int = Field(1 << 20, ge=1024, description="Bytes that one request may send.")
+    body_seconds: float = Field(30, gt=0, description="Seconds within which a request must have arrived.")
+    session_rate: float = Field(20, gt=0, description="Requests a second for one session, once its burst is used up.")
+    session_burst: int = Field(200, ge=1, description="Requests one session may send at once.")
+    address_rate: float = Field(200, gt=0, description="Requests a second from one address: an office may share it.")
+    address_burst: int = Field(2000, ge=1, description="Requests one address may send at once.")
+    failures_burst: int = Field(10, ge=1, description="Wrong links or passwords before an address must wait.")
+
+    @property
+    def address(self) -> str:
+        """What links begin with; never taken from what a browser says."""
+        return (self.base_url or f"http://{_bracketed(self.host)}:{self.port}").rstrip("/")
+
+    @property
+    def https(self) -> bool:
+        """Do people come by https?"""
+        return urlsplit(self.address).scheme == "https"
+
+    @property
+    def cookie(self) -> str:
+        """Name of the session cookie; browsers keep __Host- cookies to this host and to https."""
+        return "__Host-salon" if self.https else "salon"
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """Host names under which the studio answers."""
+        named = {urlsplit(self.address).hostname or ""}
+        return frozenset(named | set(_LOOPBACK_NAMES) if is_loopback(self.host) else named)
+
+    @property
+    def origin(self) -> str:
+        """Scheme and host of the address, as browsers send it."""
+        parts = urlsplit(self.address)
+        return f"{parts.scheme}://{parts.netloc}"
+
+
+def checked(settings: WebSettings) -> WebSettings:
+    """`settings` if people can be let in under them; BadValue names the flag that must change."""
+    parts = urlsplit(settings.address)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query or parts.username:
+        raise BadValue(
+            "--base-url: an address without a path is needed",
+            found=settings.base_url,
+            remedy="--base-url https://studio.example.org",
+        )
+    if settings.base_url is None and not is_loopback(settings.host):
+        raise BadValue(
+            "--base-url: who listens to others must say under which address they come",
+            found=f"--host {settings.host} alone",
+            remedy="--base-url https://studio.example.org",
+        )
+    return settings
+
+
+def is_loopback(host: str) -> bool:
+    """Does `host` reach this machine only?"""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
+# -- files of the owner -------------------------------------------------------------------------------------
+
+
+def read_secret(folder: Path) -> bytes:
+    """The secret of the studio in `folder`, made on first use; BadFile when others on the machine may read it."""
+    path = _private(folder) / "secret"
+    if not path.exists():
+        _write_private(path, secrets.token_bytes(_SECRET_BYTES))
+    _check_private(path)
+    secret = path.read_bytes()
+    if len(secret) != _SECRET_BYTES:
+        raise BadFile(
+            f"a secret of {_SECRET_BYTES} bytes is needed",
+            found=f"{len(secret)} bytes",
+            where=str(path),
+            remedy="remove the file: a new one is made, and everyone opens their link again",
+        )
+    return secret
+
+
+def read_password(folder: Path) -> str | None:
+    """The argon2 hash of the owner's password, or None when none was set."""
+    path = folder / PRIVATE / "password"
+    if not path.exists():
+        return None
+    _check_private(path)
+    return path.read_text(encoding="ascii", errors="replace").strip()
+
+
+def write_password(folder: Path, hashed: str) -> None:
+    """Keep the argon2 hash of a new password."""
+    _write_private(_private(folder) / "password", hashed.encode())
+
+
+def _private(folder: Path) -> Path:
+    private = folder / PRIVATE
+    private.mkdir(mode=0o700, exist_ok=True)
+    return private
+
+
+def _write_private(path: Path, data: bytes) -> None:
+    with whole_file(path) as file:
+        os.chmod(file.name, 0o600)
+        file.write(data)
+
+
+def _check_private(path: Path) -> None:
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if os.name == "posix" and mode & 0o077:
+        raise BadFile(
+            "a file that only its owner can read is needed",
+            found=f"mode {mode:04o}",
+            where=str(path),
+            remedy=f"chmod 600 {path}",
+        )

@@ -1,0 +1,216 @@
+"""Who gets in: links, cookies, passwords, and pages of other sites."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from argon2 import PasswordHasher
+from doors import BASE, Served, served
+from itsdangerous import URLSafeTimedSerializer
+from itsdangerous.timed import TimestampSigner
+
+from salon.errors import BadFile
+from salon.web.auth import Doorkeeper
+from salon.web.settings import read_secret
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path) as made:
+        yield made
+
+
+def me(client) -> int:
+    return client.get("/api/me").status_code
+
+
+def test_a_link_lets_its_rater_in_and_leads_home(door: Served) -> None:
+    client = door.client()
+    assert me(client) == 401
+    answer = client.get(f"/enter/{door.zoe}")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    assert client.get("/api/me").json()["rater"] == door.names["zoe"]
+    assert door.client().get(f"/enter/{door.owner}").headers["location"] == "/owner"
+
+
+def test_https_makes_the_cookie_secure_and_bound_to_its_host(tmp_path: Path) -> None:
+    with served(tmp_path, base_url="https://studio.example.org") as door:
+        answer = door.client().get(f"/enter/{door.zoe}")
+    assert answer.headers["set-cookie"].startswith("__Host-salon=")
+    assert "; Secure" in answer.headers["set-cookie"]
+    assert "max-age" in answer.headers["strict-transport-security"]
+
+
+@pytest.mark.parametrize("token", ["x", "a" * 43, "%00", "../..", "' OR 1=1 --", "é" * 30, "a" * 5000])
+def test_a_made_up_link_opens_nothing_and_is_not_repeated(door: Served, token: str) -> None:
+    answer = door.client().get(f"/enter/{token}")
+    assert answer.status_code in (401, 404)
+    assert "set-cookie" not in answer.headers
+    assert len(token) < 10 or token not in answer.text
+
+
+def test_a_revoked_link_ends_its_sessions_at_once(door: Served) -> None:
+    client, script = door.client(door.zoe), door.script(door.zoe)
+    assert me(client) == me(script) == 200
+    door.studio.database.revoke(door.studio.enter(door.zoe).link)
+    assert me(client) == me(script) == 401
+    assert door.client().get(f"/enter/{door.zoe}").status_code == 401
+
+
+def test_a_removed_rater_is_out_and_a_paused_one_is_told_so(door: Served) -> None:
+    client = door.client(door.zoe)
+    door.studio.pause(door.names["zoe"])
+    assert client.get("/api/next").json() == {"step": "finished", "reason": "paused", "completion_code": None}
+    door.studio.remove(door.names["zoe"])
+    assert me(client) == 401
+
+
+def _signed(secret: bytes, token: str, **more: object) -> str:
+    kind = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
+    return URLSafeTimedSerializer(secret, salt="salon session", signer_kwargs=kind, **more).dumps([token, "nonce"])
+
+
+def test_cookies_that_others_signed_or_that_were_changed_are_worthless(door: Served) -> None:
+    good = _signed(read_secret(door.folder), door.zoe)
+    flipped = good[:-3] + ("A" if good[-3] != "A" else "B") + good[-2:]
+    for value, status in [(good, 200), (flipped, 401), (_signed(b"0" * 32, door.zoe), 401), ("x" * 3000, 401)]:
+        client = door.client()
+        client.cookies.set("salon", value)
+        assert me(client) == status
+
+
+@pytest.mark.parametrize(("hours", "token", "status"), [(11, "owner", 200), (13, "owner", 401), (13, "zoe", 200)])
+def test_an_old_cookie_that_is_replayed_has_ended(door: Served, monkeypatch, hours, token, status) -> None:
+    real = TimestampSigner.get_timestamp
+    with monkeypatch.context() as patch:
+        patch.setattr(TimestampSigner, "get_timestamp", lambda self: real(self) - hours * 3600)
+        value = _signed(read_secret(door.folder), getattr(door, token))
+    client = door.client()
+    client.cookies.set("salon", value)
+    assert me(client) == status
+    monkeypatch.setattr(TimestampSigner, "get_timestamp", lambda self: real(self) + 31 * 24 * 3600)
+    assert me(client) == 401
+
+
+def test_roles_keep_apart(door: Served) -> None:
+    assert door.client(door.zoe).get("/api/owner/progress").status_code == 403
+    assert door.client(door.owner).get("/api/next").status_code == 403
+    assert door.client(door.owner).get("/api/owner/progress").status_code == 200
+
+
+# -- forged forms ---------------------------------------------------------------------------------------------
+
+
+def test_a_post_needs_the_token_of_its_own_session(door: Served) -> None:
+    zoe, max = door.client(door.zoe), door.client(door.max)
+    own, others = (client.get("/api/me").json()["csrf"] for client in (zoe, max))
+    assert own != others
+    for header, status in [({}, 403), ({"X-CSRF-Token": others}, 403), ({"X-CSRF-Token": "é".encode()}, 403)]:
+        assert zoe.post("/logout", headers=header).status_code == status
+    assert zoe.post("/logout", data={"csrf": others}).status_code == 403
+    assert zoe.post("/logout", data={"csrf": own}).status_code == 200
+    assert me(zoe) == 401
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://localhost:9999"}, 403),
+        ({"Origin": "http://localhost:bad"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Origin": BASE}, 200),
+        ({"Origin": "http://127.0.0.1:8000"}, 200),
+    ],
+)
+def test_other_sites_cannot_post_even_with_the_token(door: Served, headers: dict[str, str], status: int) -> None:
+    client = door.client(door.zoe)
+    csrf = client.get("/api/me").json()["csrf"]
+    assert client.post("/logout", headers=headers | {"X-CSRF-Token": csrf}).status_code == status
+
+
+def test_every_route_that_changes_something_is_behind_the_check(door: Served) -> None:
+    client = door.client(door.owner)
+    for path, how in door.app.openapi()["paths"].items():
+        for method in set(how) - {"get"}:
+            answer = client.request(method, path.replace("{task}", "1"), json={})
+            assert answer.status_code == 403, path
+
+
+def test_a_script_with_its_token_needs_no_form(door: Served) -> None:
+    assert door.script(door.zoe).post("/api/undo").status_code == 409
+    assert door.script("wrong").post("/api/undo").status_code == 401
+
+
+# -- the owner's password -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def with_password(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path, password="open sesame") as made:
+        yield made
+
+
+def test_the_password_lets_the_owner_in_until_signing_out(with_password: Served) -> None:
+    client = with_password.client()
+    assert client.post("/login", data={"password": "open"}).status_code == 401
+    assert client.post("/login", data={"password": "open sesame"}).headers["location"] == "/owner"
+    kept = client.cookies["salon"]
+    csrf = client.get("/api/me").json()["csrf"]
+    assert client.post("/logout", headers={"X-CSRF-Token": csrf}).status_code == 200
+    client.cookies.set("salon", kept)
+    assert me(client) == 401, "a cookie replayed after signing out"
+
+
+def test_no_password_set_costs_as_much_as_a_wrong_one(door: Served, monkeypatch) -> None:
+    asked = []
+    monkeypatch.setattr(PasswordHasher, "verify", lambda self, known, given: asked.append(known) or True)
+    assert door.client().post("/login", data={"password": "x"}).status_code == 401
+    assert asked, "a hash is always computed"
+    assert asked[0].startswith("$argon2id$")
+
+
+def test_guessing_is_slowed_down_for_passwords_and_links(with_password: Served) -> None:
+    client = with_password.client()
+    said = [client.post("/login", data={"password": str(k)}).status_code for k in range(12)]
+    assert said == [401] * 10 + [429] * 2
+    answer = client.get("/enter/guess")
+    assert answer.status_code == 429
+    assert int(answer.headers["retry-after"]) >= 1
+    other = with_password.client(client=("10.0.0.9", 1))
+    assert other.post("/login", data={"password": "open sesame"}).status_code == 303
+
+
+def test_a_broken_hash_lets_nobody_in(door: Served) -> None:
+    keeper = Doorkeeper(door.studio.database, door.app.state.settings, secret=b"x" * 32, password="$argon2id$broken")
+    assert not keeper._is_right("")
+
+
+# -- the secret -----------------------------------------------------------------------------------------------
+
+
+def test_the_secret_is_made_once_and_read_by_its_owner_only(tmp_path: Path) -> None:
+    first = read_secret(tmp_path)
+    path = tmp_path / ".studio" / "secret"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert read_secret(tmp_path) == first
+    path.chmod(0o644)
+    with pytest.raises(BadFile, match="only its owner"):
+        read_secret(tmp_path)
+    path.chmod(0o600)
+    path.write_bytes(b"short")
+    with pytest.raises(BadFile, match="32 bytes"):
+        read_secret(tmp_path)
+
+
+def test_tokens_and_secrets_are_in_no_repr(door: Served) -> None:
+    session = door.app.state.door.enter(door.zoe, "here")
+    assert door.zoe not in repr(session)
