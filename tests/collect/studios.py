@@ -29,9 +29,7 @@ def study(prompts: int = 3, items: int = 4, *, gold: int = 0, within: str = "pro
     asked = [Prompt(id=f"p{p}", text="A poster", category=f"c{p % 2}") for p in range(prompts)]
     made = [Item(id=f"p{p}-{i}", prompt=f"p{p}", category=f"c{p % 2}") for p in range(prompts) for i in range(items)]
     known = [Item(id=f"g{g}{side}", prompt="p0", category="c0") for g in range(gold) for side in "ab"]
-    return Study.build(
-        "small", CRITERIA, tables={"prompts": asked, "items": [*made, *known]}, compare_within=within
-    )
+    return Study.build("small", CRITERIA, tables={"prompts": asked, "items": [*made, *known]}, compare_within=within)
 
 
 def studio(*phases: dict[str, Any], gold: int = 0, raters: int = 5, **more: Any) -> StudioSettings:
@@ -96,7 +94,7 @@ class Walker:
             found = self.step(answer)
             if not isinstance(found, Question):
                 return found
-        return found
+        return next_question(self.plan, self.state())
 
     @property
     def questions(self) -> list[Question]:

@@ -83,9 +83,9 @@ def _key(ruling: Ruling) -> Asked:
     return ruling.criterion, tuple(sorted(ruling.items))
 
 
-def _row(criterion: str, asked: dict[Asked, Counter[str]], final: dict[Asked, str | None]) -> Agreement:
+def _row(criterion: str, asked: dict[Asked, Counter[str]], final: dict[Asked, str]) -> Agreement:
     answers = sum(votes.total() for votes in asked.values())
-    hits = sum(votes[str(final[key])] if key in final else max(votes.values()) for key, votes in asked.items())
+    hits = sum(votes[final[key]] if key in final else max(votes.values()) for key, votes in asked.items())
     return Agreement(criterion, len(asked), answers, _kappa(asked), hits / answers)
 
 
@@ -96,6 +96,8 @@ def _kappa(asked: dict[Asked, Counter[str]]) -> Estimate | None:
         for key, votes in asked.items()
         if votes.total() > 1
     ]
+    if not rows:
+        return None
     options = sorted({option for row in rows for option in row})
     counts = np.array([[row.get(option, 0) for option in options] for row in rows])
     try:

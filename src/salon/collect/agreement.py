@@ -1,28 +1,76 @@
-"""Agreement of a rater with the others and with themselves, one number in [0, 1] for each screen."""
+"""Agreement of a rater with the others and with themselves."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from salon.collect.records import PairRow, Records, ValueRow
+from salon.collect.records import PairRow, ValueRow
 
 PairKey = tuple[str, str, str]
 
+_FEWEST_ITEMS = 5
 
-def panel_agreement(records: Records) -> dict[str, list[float]]:
-    """By rater: the share of a screen's decided answers that are as the majority of the others.
 
-    Pairs: the others (at least two) must have a majority, and the rater must have decided. Values: items are taken two
-    by two in the order they were rated; the rater is as the others when both means lie on the same side.
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """Pearson's r over n items."""
+
+    r: float
+    n: int
+
+
+def panel_agreement(rows: Sequence[PairRow]) -> dict[str, list[float]]:
+    """By rater: the share of a screen's decided pairs that are as the majority of the others.
+
+    The others (at least two) must have a majority, and the rater must have decided.
     """
-    made: dict[str, list[float]] = defaultdict(list)
-    for rater, shares in _pair_shares(records.pairs).items():
-        made[rater] += shares
-    for rater, shares in _value_shares(records.values).items():
-        made[rater] += shares
+    ordinary = [row for row in rows if row.why == "ordinary"]
+    balance: dict[PairKey, int] = defaultdict(int)
+    raters: dict[PairKey, int] = defaultdict(int)
+    for row in ordinary:
+        key = (row.criterion, row.low, row.high)
+        balance[key] += row.outcome
+        raters[key] += 1
+    screens: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in ordinary:
+        key = (row.criterion, row.low, row.high)
+        others = balance[key] - row.outcome
+        if row.outcome and others and raters[key] > 2:
+            screens[row.rater][row.screen].append(float(row.outcome * others > 0))
+    return {rater: [float(np.mean(shares)) for shares in found.values()] for rater, found in screens.items()}
+
+
+def panel_correlation(rows: Sequence[ValueRow]) -> dict[str, Correlation]:
+    """By rater: correlation of the values with the mean of the others' (at least two), over items.
+
+    Several criteria are averaged item by item after taking the rater's mean off each. Raters with fewer than five
+    such items, or without any spread, are left out.
+    """
+    ordinary = [row for row in rows if row.why == "ordinary"]
+    total: dict[tuple[str, str], float] = defaultdict(float)
+    raters: dict[tuple[str, str], int] = defaultdict(int)
+    mine: dict[str, dict[str, list[ValueRow]]] = defaultdict(lambda: defaultdict(list))
+    for row in ordinary:
+        total[row.criterion, row.item] += row.value
+        raters[row.criterion, row.item] += 1
+        mine[row.rater][row.criterion].append(row)
+    made = {}
+    for rater, by_criterion in mine.items():
+        points: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        for given in by_criterion.values():
+            shared = [row for row in given if raters[row.criterion, row.item] > 2]
+            own = _centred([row.value for row in shared])
+            others = _centred([_rest(row, total, raters) for row in shared])
+            for row, x, y in zip(shared, own, others):
+                points[row.item].append((x, y))
+        found = _correlation(np.array([np.mean(point, axis=0) for point in points.values()]).reshape(-1, 2))
+        if found is not None:
+            made[rater] = found
     return made
 
 
@@ -67,49 +115,19 @@ def _value_chance(values: Sequence[ValueRow]) -> float:
     return float(share @ near @ share)
 
 
-def _pair_shares(rows: Sequence[PairRow]) -> dict[str, list[float]]:
-    ordinary = [row for row in rows if row.why == "ordinary"]
-    balance: dict[PairKey, int] = defaultdict(int)
-    raters: dict[PairKey, int] = defaultdict(int)
-    for row in ordinary:
-        key = (row.criterion, row.low, row.high)
-        balance[key] += row.outcome
-        raters[key] += 1
-    screens: dict[tuple[str, int], list[float]] = defaultdict(list)
-    for row in ordinary:
-        key = (row.criterion, row.low, row.high)
-        others = balance[key] - row.outcome
-        if row.outcome and others and raters[key] > 2:
-            screens[row.rater, row.screen].append(float(row.outcome * others > 0))
-    return _by_rater(screens)
-
-
-def _value_shares(rows: Sequence[ValueRow]) -> dict[str, list[float]]:
-    ordinary = [row for row in rows if row.why == "ordinary"]
-    total: dict[tuple[str, str], float] = defaultdict(float)
-    raters: dict[tuple[str, str], int] = defaultdict(int)
-    mine: dict[tuple[str, str], list[ValueRow]] = defaultdict(list)
-    for row in ordinary:
-        total[row.criterion, row.item] += row.value
-        raters[row.criterion, row.item] += 1
-        mine[row.rater, row.criterion].append(row)
-    screens: dict[tuple[str, int], list[float]] = defaultdict(list)
-    for (rater, _), given in mine.items():
-        shared = [row for row in given if raters[row.criterion, row.item] > 2]
-        for a, b in zip(shared[::2], shared[1::2]):
-            others = _rest(a, total, raters) - _rest(b, total, raters)
-            if a.value != b.value and others:
-                screens[rater, a.screen].append(float((a.value - b.value) * others > 0))
-    return _by_rater(screens)
-
-
 def _rest(row: ValueRow, total: dict[tuple[str, str], float], raters: dict[tuple[str, str], int]) -> float:
     key = (row.criterion, row.item)
     return (total[key] - row.value) / (raters[key] - 1)
 
 
-def _by_rater(screens: dict[tuple[str, int], list[float]]) -> dict[str, list[float]]:
-    made: dict[str, list[float]] = defaultdict(list)
-    for (rater, _), shares in screens.items():
-        made[rater].append(float(np.mean(shares)))
-    return made
+def _centred(values: Sequence[float]) -> NDArray[np.float64]:
+    x = np.asarray(values, dtype=np.float64)
+    return x - x.mean() if len(x) else x
+
+
+def _correlation(points: NDArray[np.float64]) -> Correlation | None:
+    if len(points) < _FEWEST_ITEMS or np.ptp(points, axis=0).min() < 1e-9:
+        return None
+    x, y = (points - points.mean(axis=0)).T
+    r = float(x @ y / np.sqrt((x @ x) * (y @ y)))
+    return Correlation(float(np.clip(r, -0.999999, 0.999999)), len(points))

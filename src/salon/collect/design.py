@@ -28,7 +28,7 @@ from salon.stats.pair_counts import PairCounts
 Ints = NDArray[np.int64]
 Pair = tuple[int, int]
 
-_DRAWS = 16
+_DRAWS = 8
 
 
 def complete_pairs(items: int) -> list[Pair]:

@@ -1,8 +1,8 @@
 """Which raters should be looked at, and why.
 
 Each reason is a test of an honest rater: the null says how an honest rater may behave at worst, the p value is the
-exact binomial chance of what was seen or worse, and a flag is raised at p <= `alpha`. So for every rater within the
-null the chance of a false flag is at most `alpha` for each reason, 8 `alpha` for any.
+exact binomial chance of what was seen or worse (of a correlation: by Fisher's z), and a flag is raised at p <= `alpha`.
+So for every rater within the null the chance of a false flag is at most `alpha` for each reason, 9 `alpha` for any.
 
     reason           statistic                                                    an honest rater, at worst
     too fast         share of screens answered as soon as the server allows       `fast_share` of them
@@ -12,11 +12,13 @@ null the chance of a false flag is at most `alpha` for each reason, 8 `alpha` fo
     gold             known answers hit                                            `gold_right` of them
     attention        instructed answers missed                                    `attention_missed` of them
     intransitive     triples that run in circles, no two sharing a pair           `cycle_share` of them
-    panel            answers as the majority of the others                        half way from chance to the usual
+    panel            pairs answered as the majority of the others                 chance + `panel_part` (usual - chance)
+                     values: correlation with the mean of the others              `panel_part` of the usual
+    at random        Fisher's -2 sum ln p of the five reasons above               chi-square, 2 for each
 
 Independence. Answers of one screen are averaged and count once. Triples share no pair. Sides are balanced by design,
-so a lean is the rater's own. Agreement with the panel counts each item in one pair only where values are compared.
-Pairs that share an item are not quite independent given a rater's taste: that is why the nulls leave room.
+so a lean is the rater's own. Pairs that share an item are not quite independent given a rater's taste: that is why the
+nulls leave room. The five reasons of "at random" look at different answers, or at different sides of them.
 
 Edges. Without repeats, gold, other raters and so on the test is left out. Items that nobody can tell apart make every
 rater look random: repeats, circles and panel then flag honest raters too, and `usual` agreement near chance says so.
@@ -29,20 +31,25 @@ repeats alike, at most 4.5% circular triples, medians of 21 to 28 s where 10 s a
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from pydantic import Field
-from scipy.stats import binom
+from scipy.stats import binom, chi2, norm
 
-from salon.collect.agreement import panel_agreement, repeat_agreement
+from salon.collect.agreement import Correlation, panel_agreement, panel_correlation, repeat_agreement
 from salon.collect.circles import circular_triples
 from salon.collect.records import PairRow, Records, ScreenRow, ValueRow
 from salon.study.noun import Noun
 
-Reason = Literal["too fast", "one side", "one value", "repeats", "gold", "attention", "intransitive", "panel"]
+Reason = Literal[
+    "too fast", "one side", "one value", "repeats", "gold", "attention", "intransitive", "panel", "at random"
+]
+
+BY_CHANCE: tuple[Reason, ...] = ("repeats", "gold", "attention", "intransitive", "panel")
+"""Reasons in which answering by chance shows."""
 
 _USUAL_RATERS = 3
 """Raters needed to say what is usual."""
@@ -57,9 +64,10 @@ class QualitySettings(Noun):
     no_least: float = Field(2.0, ge=0, description="Seconds that count as fast where the server sets no least time.")
     side_share: float = Field(0.6, ge=0.5, lt=1, description="Share of decided pairs won by one side.")
     repeat_kappa: float = Field(0.5, ge=0, lt=1, description="Agreement with oneself beyond chance.")
-    gold_right: float = Field(0.8, gt=0, lt=1, description="Share of known answers hit.")
-    attention_missed: float = Field(0.05, gt=0, lt=1, description="Share of instructed answers missed.")
+    gold_right: float = Field(0.9, gt=0, lt=1, description="Share of known answers hit.")
+    attention_missed: float = Field(0.02, gt=0, lt=1, description="Share of instructed answers missed.")
     cycle_share: float = Field(0.1, gt=0, lt=0.25, description="Share of circular triples.")
+    panel_part: float = Field(0.667, ge=0, lt=1, description="Part of the usual agreement beyond chance.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +105,9 @@ def rater_flags(records: Records, settings: QualitySettings | None = None) -> tu
     """Findings for every rater, in the order they first answered."""
     rule = settings or QualitySettings()
     screens, pairs, values = (_by_rater(rows) for rows in (records.screens, records.pairs, records.values))
-    to_panel = panel_agreement(records)
-    usual = _usual({rater: shares for rater, shares in to_panel.items() if len(shares)})
+    to_panel, along = panel_agreement(records.pairs), panel_correlation(records.values)
+    usual = _usual([float(np.mean(shares)) for shares in to_panel.values()])
+    usual_along = _usual([one.r for one in along.values()])
     commonest = Counter((row.criterion, row.value) for row in records.values)
     made = []
     for rater, answered in screens.items():
@@ -111,9 +120,10 @@ def rater_flags(records: Records, settings: QualitySettings | None = None) -> tu
             _known(answered, rule),
             _attention(answered, rule),
             _intransitive(mine, rule),
-            _panel(to_panel.get(rater, []), usual, rule),
+            _panel(to_panel.get(rater, []), usual, rule) or _along(along.get(rater), usual_along, rule),
         ]
-        made.append(RaterFindings(rater, len(answered), tuple(one for one in looked if one is not None)))
+        found = [one for one in looked if one is not None]
+        made.append(RaterFindings(rater, len(answered), (*found, *_at_random(found, rule))))
     return tuple(made)
 
 
@@ -197,12 +207,33 @@ def _intransitive(pairs: list[PairRow], rule: QualitySettings) -> Finding | None
 def _panel(shares: Sequence[float], usual: float | None, rule: QualitySettings) -> Finding | None:
     if usual is None or not len(shares):
         return None
-    limit = 0.5 + max(usual - 0.5, 0) / 2
+    limit = 0.5 + max(usual - 0.5, 0) * rule.panel_part
     words = f"agrees with the others in {{:.0%}} of answers (usual: {usual:.0%})"
     return _at_most("panel", float(np.sum(shares)), len(shares), limit, rule, words)
 
 
-def _usual(shares: dict[str, Sequence[float]]) -> float | None:
-    """The median rater's agreement with the others; None for fewer than three raters."""
-    means = [float(np.mean(share)) for share in shares.values()]
-    return float(np.median(means)) if len(means) >= _USUAL_RATERS else None
+def _along(mine: Correlation | None, usual: float | None, rule: QualitySettings) -> Finding | None:
+    """Fisher's z of a correlation is normal with variance 1 / (n - 3)."""
+    if usual is None or mine is None:
+        return None
+    limit = max(usual, 0.0) * rule.panel_part
+    p = float(norm.cdf((np.arctanh(mine.r) - np.arctanh(limit)) * np.sqrt(mine.n - 3)))
+    words = f"values correlate {mine.r:.2f} with the others' (usual: {usual:.2f})"
+    return Finding("panel", mine.r, mine.n, limit, p, p <= rule.alpha, words)
+
+
+def _at_random(found: Sequence[Finding], rule: QualitySettings) -> Iterator[Finding]:
+    """Several small signs of answering by chance, taken together."""
+    signs = [one.p for one in found if one.reason in BY_CHANCE]
+    if len(signs) < 2:
+        return
+    value = float(-2 * np.log(np.maximum(signs, 1e-300)).sum())
+    p = float(chi2.sf(value, 2 * len(signs)))
+    limit = float(chi2.isf(rule.alpha, 2 * len(signs)))
+    words = f"looks like chance in {len(signs)} checks taken together"
+    yield Finding("at random", value, len(signs), limit, p, p <= rule.alpha, words)
+
+
+def _usual(figures: Sequence[float]) -> float | None:
+    """The median rater's figure; None for fewer than three raters."""
+    return float(np.median(figures)) if len(figures) >= _USUAL_RATERS else None
