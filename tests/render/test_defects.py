@@ -221,3 +221,12 @@ def test_a_flaw_without_room_is_not_planted():
     ).layout
     assert text(layout, "body").lettering.text.startswith("Much to say")
     assert len(layout.defects) < 3
+
+
+def test_a_colored_headline_fades_too():
+    """Never to more contrast than it had: a headline in the accent stays in it."""
+    colored = [seed for seed in range(40) if plan_poster(BRIEF, Hand(), seed).headline_ink != "ink"]
+    assert colored
+    for seed in colored[:4]:
+        found = [text(drawn(seed=seed, low_contrast=s), "headline") for s in STEPS]
+        assert falls([contrast(element.color, element.over) for element in found])

@@ -63,7 +63,7 @@ class Plan:
     """Role to added letter-space, in units of size."""
     kerning: float = 0.0
     """Standard deviation of random shifts between letters of the headline, in units of size: 0 is the font's own."""
-    headline_ink: Literal["ink", "primary", "accent"] = "ink"
-    """The palette's color a headline takes where it stands on the ground."""
+    headline_ink: str = "ink"
+    """The color a headline takes where it stands on the ground: ink, primary or accent of the palette, or #rrggbb."""
     cta: Literal["pill", "box", "outline", "line"] = "pill"
     """How the call to action is marked."""

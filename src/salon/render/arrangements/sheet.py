@@ -91,7 +91,8 @@ class Sheet:
         if over != "ground":
             return palette.on_surface if over == "surface" else palette.on_accent
         if role == "headline":
-            return str(getattr(palette, self.plan.headline_ink))
+            chosen = self.plan.headline_ink
+            return chosen if chosen.startswith("#") else str(getattr(palette, chosen))
         return palette.ink_soft if role in ("body", "brand") else palette.ink
 
     # Putting things on the sheet

@@ -140,9 +140,10 @@ def low_contrast(plan: Plan, hand: Hand, strength: float) -> Bent:
         on_surface=_faded(p.on_surface, p.surface, strength),
         on_accent=_faded(p.on_accent, p.accent, strength),
     )
+    headline = _faded(getattr(p, plan.headline_ink), p.ground, strength)
     before, after = contrast(p.ink, p.ground), contrast(palette.ink, palette.ground)
     roles = tuple(role for role in TEXT_ROLES if plan.texts.get(role))
-    return replace(plan, palette=palette, headline_ink="ink"), f"contrast of ink {after:.1f} for {before:.1f}", roles
+    return replace(plan, palette=palette, headline_ink=headline), f"contrast of ink {after:.1f} for {before:.1f}", roles
 
 
 def _faded(ink: str, ground: str, strength: float) -> str:
