@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from salon.errors import BadFile, BadValue
-from salon.generate.folder_files import Matched, files_below, listed, match_names, match_rows, read_rows
+from salon.generate.folder_files import Matched, files_below, listed, match_names, match_rows, read_rows, shown
 from salon.generate.images import ENDINGS, MEDIA_TYPES, Picture, is_inside, read_picture
 from salon.generate.rows import TABLES
 from salon.study import Abilities, Ask, Failed, Made, Prompt, Signature
@@ -102,11 +102,12 @@ class Folder:
             has = f"{there} files, none for seed {ask.seed}" if there else "no file"
             return Failed(reason=f"{self.name} has {has} for the prompt {ask.prompt.id!r}", kind="missing")
         if not is_inside(path, self.root):
-            return Failed(reason=f"{path.name} leads out of {self.root.name}/, or nowhere", kind="outside")
+            return Failed(reason=f"{shown(path.name)} leads out of {self.root.name}/, or nowhere", kind="outside")
         try:
             picture = read_picture(path)
         except BadFile as error:
-            return Failed(reason=f"{path.name}: {error.found}", kind="missing" if not path.exists() else "broken-image")
+            kind = "missing" if _size_and_time(path)[0] is None else "broken-image"
+            return Failed(reason=f"{shown(path.name)}: {error.found}", kind=kind)
         return _made(picture, path, self._sources.get(key, self._source))
 
     def notes(self) -> list[str]:
@@ -151,7 +152,6 @@ def _made(picture: Picture, path: Path, source: Source) -> Made:
     ending = path.suffix.lower()
     if SAME.get(ending, ending) != ENDINGS[picture.format]:
         changes.append(f"named {ending or 'without ending'} but is a {picture.format}")
-    name = path.name.encode(errors="replace").decode()
-    facts = {"file": name, "source": source, "file_sha256": picture.sha256}
+    facts = {"file": shown(path.name), "source": source, "file_sha256": picture.sha256}
     facts |= {"changed": "; ".join(changes)} if changes else {}
     return Made(image=data, media_type=MEDIA_TYPES[format], facts=facts)

@@ -40,7 +40,12 @@ class Matched:
 def listed(names: Sequence[str]) -> str:
     """The first few names and how many more there are."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+    return ", ".join(map(shown, names[:_SHOWN])) + more
+
+
+def shown(name: str) -> str:
+    """A file name as it can be printed and kept: bytes that are no text become question marks."""
+    return name.encode(errors="replace").decode()
 
 
 # -- by name ---------------------------------------------------------------------------------------------------------
