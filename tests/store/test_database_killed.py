@@ -1,6 +1,6 @@
 """kill -9 at random moments: every answer that was acknowledged is there exactly once; on both databases.
 
-A process of its own opens nothing, forks twenty children one after the other and kills each while it submits. A child
+A process of its own forks twenty children one after the other and kills each while it submits. A child
 prints a key only after `submit` returned; the next child first sends the last printed keys again, as a browser would.
 """
 
@@ -22,7 +22,7 @@ from salon.study import Rater
 
 KILLS = 20
 RUN = """
-import json, os, random, select, signal, sys, time
+import json, os, random, signal, sys, time
 from itertools import count
 from salon.store.database import open_database
 from salon.study import Rating, Comparison
@@ -44,6 +44,7 @@ def work(out):
         out.write(json.dumps([f"key {position}", saved.ids, saved.repeated]) + "\\n")
         out.flush()
 
+open_database(url).close()  # what has to be imported is imported, once for all children
 rng = random.Random(5)
 heard = []
 for _ in range(kills):

@@ -167,6 +167,7 @@ def test_revisions_only_grow(database: Database) -> None:
     ):
         change()
         seen.append(database.read_study().revision)
+        assert database.revision() == seen[-1]
         assert seen[-1] > seen[-2], position
 
 

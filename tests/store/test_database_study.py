@@ -56,7 +56,7 @@ def storable(study: Study) -> bool:
 def test_any_study_comes_out_as_it_went_in(kind: str, tmp_path: Path) -> None:
     url = fresh_url(kind, tmp_path)
 
-    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(studies().filter(storable))
     def same(study: Study) -> None:
         with open_database(url) as database:

@@ -12,7 +12,7 @@ try:
     from salon.store.database.backup import restore
     from salon.store.database.open import Database, open_database
 except ModuleNotFoundError as error:
-    if error.name not in ("alembic", "sqlalchemy"):
+    if error.name not in ("alembic", "psycopg", "sqlalchemy"):
         raise
     raise MissingExtra("serve") from None
 from salon.store.database.records import (

@@ -11,6 +11,7 @@ it is answered. Both databases have a `snapshot`: several reads that see one mom
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import threading
 import time
@@ -18,14 +19,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, TimeoutError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, IntegrityError, OperationalError, TimeoutError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from salon.store.database.errors import Unavailable
 
 WAIT_MS = 30_000
 """How long a writer waits for others."""
 CONNECTIONS = 20
+REST_S = 1.0
+"""After so many seconds without use a connection to a server is tried before it is trusted."""
 
 
 class Connected:
@@ -106,8 +111,10 @@ def _engine(url: URL) -> Engine:
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    engine = create_engine(url, pool_size=CONNECTIONS, max_overflow=CONNECTIONS, pool_pre_ping=True)
+    engine = create_engine(url, pool_size=CONNECTIONS, max_overflow=CONNECTIONS)
     event.listen(engine, "connect", _set_up_postgresql)
+    event.listen(engine, "checkin", _note_use)
+    event.listen(engine, "checkout", _check_after_rest)
     return engine
 
 
@@ -130,3 +137,18 @@ def _begin_sqlite(connection: Connection) -> None:
 def _set_up_postgresql(connection: Any, _: object) -> None:
     connection.execute("SET synchronous_commit TO on")
     connection.commit()
+
+
+def _note_use(_: object, record: ConnectionPoolEntry) -> None:
+    record.info["used"] = time.monotonic()
+
+
+def _check_after_rest(connection: Any, record: ConnectionPoolEntry, _: object) -> None:
+    """A connection that rested may have been cut meanwhile: the pool then opens another."""
+    if time.monotonic() - record.info.get("used", math.inf) < REST_S:
+        return
+    try:
+        connection.execute("SELECT 1")
+        connection.rollback()
+    except psycopg.Error as error:
+        raise DisconnectionError() from error

@@ -1,15 +1,16 @@
 """Answers come in: each exactly once, on the disk before anyone hears that it was saved.
 
 A submission carries a key that the browser made up. The same key again gives back what was saved under it and writes
-nothing, however often and from wherever it comes. The task's row is locked (SQLite: the only writer) from the look at
-it to the commit, and (rater, key, part) is unique, so that two submissions at once end as one.
+nothing, however often and from wherever it comes. Closing the task comes first: one statement that finds it open, the
+rater's own and the rater at work, or finds nothing; it holds the row (SQLite: the whole database) until the commit. And
+(rater, key, part) is unique. So of two submissions at once one is written, and the other hears what became of it.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from sqlalchemy import Connection, desc, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -20,7 +21,7 @@ from salon.store.database.errors import AlreadyAnswered, KeyReused, NotActive, N
 from salon.store.database.records import Answer, Given, Saved, Task, plain
 from salon.store.database.study_tables import Studies
 from salon.store.database.tables import judgments, raters, tasks, undos
-from salon.store.database.tasks import not_yours, own_task, task_of
+from salon.store.database.tasks import own_task, task_of
 from salon.study import Judgment
 
 STOPPED = ("paused", "removed", "withdrawn")
@@ -29,11 +30,6 @@ _TIMES = ("seconds", "at")
 """What may differ between an answer and its repetition."""
 _LATEST = 2**53
 
-_TASK = (
-    select(tasks.c.rater, tasks.c.answered_at, raters.c.status)
-    .join(raters, raters.c.id == tasks.c.rater)
-    .with_for_update(of=tasks)
-)
 _LIVE = ~select(undos.c.judgment).where(undos.c.judgment == judgments.c.id).exists()
 
 
@@ -113,27 +109,30 @@ class Answers(Studies):
 
 
 def _save(connection: Connection, rows: list[dict[str, Any]], *, look_first: bool) -> Saved:
-    """Write the rows of one submission and close its task, or find that it was done before."""
+    """Close the task and write the rows of one submission, or find that it was done before."""
     first = rows[0]
-    found = connection.execute(_TASK.where(tasks.c.id == first["task"])).first()
-    if found is None or found.rater != first["rater"]:
-        raise not_yours(first["task"])
-    if look_first or found.answered_at is not None:
-        saved = _saved_before(connection, rows)
-        if saved is not None:
-            return saved
-    if found.answered_at is not None:
+    saved = _saved_before(connection, rows) if look_first else None
+    if saved is not None:
+        return saved
+    open_to = select(raters.c.id).where(raters.c.id == first["rater"], raters.c.status.not_in(STOPPED))
+    task = (tasks.c.id == first["task"]) & tasks.c.rater.in_(open_to) & tasks.c.answered_at.is_(None)
+    if connection.execute(update(tasks).where(task).values(answered_at=first["answered_at"])).rowcount != 1:
+        return _saved_before(connection, rows) or _refuse(connection, first["task"], first["rater"])
+    ids = connection.scalars(insert(judgments).returning(judgments.c.id, sort_by_parameter_order=True), rows).all()
+    return Saved(tuple(ids), repeated=False)
+
+
+def _refuse(connection: Connection, task: int, rater: str) -> NoReturn:
+    """Say why a task could not be closed."""
+    if own_task(connection, task, rater).answered_at is not None:
         raise AlreadyAnswered(
             "a task without an answer is needed",
             found="an answer given before, perhaps on another device",
-            where=f"task {first['task']}",
+            where=f"task {task}",
             remedy="go on to the next task",
         )
-    if found.status in STOPPED:
-        raise NotActive("a rater at work is needed", found=found.status, remedy="ask the owner of the study")
-    ids = connection.scalars(insert(judgments).returning(judgments.c.id, sort_by_parameter_order=True), rows).all()
-    connection.execute(update(tasks).where(tasks.c.id == first["task"]).values(answered_at=first["answered_at"]))
-    return Saved(tuple(ids), repeated=False)
+    status = connection.execute(select(raters.c.status).where(raters.c.id == rater)).scalar()
+    raise NotActive("a rater at work is needed", found=status, remedy="ask the owner of the study")
 
 
 def _saved_before(connection: Connection, rows: list[dict[str, Any]]) -> Saved | None:

@@ -98,14 +98,9 @@ class Tasks(Connected):
 def own_task(connection: Connection, id: int, rater: str) -> Row[Any]:
     """The row of a task, or NotYours."""
     found = connection.execute(select(tasks).where(tasks.c.id == id, tasks.c.rater == rater)).first()
-    if found is None:
-        raise not_yours(id)
+    if found is None:  # another's task and none at all sound alike
+        raise NotYours("a task of your own is needed", found=f"task {id}", remedy="go back to the studio's first page")
     return found
-
-
-def not_yours(id: int) -> NotYours:
-    """The same error for another's task and for none."""
-    return NotYours("a task of your own is needed", found=f"task {id}", remedy="go back to the studio's first page")
 
 
 def task_of(row: Row[Any]) -> Task:
