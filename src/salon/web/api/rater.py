@@ -8,6 +8,7 @@ from fastapi import APIRouter, Header, Path, Request
 from starlette.datastructures import Headers
 
 from salon.collect.question import Given
+from salon.errors import BadValue
 from salon.flows.studio import Studio
 from salon.web.api.shapes import ErrorShape, Me, SavedShape, StepShape, step_shape
 from salon.web.auth import Anyone, RaterSession
@@ -44,6 +45,8 @@ def ready(task: TaskId, session: RaterSession, request: Request) -> StepShape:
 @router.post("/tasks/{task}/answer")
 def answer(task: TaskId, given: Given, key: Key, session: RaterSession, request: Request) -> SavedShape:
     """Save an answer. It is on the disk when this says so; the same key never saves a second one."""
+    if any(value is None for value in given.answers.values()):
+        raise BadValue("an answer, or a reason to skip, is needed", found="null", where="the answer")
     saved = _studio(request).submit(session.rater, task, given, key=key, client=client_class(request.headers))
     return SavedShape(saved=len(saved.ids), repeated=saved.repeated)
 
