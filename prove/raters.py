@@ -71,7 +71,7 @@ KINDS = {
     "careless": Kind("tosses a coin in 7 of 10 answers, misses half of the instructions", CHANCE, 0.7, sloppy=True),
 }
 SHAPES = {
-    "pairs": ("612 pairs of 50 items in one category, 30 repeats", "compare", 50, 1, 30),
+    "pairs": ("150 of the 300 pairs of 25 items, 30 repeats", "compare", 25, 1, 30),
     "prompts": ("20 prompts x 4 items, all pairs, 20 repeats", "compare", 4, 20, 20),
     "ratings": ("50 items on a scale of 1 to 5, 10 repeats", "rate", 50, 1, 10),
 }
@@ -113,7 +113,7 @@ def _section(name: str, studies: int) -> str:
     rows = [_row(kind, found[kind]) for kind in KINDS]
     head = ["rater", "raters", "any flag", "right reason", *REASONS]
     words = "; ".join(f"*{kind}* {one.words}" for kind, one in KINDS.items()) + "."
-    return f"## {title[0].upper() + title[1:]}\n\n{wrapped(words)}\n\n{table(head, rows)}"
+    return f"## {title}\n\n{wrapped(words)}\n\n{table(head, rows)}"
 
 
 def _row(kind: str, found: Sequence[RaterFindings]) -> list[str]:
@@ -186,7 +186,7 @@ def _made(name: str, seed: int) -> tuple[Study, StudioSettings]:
         "checks": {"repeats": repeats, "gold": GOLD, "attention": 4},
     }
     if name == "pairs":
-        phase["design"] = {"kind": "fraction", "pairs": 612}
+        phase["design"] = {"kind": "fraction", "pairs": 150}
     cohort = {"id": "all", "raters": 9, "phases": [phase]}
     return study, StudioSettings.model_validate({"seed": seed, "cohorts": [cohort], "gold": gold})
 

@@ -9,6 +9,7 @@ from salon.collect.answers import Moments, is_right, to_judgments
 from salon.collect.assign import Asked, Finished, Rest, State, next_question
 from salon.collect.plan import make_plan
 from salon.collect.question import Given, Question, Shown
+from salon.collect.records import PairRow, ValueRow, rows_of
 from salon.collect.runs import Plan
 from salon.collect.screens import show
 from salon.collect.settings import StudioSettings
@@ -69,8 +70,9 @@ class Walker:
         self.now = 0
         self.asked: list[Asked] = []
         self.shown: list[Shown] = []
+        self.rows: list[list[PairRow | ValueRow]] = []
 
-    def state(self, **changes: Any) -> State:
+    def state(self) -> State:
         return State(self.rater, self.number, "designers", self.now, "active", tuple(self.asked), self.tallies)
 
     def step(self, answer: Answer = right) -> Question | Rest | Finished:
@@ -85,6 +87,7 @@ class Walker:
             made = to_judgments(shown, given, rater=self.rater, moments=moments, criteria=KNOWN)
             self.tallies.answer(found, self.rater, made)
             self.asked.append(Asked(found, self.now, is_right(shown, given)))
+            self.rows.append(list(rows_of(shown, made, len(self.shown))))
             self.shown.append(shown)
         return found
 

@@ -94,7 +94,8 @@ def _check_criteria(question: Question, given: Given) -> None:
         if given.answers:
             raise _bad("an answer or a reason to skip is needed, not both", list(given.answers))
         return
-    if set(given.answers) != set(question.criteria):
+    answered = {criterion for criterion, answer in given.answers.items() if answer is not None}
+    if answered != set(question.criteria):
         raise _bad(f"one answer for each of {', '.join(question.criteria)} is needed", list(given.answers))
 
 

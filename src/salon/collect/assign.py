@@ -93,7 +93,8 @@ def next_question(plan: Plan, state: State) -> Step:
 
 def _next_in_runs(plan: Plan, state: State) -> Step:
     runs = plan.runs[state.cohort]
-    histories = [_history(run, state.asked) for run in runs]
+    questions = [task.question for task in state.asked]
+    histories = [_history(run, questions) for run in runs]
     begun = max((k for k, history in enumerate(histories) if history), default=0)
     for run, history in zip(runs[begun:], histories[begun:]):
         question = _next_in_run(plan, run, state, history)
@@ -101,12 +102,12 @@ def _next_in_runs(plan: Plan, state: State) -> Step:
             continue
         until = _rested(plan, run, state)
         return Rest(until, run.phase.id) if until > state.now else question
-    asked = sum(task.question.why == "ordinary" for history in histories for task in history)
+    asked = sum(question.why == "ordinary" for history in histories for question in history)
     return Finished("done" if asked >= sum(_quota(run, state) for run in runs) else "enough answers")
 
 
-def _history(run: Run, asked: Sequence[Asked]) -> list[Asked]:
-    return [task for task in asked if task.question.phase == run.phase.id and task.question.criteria == run.criteria]
+def _history(run: Run, asked: Sequence[Question]) -> list[Question]:
+    return [question for question in asked if question.phase == run.phase.id and question.criteria == run.criteria]
 
 
 def _rested(plan: Plan, run: Run, state: State) -> int:
@@ -120,12 +121,11 @@ def _rested(plan: Plan, run: Run, state: State) -> int:
     return max(ended, default=0) + int(run.phase.rest_hours * HOUR_MS) if ended else 0
 
 
-def _next_in_run(plan: Plan, run: Run, state: State, history: list[Asked]) -> Question | None:
+def _next_in_run(plan: Plan, run: Run, state: State, history: list[Question]) -> Question | None:
     """The next question of a run; None when it is over for this rater."""
     why = _slot(run, state, len(history))
-    questions = [task.question for task in history]
-    planted = None if why == "ordinary" else _PLANTED[why](plan, run, state.rater, questions)
-    return planted or _ordinary(run, state, questions)
+    planted = None if why == "ordinary" else _PLANTED[why](plan, run, state.rater, history)
+    return planted or _ordinary(run, state, history)
 
 
 def _slot(run: Run, state: State, place: int) -> Why:
@@ -167,9 +167,10 @@ def _ordinary(run: Run, state: State, history: list[Question]) -> Question | Non
 def _most_needed(run: Run, state: State, seen: set[int], ordinary: list[Question]) -> int | None:
     """The unit with the fewest answers, in the rater's own order; a prompt once begun is finished first."""
     stop = run.phase.stop
-    order = [unit for unit in run.order(state.rater, state.number) if unit not in seen]
+    unseen = (unit for unit in run.order(state.rater, state.number) if unit not in seen)
     if stop.kind == "everyone":
-        return order[0] if order else None
+        return next(unseen, None)
+    order = list(unseen)
     tallies = {unit: state.tallies[run.keys[unit]] for unit in order}
     free = [unit for unit in order if is_open(tallies[unit], stop, state.now)]
     if ordinary and run.phase.prompt_in_a_row and ordinary[-1].prompt is not None:

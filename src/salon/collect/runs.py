@@ -89,6 +89,7 @@ class Run:
             grid=self.phase.grid,
         )
 
+    @lru_cache(maxsize=128)  # noqa: B019 - a run lives as long as its studio
     def allowed(self, number: int) -> NDArray[np.bool_]:
         """(units,) which ones the rater with this `number` may see: each prompt in one view only."""
         if len(self.views) < 2:
@@ -100,7 +101,7 @@ class Run:
     def _dealt(self, prompt: str, number: int) -> int:
         return (self.prompt_place[prompt] + number) % len(self.views)
 
-    @lru_cache(maxsize=128)  # noqa: B019 - a run lives as long as its studio
+    @lru_cache(maxsize=128)  # noqa: B019
     def order(self, rater: str, number: int) -> tuple[int, ...]:
         """All units this rater may see, in the rater's own order.
 

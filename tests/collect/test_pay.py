@@ -1,0 +1,36 @@
+"""Hours and pay."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from salon.collect.pay import Visit, payment, visits_of, worked_ms
+from salon.collect.settings import Pay
+
+MINUTE = 60_000
+
+
+def test_by_hand() -> None:
+    """90 minutes at 90 an hour, 120 answers at 0.05, 20 for finishing: 135 + 6 + 20."""
+    visits = [Visit(0, 60 * MINUTE), Visit(100 * MINUTE, 130 * MINUTE)]
+    pay = Pay(per_hour=90, per_answer=0.05, flat=20)
+    assert payment(visits, 120, finished=True, pay=pay).amount == Decimal("161.00")
+    unfinished = payment(visits, 120, finished=False, pay=pay)
+    assert (unfinished.amount, unfinished.hours, unfinished.currency) == (Decimal("141.00"), 1.5, "USD")
+    assert payment([], 0, finished=False, pay=Pay()).amount == 0
+
+
+def test_a_long_silence_is_not_paid() -> None:
+    moments = [0, 4 * MINUTE, 9 * MINUTE, 15 * MINUTE, 16 * MINUTE]
+    assert visits_of(moments, 5) == [Visit(0, 9 * MINUTE), Visit(15 * MINUTE, 16 * MINUTE)]
+    assert visits_of([], 5) == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=8))
+def test_two_devices_at_once_count_once(spans: list[tuple[int, int]]) -> None:
+    """By definition: minutes covered by at least one visit."""
+    covered = {minute for start, length in spans for minute in range(start, start + length)}
+    assert worked_ms(Visit(start, start + length) for start, length in spans) == len(covered)
