@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from studios import studio, study
 
-from salon.collect.plan import make_plan
+from salon.collect.plan import make_plan, study_design
 from salon.collect.settings import StudioSettings, read_settings
 from salon.collect.settings_phase import PairDesign, Phase
 from salon.errors import BadFile, BadValue, DesignError, SalonError, UnknownReference
@@ -109,6 +112,33 @@ def test_settings_that_do_not_fit_the_study_are_named(
 def test_a_phase_with_nothing_to_ask_is_refused() -> None:
     with pytest.raises(DesignError, match="something to ask"):
         make_plan(study(prompts=2, items=1), studio())
+
+
+@pytest.mark.parametrize(
+    ("phase", "kind", "stop"),
+    [
+        ({}, "complete", "fixed"),
+        ({"design": {"kind": "fraction"}}, "fraction", "fixed"),
+        ({"questions_each": 3}, "fraction", "fixed"),
+        ({"stop": {"kind": "fixed"}}, "fraction", "fixed"),
+        ({"stop": {"kind": "agreement"}}, "fraction", "until_confidence"),
+        ({"design": {"kind": "adaptive"}, "stop": {"kind": "fixed"}}, "adaptive", "fixed"),
+        ({"protocol": "rank"}, "merge_ranking", "fixed"),
+        ({"protocol": "rank", "ranking": "drag"}, "complete", "fixed"),
+    ],
+)
+def test_the_study_says_how_it_was_collected(phase: dict, kind: str, stop: str) -> None:
+    design = study_design(studio(phase))
+    assert (design.kind, design.stop, design.order_randomized) == (kind, stop, True)
+
+
+def test_the_example_in_the_docs_is_read() -> None:
+    page = Path(__file__).parents[2] / "docs/methods/collecting.md"
+    (example,) = re.findall(r"^```toml\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    settings = read_settings(example)
+    assert settings.cohorts[0].phases[1].rest_hours == 48
+    with pytest.raises(BadValue, match=r"cohorts\[0\]\.phases\[1\]\.design\.pairs: Input should be greater"):
+        read_settings(example.replace("612", "0"))
 
 
 def test_every_field_is_described() -> None:

@@ -14,7 +14,7 @@ from salon.collect.sample import sample_prompts
 from salon.collect.settings import Cohort, StudioSettings
 from salon.collect.settings_phase import TOGETHER, Phase
 from salon.errors import DesignError, UnknownReference
-from salon.study import Item, Study
+from salon.study import Design, Item, Study
 
 
 def make_plan(study: Study, settings: StudioSettings) -> Plan:
@@ -28,6 +28,23 @@ def make_plan(study: Study, settings: StudioSettings) -> Plan:
     runs = {cohort.id: _cohort_runs(study, settings, cohort, asked, categories) for cohort in settings.cohorts}
     gold_prompts = tuple(_unit([items[id] for id in gold.items], categories, "").prompt for gold in settings.gold)
     return Plan(settings, gold_prompts, runs)
+
+
+def study_design(settings: StudioSettings) -> Design:
+    """What the study must say about how it was collected, because it decides which nulls apply."""
+    phases = [phase for cohort in settings.cohorts for phase in cohort.phases]
+    thinned = [phase for phase in phases if phase.design.kind == "fraction"]
+    if any(phase.design.kind == "adaptive" for phase in phases):
+        kind = "adaptive"
+    elif any(phase.protocol == "rank" and phase.ranking == "merge" for phase in phases):
+        kind = "merge_ranking"
+    elif thinned or any(phase.stop.kind != "everyone" or phase.questions_each for phase in phases):
+        kind = "fraction"
+    else:
+        kind = "complete"
+    stop = "until_confidence" if any(phase.stop.kind == "agreement" for phase in phases) else "fixed"
+    fraction = thinned[0].design.fraction if thinned and thinned[0].design.pairs is None else None
+    return Design.parse({"kind": kind, "stop": stop, "fraction": fraction, "order_randomized": True})
 
 
 def _cohort_runs(
