@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 from salon.errors import BadFile, BadValue
+from salon.flows.designers import read_layout
 from salon.generate.folder import folder_generators
 from salon.generate.images import MOST_PIXELS, read_picture
 from salon.generate.prompts import read_prompts
@@ -23,8 +24,10 @@ from salon.generate.results import GenerateReport
 from salon.generate.rows import read_lines
 from salon.generate.run import generate_items
 from salon.generate.settings import GenerateSettings
+from salon.render.brief import Brief
 from salon.render.brief_text import LONGEST, read_brief
-from salon.study import Prompt
+from salon.render.draw import draw_poster
+from salon.study import Item, Prompt
 
 # -- pictures --------------------------------------------------------------------------------------------------------
 
@@ -142,6 +145,22 @@ def test_a_prompt_of_empty_lines_is_read() -> None:
 def test_a_book_is_no_prompt_for_a_poster() -> None:
     with pytest.raises(BadValue, match=f"{LONGEST:,} characters"):
         read_brief(Prompt(id="p", text="word " * 50_000))
+
+
+# -- posters and their layouts ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", [{"width": 0, "height": 0}, {"width": 0}, {"seed": -1}, {"width": 10**9}])
+def test_posters_of_no_size_or_seed(asked: dict[str, int]) -> None:
+    with pytest.raises(BadValue, match="needed"):
+        draw_poster(Brief(id="b", headline="Late Tram"), **asked)
+
+
+def test_a_layout_nested_without_end(tmp_path: Path) -> None:
+    (tmp_path / "layouts").mkdir()
+    (tmp_path / "layouts" / "p.json").write_text("[" * 100_000)
+    with pytest.raises(BadFile, match="layout JSON"):
+        read_layout(tmp_path, Item(id="i", prompt="p", image="images/p.png"))
 
 
 # -- the record ------------------------------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ def read_layout(folder: Path, item: Item) -> Layout | None:
         return None
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadFile("a layout JSON is needed", found=error, where=str(path)) from None
     return Layout.parse(record, where=str(path))
 

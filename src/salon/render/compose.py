@@ -45,6 +45,8 @@ class Hand:
 def plan_poster(brief: Brief, hand: Hand, seed: int, *, width: int | None = None, height: int | None = None) -> Plan:
     """Every decision about a poster. The same brief, hand, seed and size give the same plan."""
     width, height = _size(brief, width, height)
+    if seed < 0:
+        raise BadValue("a seed of 0 or more is needed", found=seed, where=f"brief {brief.id}")
     style = _style(brief, hand, chance(seed, "style"))
     palette = _palette(brief, style, seed)
     arrangement = _arrangement(brief, hand, style, width, height, chance(seed, "arrangement"))
@@ -74,8 +76,10 @@ def plan_poster(brief: Brief, hand: Hand, seed: int, *, width: int | None = None
 
 def _size(brief: Brief, width: int | None, height: int | None) -> tuple[int, int]:
     usual = SIZES[brief.format]
-    width = width or (round(height * usual[0] / usual[1]) if height else usual[0])
-    height = height or round(width * usual[1] / usual[0])
+    if width is None:
+        width = usual[0] if height is None else round(height * usual[0] / usual[1])
+    if height is None:
+        height = round(width * usual[1] / usual[0])
     if not (min(width, height) >= SMALLEST and max(width, height) <= LARGEST):
         raise BadValue(
             f"width and height from {SMALLEST} to {LARGEST} px are needed",
