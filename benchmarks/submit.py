@@ -24,12 +24,13 @@ from typing import Any
 
 import numpy as np
 import psycopg
+from sqlalchemy import insert
 
-from salon.store.database import open_database
+from salon.store.database import open_database, tables
 from salon.study import Comparison, Criterion, Item, Rater, Study
 from tests.postgres import cluster
 
-ANSWERS = 400
+ANSWERS = 200
 ROUNDS = 5
 WRITERS = (1, 8)
 ITEMS = [f"item-{number:03d}" for number in range(50)]
@@ -61,10 +62,10 @@ def ours(url: str) -> Iterator[Callable[[int], Save]]:
         def prepared(writer: int) -> Save:
             rater = f"rater-{writer}"
             start = next(numbers) * ANSWERS
-            ids = [
-                database.add_task(rater, start + n, about=str(start + n), question={}, screen={}).id
-                for n in range(ANSWERS)
-            ]
+            blank = {"rater": rater, "phase": "main", "question": "{}", "screen": "{}", "created_at": 1}
+            asked = [blank | {"position": start + n, "about": str(start + n)} for n in range(ANSWERS)]
+            with database.writing() as connection:
+                ids = connection.scalars(insert(tables.tasks).returning(tables.tasks.c.id), asked).all()
 
             def save(n: int) -> None:
                 answer = judgment(start + n, rater)

@@ -66,14 +66,12 @@ def test_tokens_are_long_different_and_not_stored(database: Database) -> None:
     assert not any(token in held for token in tokens)
 
 
-@pytest.mark.parametrize("forged", ["", "x", "A" * 43, "A" * 10_000, "' OR 1=1 --", "\x00", "\ud800", "漢"])
-def test_a_forged_link_lets_nobody_in(forged: str, tmp_path: Path) -> None:
-    with open_database(fresh_url("sqlite", tmp_path)) as database:
-        database.put_study(example())
-        token = database.new_link("rater", "ann")
-        for attempt in (forged, token + "A", token[:-1], token.swapcase(), token + "=" * 200):
-            with pytest.raises(BadLink):
-                database.who(attempt)
+def test_a_forged_link_lets_nobody_in(database: Database) -> None:
+    token = database.new_link("rater", "ann")
+    forged = ["", "x", "A" * 43, "A" * 10_000, "' OR 1=1 --", "\x00", "\ud800", "漢"]
+    for attempt in (*forged, token + "A", token[:-1], token.swapcase(), token + "=" * 200):
+        with pytest.raises(BadLink):
+            database.who(attempt)
 
 
 def test_the_stored_hash_is_no_token(database: Database) -> None:

@@ -134,33 +134,29 @@ def test_who_was_stopped_saves_nothing_new_but_hears_what_was_saved(database: Da
     assert not send(database, other, key="new").repeated
 
 
-@pytest.mark.parametrize(
-    ("answer", "error"),
-    [
-        (Comparison(criterion="overall", rater="zoe", a="p1-a", b="p2-a", outcome="a"), WrongPrompt),
-        (Comparison(criterion="overall", rater="zoe", a="p1-a", b="no such", outcome="a"), UnknownReference),
-        (Comparison(criterion="no such", rater="zoe", a="p1-a", b="p1-b", outcome="a"), UnknownReference),
-        (Ranking(criterion="overall", rater="zoe", items=("p1-a", "p2-a"), ranks=(1, 2)), WrongPrompt),
-        (Rating(criterion="color", rater="zoe", item="p1-a", value=4.25), BadValue),
-        (Rating(criterion="color", rater="zoe", item="p1-a", value=6), BadValue),
+def test_an_answer_that_would_spoil_the_study_is_refused(database: Database) -> None:
+    task, by = ask(database), {"criterion": "overall", "rater": "zoe"}
+    for answer, error in (
+        (Comparison(a="p1-a", b="p2-a", outcome="a", **by), WrongPrompt),
+        (Comparison(a="p1-a", b="no such", outcome="a", **by), UnknownReference),
+        (Comparison(a="p1-a", b="p1-b", outcome="a", **by | {"criterion": "no such"}), UnknownReference),
+        (Ranking(items=("p1-a", "p2-a"), ranks=(1, 2), **by), WrongPrompt),
+        (Rating(item="p1-a", value=4.25, **by | {"criterion": "color"}), BadValue),
+        (Rating(item="p1-a", value=6, **by | {"criterion": "color"}), BadValue),
         (Answer("comparisons", {}), BadValue),
         (Answer("text", {"text": "\ud800"}), BadValue),
         (Answer("text", {"text": "x" * 1_000_001}), BadValue),
         (Answer("text", {"number": float("nan")}), BadValue),
-    ],
-)
-def test_an_answer_that_would_spoil_the_study_is_refused(database: Database, answer: Judgment, error: type) -> None:
-    task = ask(database)
-    with pytest.raises(error):
-        send(database, task, pair(), answer)
+    ):
+        with pytest.raises(error):
+            send(database, task, pair(), answer)
+    with pytest.raises(BadValue):
+        database.submit(task.id, "zoe", [], key="k", started_at=1, answered_at=2)
+    for key in ("", " ", "x" * 201, "a\x00b", "\ud800"):
+        with pytest.raises(BadValue):
+            send(database, task, key=key)
     assert rows(database) == []
     assert not send(database, task).repeated  # the task is open still
-
-
-@pytest.mark.parametrize("key", ["", " ", "x" * 201, "a\x00b", "\ud800"])
-def test_a_key_is_a_short_text(database: Database, key: str) -> None:
-    with pytest.raises(BadValue):
-        send(database, ask(database), key=key)
 
 
 def test_texts_are_only_ever_data(database: Database) -> None:

@@ -37,7 +37,7 @@ def check_schema(database: Connected, *, older: bool = False) -> None:
             "a database made by Salon is needed",
             found="one without Salon's tables",
             where=database.name,
-            remedy="salon serve makes one; docs/reference/database.md says how",
+            remedy="salon serve makes one; docs/database.md says how",
         )
     if found > SCHEMA:
         raise _newer(found, database.name)

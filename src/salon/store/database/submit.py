@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from sqlalchemy import Connection, desc, insert, select, update
+from sqlalchemy import Connection, bindparam, desc, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from salon.errors import BadValue
@@ -30,6 +30,14 @@ _TIMES = ("seconds", "at")
 """What may differ between an answer and its repetition."""
 _LATEST = 2**53
 
+# Built once: these two run for every answer.
+_AT_WORK = select(raters.c.id).where(raters.c.id == bindparam("own"), raters.c.status.not_in(STOPPED))
+_CLOSE = (
+    update(tasks)
+    .where(tasks.c.id == bindparam("this"), tasks.c.rater.in_(_AT_WORK), tasks.c.answered_at.is_(None))
+    .values(answered_at=bindparam("at"))
+)
+_WRITE = insert(judgments).returning(judgments.c.id, sort_by_parameter_order=True)
 _LIVE = ~select(undos.c.judgment).where(undos.c.judgment == judgments.c.id).exists()
 
 
@@ -114,11 +122,10 @@ def _save(connection: Connection, rows: list[dict[str, Any]], *, look_first: boo
     saved = _saved_before(connection, rows) if look_first else None
     if saved is not None:
         return saved
-    open_to = select(raters.c.id).where(raters.c.id == first["rater"], raters.c.status.not_in(STOPPED))
-    task = (tasks.c.id == first["task"]) & tasks.c.rater.in_(open_to) & tasks.c.answered_at.is_(None)
-    if connection.execute(update(tasks).where(task).values(answered_at=first["answered_at"])).rowcount != 1:
+    closing = {"this": first["task"], "own": first["rater"], "at": first["answered_at"]}
+    if connection.execute(_CLOSE, closing).rowcount != 1:
         return _saved_before(connection, rows) or _refuse(connection, first["task"], first["rater"])
-    ids = connection.scalars(insert(judgments).returning(judgments.c.id, sort_by_parameter_order=True), rows).all()
+    ids = connection.scalars(_WRITE, rows).all()
     return Saved(tuple(ids), repeated=False)
 
 
