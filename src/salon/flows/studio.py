@@ -99,6 +99,10 @@ class Studio(EntrySide, OwnerSide):
             self.database.set_status(rater, "active", by=None, at=now)
         return step if isinstance(step, Rest) else self._shown(_Seat(rater, number, now), step, tasks, asked)
 
+    def question(self, rater: str, task: int) -> Question:
+        """The question of one of the rater's tasks; NotYours for any other."""
+        return question_of(self.database.task(task, rater))
+
     def ready(self, rater: str, task: int, *, now: int | None = None) -> None:
         """The rater has read the prompt; TooEarly before "I'm ready" may be said."""
         now = now_ms() if now is None else now

@@ -1,0 +1,108 @@
+"""A studio with drawn posters, served on a port of its own, for tests that look at a rater's pages."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from salon.collect.settings import StudioSettings
+from salon.flows.studio import Studio
+from salon.generate.houses import house_generator
+from salon.generate.prompts import read_prompts
+from salon.generate.run import generate_items
+from salon.generate.settings import GenerateSettings
+from salon.store.database import open_database
+from salon.store.folder import open_study, save_study
+from salon.study import Criterion, Scale, Study
+from salon.web.app import create_app
+from salon.web.settings import WebSettings
+
+OVERALL = Criterion(
+    id="overall",
+    name="Overall",
+    question="Which poster would you rather deliver for this brief?",
+    rate_question="How ready is this poster to be delivered for this brief?",
+    rubric="Judge each poster as finished work for the client who wrote the brief. Leave aside your taste in genres.",
+    scale=Scale(low=1, high=5, step=1, labels=("Start again", "Weak", "Fair", "Good", "Deliver it")),
+)
+TYPE = Criterion(
+    id="type",
+    name="Typography",
+    question="Which poster sets its words better?",
+    rate_question="How well are the words set?",
+    rubric="Look at hierarchy, spacing and legibility.",
+    scale=Scale(low=1, high=5, step=1),
+)
+FLAW = Criterion(
+    id="flaw",
+    name="Faults",
+    rate_question="Does anything look broken?",
+    scale=Scale(kind="ordinal", low=0, high=2, step=1, labels=("No", "Minor", "Major"), higher_is_better=False),
+)
+QUICK = {"prompt": 0, "compare": 0, "rate": 0, "guidelines": 0}
+
+
+def draw_posters(folder: Path, *, prompts: int = 2, houses: tuple[str, ...] = ("atelier", "carnival")) -> Study:
+    """A study of house proofs, 362 x 512."""
+    briefs = read_prompts("briefs")[::60][:prompts]
+    generate_items(briefs, [house_generator(name) for name in houses], GenerateSettings(size="362x512"), folder)
+    drawn = open_study(folder)
+    tables = {kind: drawn.table(kind) for kind in ("prompts", "items")}
+    study = Study.build("Posters of the season", [OVERALL, TYPE, FLAW], tables=tables)
+    save_study(study, folder, overwrite=True)
+    return study
+
+
+def phase(id: str, protocol: str, *criteria: str, **more: Any) -> dict[str, Any]:
+    """A phase without planted questions."""
+    return {"id": id, "protocol": protocol, "criteria": criteria or ("overall",), "checks": {"repeats": 0}} | more
+
+
+def open_studio(folder: Path, study: Study, database: Path, *phases: dict[str, Any], **more: Any) -> Studio:
+    """A studio of one cohort on a new database."""
+    cohort = {"id": "designers", "phases": phases}
+    settings = StudioSettings.model_validate({"cohorts": [cohort], "times": QUICK} | more)
+    shutil.copy(_prepared(study, folder.parent / f"{folder.name}-new.db"), database)
+    return Studio(open_database(f"sqlite:///{database}"), settings, folder)
+
+
+def _prepared(study: Study, place: Path) -> Path:
+    """A database with the study in it, to be copied: making the tables takes longer than a test."""
+    if not place.exists():
+        with open_database(f"sqlite:///{place}", create=True) as opened:
+            opened.put_study(study)
+    return place
+
+
+@contextmanager
+def served(studio: Studio) -> Iterator[str]:
+    """The address of the studio while it is served."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    app: FastAPI = create_app(studio, WebSettings(folder=studio.folder, port=port))
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", ws="none"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def close(studio: Studio) -> None:
+    """Everything given back."""
+    studio.close()
+    studio.database.close()
