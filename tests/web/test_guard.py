@@ -102,6 +102,13 @@ def test_long_bodies_are_refused_whether_they_say_so_or_not(door: Served) -> Non
     assert client.post("/login", data={"password": "x" * 1500}).status_code == 422, "longer than a password may be"
 
 
+def test_long_addresses_and_headers_are_refused(door: Served) -> None:
+    client = door.client()
+    assert client.get("/" + "a" * 40_000).status_code == 413
+    assert client.get("/healthz", params={"x": "a" * 40_000}).status_code == 413
+    assert client.get("/healthz", headers={"Cookie": "salon=" + "a" * 40_000}).status_code == 413
+
+
 def test_a_body_that_never_ends_is_given_up(tmp_path: Path) -> None:
     sent, done = [], []
 

@@ -15,6 +15,7 @@ from salon.web.api import rater as api_rater
 from salon.web.auth import Doorkeeper, check_csrf
 from salon.web.guard import Guard
 from salon.web.images import Images
+from salon.web.pages import rater as rater_pages
 from salon.web.settings import WebSettings, checked, read_password, read_secret
 
 STATIC = Path(__file__).parent / "static"
@@ -42,7 +43,7 @@ def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
     )
     app.state.images = _images(studio)
     errors.install(app)
-    for router in (_plain, auth.router, images.router, api_rater.router, api_owner.router):
+    for router in (_plain, auth.router, images.router, api_rater.router, api_owner.router, rater_pages.router):
         app.include_router(router)
     app.mount("/static", _Static(directory=STATIC, check_dir=False))
     app.add_middleware(Guard, settings=settings)

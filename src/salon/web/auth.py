@@ -16,6 +16,7 @@ import hmac
 import secrets
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -25,19 +26,20 @@ from fastapi import APIRouter, Depends, Form, Request
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from salon.errors import BadValue
 from salon.store.database import Database, Who
 from salon.store.database.connected import now_ms
 from salon.store.database.errors import BadLink
 from salon.web.errors import NotAllowed, NotFromHere, NotSignedIn, plain_page
 from salon.web.guard import Buckets, address_of
-from salon.web.settings import WebSettings
+from salon.web.settings import WebSettings, write_password
 
 HOME = {"rater": "/", "owner": "/owner", "adjudicator": "/adjudicate"}
 """Where a link leads."""
 SAFE = ("GET", "HEAD", "OPTIONS")
 _NOBODYS = "$argon2id$v=19$m=65536,t=3,p=4$HBAJeEMgL3Ya3PDU6JGQ9w$2KgrZ7IZfMcnPyJXPlAOB+nHpv6Ou42K1GhVcTGDTYU"
 """Hash of a password nobody knows: where none is set, a guess takes as long as where one is."""
-_LONGEST_PASSWORD = 1000
+_SHORTEST_PASSWORD, _LONGEST_PASSWORD = 10, 1000
 _LONGEST_COOKIE = 1000
 _PASSWORDS_A_SECOND, _PASSWORDS_AT_ONCE = 1.0, 30
 _FAILURES_A_SECOND = 0.2
@@ -111,7 +113,7 @@ class Doorkeeper:
     def _is_right(self, password: str) -> bool:
         known = self._password or _NOBODYS
         try:
-            return self._hasher.verify(known, password[:_LONGEST_PASSWORD]) and self._password is not None
+            return self._hasher.verify(known, password) and self._password is not None
         except (VerificationError, InvalidHashError):
             return False
 
@@ -180,6 +182,16 @@ def _bearer(request: Request) -> str | None:
     return token.strip() if kind.lower() == "bearer" else None
 
 
+def new_password(folder: Path, password: str) -> None:
+    """Keep the hash of a new password of the owner; the running studio knows it after its next start."""
+    if not _SHORTEST_PASSWORD <= len(password) <= _LONGEST_PASSWORD:
+        raise BadValue(
+            f"a password of {_SHORTEST_PASSWORD} to {_LONGEST_PASSWORD:,} characters is needed",
+            found=f"{len(password):,}",
+        )
+    write_password(folder, PasswordHasher().hash(password))
+
+
 # -- what routes ask for --------------------------------------------------------------------------------------
 
 
@@ -241,7 +253,7 @@ async def _form_field(request: Request) -> str:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
         return ""
-    value = (await request.form()).get("csrf", "")
+    value = (await request.form(max_files=0)).get("csrf", "")
     return value if isinstance(value, str) else ""
 
 

@@ -36,6 +36,7 @@ HEADERS = {
 }
 """On every answer, whatever it is."""
 _HOST = re.compile(r"(?:\[(?P<bracketed>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
+_MOST_HEAD = 32 << 10
 _HTTPS = {"Strict-Transport-Security": "max-age=31536000"}
 
 
@@ -87,6 +88,7 @@ class Guard:
         answer = _Answer(send, self.headers | {"X-Request-Id": request_id})
         try:
             headers = Headers(scope=scope)
+            _check_head(scope)
             self._check_host(headers)
             self._check_rate(scope, headers)
             body = await self._body(headers, receive)
@@ -135,6 +137,12 @@ class _Answer:
             for name, value in self.headers.items():
                 given[name] = value
         await self.send(message)
+
+
+def _check_head(scope: Scope) -> None:
+    size = len(scope.get("raw_path") or b"") + len(scope.get("query_string") or b"")
+    if size + sum(len(name) + len(value) for name, value in scope["headers"]) > _MOST_HEAD:
+        raise _too_long(f"at most {_MOST_HEAD:,} bytes of address and headers may be sent")
 
 
 async def _read(receive: Receive, most: int) -> bytes:

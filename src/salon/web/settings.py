@@ -1,7 +1,7 @@
-"""Where a studio is served, under which address, and what it allows; and the two files only its owner may read.
+"""Where a studio is served, under which address, and what it allows; and the files that only its owner may read.
 
-The secret signs session cookies. It lives in the study folder, so that sessions survive a restart, under mode 0600. The
-owner's password is kept as an argon2 hash beside it.
+They live in the study folder under mode 0600, so that sessions and links survive a restart: the secret that signs
+session cookies, the token of the owner's link, the argon2 hash of the owner's password.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import ipaddress
 import os
 import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,6 +18,8 @@ from pydantic import Field
 
 from salon.errors import BadFile, BadValue
 from salon.store.atomic import whole_file
+from salon.store.database import Database
+from salon.store.database.errors import BadLink
 from salon.study.noun import Noun
 
 PRIVATE = ".studio"
@@ -132,6 +135,31 @@ def read_password(folder: Path) -> str | None:
 def write_password(folder: Path, hashed: str) -> None:
     """Keep the argon2 hash of a new password."""
     _write_private(_private(folder) / "password", hashed.encode())
+
+
+def owner_token(folder: Path, database: Database) -> str:
+    """The token of the owner's link: the same at every start, until it is revoked."""
+    path = _private(folder) / "owner"
+    if path.exists():
+        _check_private(path)
+        token = path.read_text(encoding="ascii", errors="replace").strip()
+        with suppress(BadLink):
+            if database.who(token).role == "owner":
+                return token
+    token = database.new_link("owner", by="salon serve")
+    _write_private(path, token.encode())
+    return token
+
+
+def read_address(folder: Path) -> str | None:
+    """The address under which the studio was served last, or None."""
+    path = folder / PRIVATE / "address"
+    return path.read_text(encoding="utf-8", errors="replace").strip() if path.exists() else None
+
+
+def write_address(folder: Path, address: str) -> None:
+    """Keep the address under which the studio is served, for new links."""
+    _write_private(_private(folder) / "address", address.encode())
 
 
 def _private(folder: Path) -> Path:

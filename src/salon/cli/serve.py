@@ -1,0 +1,214 @@
+"""The commands of a studio: serve it, invite raters, see how far they are, keep a copy."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.errors import BadFile
+from salon.flows.studio_open import database_url, open_studio
+from salon.store.database import open_database
+from salon.store.folder import is_study
+from salon.web.app import create_app
+from salon.web.auth import new_password
+from salon.web.config_check import check_config
+from salon.web.run import listen, run
+from salon.web.settings import WebSettings, checked, owner_token, read_address, write_address
+
+study_argument = click.argument("study", type=click.Path(path_type=Path))
+db_option = click.option(
+    "--db",
+    metavar="URL",
+    envvar="SALON_DB",
+    help="Database: sqlite:///FILE or postgresql://...; also SALON_DB.  [default: studio.db in STUDY]",
+)
+base_url_option = click.option("--base-url", metavar="URL", help="Address that people open, without a path.")
+
+
+# -- serve -------------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@study_argument
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Port; 0 takes a free one."
+)
+@db_option
+@base_url_option
+@click.option("--password", is_flag=True, help="Ask for a new password of the owner, and keep its hash.")
+@click.option("--check-config", "only_check", is_flag=True, help="Only say whether everything is in order.")
+@json_option
+def serve(
+    study: Path,
+    host: str,
+    port: int,
+    db: str | None,
+    base_url: str | None,
+    password: bool,
+    only_check: bool,
+    as_json: bool,
+) -> None:
+    """Open the studio of STUDY: raters come by their links and answer, you watch.
+
+    It listens on this machine only, until --host and --base-url say otherwise. The first start copies the study into
+    the database and writes studio.toml, which says who is asked what. Stop it with Ctrl-C: nothing is lost.
+
+    \b
+      salon serve posters
+      salon serve posters --check-config
+      salon serve posters --host 0.0.0.0 --base-url https://studio.example.org     behind a reverse proxy
+    """
+    folder = _folder(study)
+    settings = checked(WebSettings(folder=folder, host=host, port=port, base_url=base_url))
+    if only_check:
+        _report_config(settings, db, as_json)
+        return
+    if password:
+        _ask_password(folder)
+    _serve(settings, db, as_json)
+
+
+def _serve(settings: WebSettings, db: str | None, as_json: bool) -> None:
+    listening = listen(settings.host, settings.port)
+    settings = settings.model_copy(update={"port": listening.getsockname()[1]})
+    with listening, open_studio(settings.folder, db) as studio:
+        app = create_app(studio, settings)
+        write_address(settings.folder, settings.address)
+        _print_served(studio.name, f"{settings.address}/enter/{owner_token(settings.folder, studio.database)}", as_json)
+        run(app, settings, listening)
+
+
+def _print_served(name: str, link: str, as_json: bool) -> None:
+    if as_json:
+        print_json({"study": name, "owner": link})
+        return
+    say(f"the studio of {name!r} is open; the owner's link, for you alone:")
+    say(f"  {link}")
+    say("invite raters with: salon invite STUDY --cohort COHORT --count N", dim=True)
+
+
+def _ask_password(folder: Path) -> None:
+    given = click.prompt("New password of the owner", hide_input=True, confirmation_prompt=True)
+    new_password(folder, given)
+    say("kept its hash; the password itself is nowhere")
+
+
+# -- is everything in order? -------------------------------------------------------------------------------------
+
+
+def _report_config(settings: WebSettings, db: str | None, as_json: bool) -> None:
+    with working("looking at pictures", None) as step:
+        found = check_config(settings, db, progress=step)
+    good = all(line.ok for line in found)
+    if as_json:
+        print_json({"ok": good, "checks": [vars(line) for line in found]})
+    else:
+        rows = [("ok" if line.ok else "NO", line.name, line.words) for line in found]
+        print_table(None, ("", "what", "found"), rows, left=(0, 1, 2))
+        say("everything is in order" if good else "not everything is in order", bold=True)
+    if not good:
+        click.get_current_context().exit(1)
+
+
+# -- invite, status, backup --------------------------------------------------------------------------------------
+
+
+@click.command()
+@study_argument
+@click.option("--cohort", required=True, help="Cohort of the new raters, as in studio.toml.")
+@click.option("--count", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many links.")
+@db_option
+@base_url_option
+@json_option
+def invite(study: Path, cohort: str, count: int, db: str | None, base_url: str | None, as_json: bool) -> None:
+    """Make links for new raters of STUDY; each is shown once and belongs to one person.
+
+    The studio may be running. Links begin with the address under which it was served last.
+
+    \b
+      salon invite posters --cohort designers --count 5
+    """
+    folder = _folder(study)
+    address = checked(WebSettings(folder=folder, base_url=base_url or read_address(folder))).address
+    with open_studio(folder, db) as studio:
+        made = studio.invite(cohort, count)
+    links = [{"rater": one.rater, "link": f"{address}/enter/{one.token}"} for one in made]
+    if as_json:
+        print_json({"cohort": cohort, "links": links})
+        return
+    print_table(None, ("rater", "link"), [(one["rater"], one["link"]) for one in links], left=(0, 1))
+
+
+@click.command()
+@study_argument
+@db_option
+@json_option
+def status(study: Path, db: str | None, as_json: bool) -> None:
+    """How far the raters of STUDY are.
+
+    \b
+      salon status posters
+    """
+    with open_studio(_folder(study), db, create=False) as studio:
+        found = studio.progress()
+        judgments = sum(sum(one.judgments.values()) for one in found)
+        name = studio.name
+    if as_json:
+        print_json({"study": name, "judgments": judgments, "raters": [vars(one) for one in found]})
+        return
+    say(f"{name}: {judgments:,} judgments of {len(found)} raters", bold=True)
+    rows = [
+        (
+            one.rater,
+            one.cohort or "",
+            one.status,
+            f"{one.answered:,}",
+            f"{one.total:,}",
+            f"{one.hours:.1f}",
+            _day(one.last_at),
+        )
+        for one in found
+    ]
+    columns = ("rater", "cohort", "status", "answered", "of about", "hours", "last answer (UTC)")
+    print_table(None, columns, rows, left=(0, 1, 2))
+
+
+@click.command()
+@study_argument
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@db_option
+@click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
+@json_option
+def backup(study: Path, file: Path, db: str | None, overwrite: bool, as_json: bool) -> None:
+    """Write everything the studio of STUDY knows to the SQLite file FILE; the studio may be running.
+
+    \b
+      salon backup posters posters-monday.db
+    """
+    folder = _folder(study)
+    with open_database(db or database_url(folder)) as database:
+        database.backup(file, overwrite=overwrite)
+    size = file.stat().st_size
+    if as_json:
+        print_json({"backup": str(file), "bytes": size})
+        return
+    say(f"wrote {file}, {size:,} bytes")
+
+
+def _folder(study: Path) -> Path:
+    if not is_study(study):
+        raise BadFile(
+            "a study is needed: a folder with a study.toml in it",
+            found="none there",
+            where=str(study),
+            remedy="salon init or salon generate makes one",
+        )
+    return study.resolve()
+
+
+def _day(at: int | None) -> str:
+    return "" if at is None else datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,100 @@
+"""Is everything in order before people are let in? Looked at without changing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from salon.collect.plan import make_plan
+from salon.collect.settings import FILE, read_settings, read_settings_file
+from salon.errors import SalonError
+from salon.flows.studio_open import database_url, default_settings
+from salon.generate.ready import ReadySettings, check_ready
+from salon.store.database import open_database
+from salon.store.database.errors import NoStudy, Unavailable
+from salon.store.folder import open_study
+from salon.study import Study
+from salon.web.settings import PRIVATE, WebSettings, is_loopback, read_password, read_secret
+
+
+@dataclass(frozen=True)
+class Line:
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    words: str
+
+
+def check_config(settings: WebSettings, db: str | None, *, progress: Callable[[str], None]) -> list[Line]:
+    """The study, its studio.toml, the database, the pictures, the address and the private files, in this order."""
+    folder = settings.folder
+    return [
+        _line("study", lambda: _study(folder)),
+        _line(FILE, lambda: _settings(folder)),
+        _line("database", lambda: _database(db or database_url(folder))),
+        _pictures(folder, progress),
+        _address(settings),
+        _line("private files", lambda: _private(folder)),
+    ]
+
+
+def _line(name: str, look: Callable[[], str]) -> Line:
+    try:
+        return Line(name, True, look())
+    except SalonError as error:
+        return Line(name, False, " · ".join(part.strip() for part in error.message().splitlines()))
+
+
+def _study(folder: Path) -> str:
+    study = open_study(folder)
+    counts = study.counts
+    return f"{study.name}: {counts.get('prompts', 0):,} prompts, {counts.get('items', 0):,} items"
+
+
+def _settings(folder: Path) -> str:
+    study: Study = open_study(folder)
+    there = (folder / FILE).exists()
+    settings = read_settings_file(folder / FILE) if there else read_settings(default_settings(study))
+    plan = make_plan(study, settings)
+    asked = ", ".join(f"{cohort}: {sum(len(run.units) for run in runs):,}" for cohort, runs in plan.runs.items())
+    return f"questions by cohort: {asked}" + ("" if there else " (will be written at the first start)")
+
+
+def _database(url: str) -> str:
+    try:
+        with open_database(url) as database:
+            with suppress(NoStudy):
+                return f"{database.name} at revision {database.read_study().revision}"
+            return f"{database.name}, empty"
+    except Unavailable as error:
+        if error.found != "no such file":
+            raise
+        return "will be made at the first start"
+
+
+def _pictures(folder: Path, progress: Callable[[str], None]) -> Line:
+    try:
+        report = check_ready(folder, ReadySettings(partial=True), progress=progress)
+    except SalonError as error:
+        return Line("pictures", False, error.needed)
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in report.kinds())
+    return Line("pictures", report.ready, kinds or f"all {report.items:,} decode")
+
+
+def _address(settings: WebSettings) -> Line:
+    if settings.https or is_loopback(urlsplit(settings.address).hostname or ""):
+        return Line("address", True, settings.address)
+    return Line(
+        "address", False, f"{settings.address} · others come without https: anyone on the way reads their links"
+    )
+
+
+def _private(folder: Path) -> str:
+    if not (folder / PRIVATE / "secret").exists():
+        return "will be made at the first start"
+    read_secret(folder)
+    return "mode 0600; " + ("a password is set" if read_password(folder) else "no password: the owner comes by link")

@@ -1,0 +1,180 @@
+"""`salon serve`, `invite`, `status` and `backup`: a studio from its folder, on a real port."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+import httpx2
+import pytest
+from click.testing import CliRunner, Result
+from PIL import Image
+
+from salon.cli.serve import backup, invite, serve, status
+from salon.errors import BadFile, BadValue, DesignError, SalonError
+from salon.flows.studio_open import default_settings
+from salon.store import save_study
+from salon.store.database import open_database
+from salon.study import Criterion, Item, Prompt, Scale, Study
+
+OVERALL = Criterion(id="overall", scale=Scale(low=1, high=5, step=1))
+
+
+def study(items: int = 2, *criteria: Criterion) -> Study:
+    made = [Item(id=f"i{k}", prompt="p", image=f"images/{k}.png") for k in range(items)]
+    return Study.build(
+        "small", criteria or [OVERALL], tables={"prompts": [Prompt(id="p", text="A cat")], "items": made}
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "study"
+    save_study(study(), place)
+    (place / "images").mkdir()
+    for k in range(2):
+        Image.new("RGB", (40, 60), (k * 90, 0, 0)).save(place / "images" / f"{k}.png")
+    return place
+
+
+def call(command: click.Command, *arguments: object) -> Result:
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+def refused(command: click.Command, *arguments: object) -> SalonError:
+    error = call(command, *arguments).exception
+    assert isinstance(error, SalonError)
+    return error
+
+
+def read(command: click.Command, *arguments: object) -> Any:
+    result = call(command, *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@contextmanager
+def running(folder: Path, *flags: str) -> Iterator[str]:
+    """The owner's link of a studio served by another process, which leaves in peace afterwards."""
+    code = "from salon.cli.serve import serve; serve()"
+    command = [sys.executable, "-c", code, str(folder), "--port", "0", "--json", *flags]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            lines = [server.stdout.readline() for _ in range(4)]
+            yield json.loads("".join(lines))["owner"] if lines[0] else pytest.fail(server.stderr.read())
+        finally:
+            server.send_signal(signal.SIGINT)
+            _, said = server.communicate(timeout=60)
+    assert "Traceback" not in said
+
+
+def test_a_studio_from_its_folder_to_a_saved_answer_and_the_same_link_after_a_restart(folder: Path) -> None:
+    with running(folder) as link:
+        base = link.partition("/enter/")[0]
+        made = read(invite, folder, "--cohort", "raters")["links"][0]
+        assert made["link"].startswith(f"{base}/enter/"), "links begin where the studio is served"
+        with httpx2.Client(base_url=base) as rater:
+            assert rater.get(made["link"]).status_code == 303
+            task = rater.get("/api/next").json()
+            assert task["step"] == "task"
+            cookie = dict(rater.cookies)
+        assert read(status, folder)["raters"][0]["status"] == "active"
+        _attack(base)
+    with running(folder) as again:
+        assert again.partition("/enter/")[2] == link.partition("/enter/")[2]
+        base = again.partition("/enter/")[0]
+        with httpx2.Client(base_url=base, cookies=cookie) as rater:
+            assert rater.get("/api/next").json()["id"] == task["id"]
+
+
+def _attack(base: str) -> None:
+    """Requests no browser sends; each is refused, and the studio stays up."""
+    host, port = base.removeprefix("http://").split(":")
+    for lines in (
+        "GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.example",
+        "GET /healthz HTTP/1.1\r\nHost: evil.example",
+        "GET http://evil.example/healthz HTTP/1.1\r\nHost: evil.example",
+        "GET /healthz HTTP/1.1",
+        "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999",
+        "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: x",
+        "GET /%s HTTP/1.1\r\nHost: localhost" % ("a" * 100_000),
+        "NONSENSE",
+    ):
+        with socket.create_connection((host, int(port)), timeout=20) as wire:
+            wire.sendall(lines.encode() + b"\r\nConnection: close\r\n\r\n")
+            first = wire.makefile("rb").readline().decode()
+        assert first.split()[1] in ("400", "413", "414", "421", "431"), (lines[:60], first)
+    assert httpx2.get(f"{base}/healthz").json() == {"ok": True}
+
+
+def test_first_start_writes_what_it_asks_and_keeps_the_settings(folder: Path) -> None:
+    read(invite, folder, "--cohort", "raters", "--count", 2)
+    text = (folder / "studio.toml").read_text()
+    assert 'protocol = "compare"' in text
+    with open_database(f"sqlite:///{folder / 'studio.db'}") as database:
+        assert database.settings() == text
+        assert len(database.raters()) == 2
+    (folder / "studio.toml").write_text(text.replace("raters = 5", "raters = 7"))
+    read(invite, folder, "--cohort", "raters")
+    with open_database(f"sqlite:///{folder / 'studio.db'}") as database:
+        assert "raters = 7" in database.settings()
+
+
+def test_single_items_are_rated_and_nothing_to_ask_is_said() -> None:
+    assert 'protocol = "rate"' in default_settings(study(1))
+    with pytest.raises(DesignError, match="criterion"):
+        default_settings(study(1, Criterion(id="no scale")))
+
+
+def test_status_and_backup(folder: Path, tmp_path: Path) -> None:
+    assert "no such file" in str(refused(status, folder))
+    read(invite, folder, "--cohort", "raters", "--count", 3)
+    assert "3 raters" in call(status, folder).output
+    copy = tmp_path / "copy.db"
+    assert read(backup, folder, copy)["bytes"] == copy.stat().st_size
+    refused(backup, folder, copy)
+    assert call(backup, folder, copy, "--overwrite").exit_code == 0
+    assert len(read(status, folder, "--db", f"sqlite:///{copy}")["raters"]) == 3
+
+
+def test_mistakes_are_named(folder: Path, tmp_path: Path) -> None:
+    assert isinstance(refused(serve, tmp_path / "nowhere"), BadFile)
+    assert "--base-url" in str(refused(serve, folder, "--host", "0.0.0.0"))
+    assert "cohort" in str(refused(invite, folder, "--cohort", "x\nSet-Cookie: a"))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        error = refused(serve, folder, "--port", taken.getsockname()[1])
+    assert isinstance(error, BadValue)
+    assert "--port 0" in str(error)
+    (folder / "studio.toml").write_text("seed = 'x'")
+    assert "seed" in str(refused(invite, folder, "--cohort", "raters"))
+
+
+def test_check_config_finds_what_is_wrong_and_changes_nothing(folder: Path) -> None:
+    before = sorted(path.name for path in folder.iterdir())
+    assert read(serve, folder, "--check-config")["ok"]
+    assert sorted(path.name for path in folder.iterdir()) == before
+    (folder / "studio.toml").write_text("seed = -1")
+    (folder / "images" / "0.png").write_bytes(b"no picture")
+    result = call(serve, folder, "--check-config", "--json", "--base-url", "http://studio.example.org")
+    assert result.exit_code == 1
+    wrong = [line["name"] for line in json.loads(result.stdout)["checks"] if not line["ok"]]
+    assert wrong == ["studio.toml", "pictures", "address"]
+
+
+def test_a_password_is_kept_as_its_hash(folder: Path, monkeypatch) -> None:
+    monkeypatch.setattr("salon.cli.serve._serve", lambda *_: None)
+    result = CliRunner().invoke(serve, [str(folder), "--password"], input="open sesame!\nopen sesame!\n")
+    assert result.exit_code == 0
+    kept = (folder / ".studio" / "password").read_text()
+    assert kept.startswith("$argon2id$")
+    assert "sesame" not in result.output + kept
+    short = CliRunner().invoke(serve, [str(folder), "--password"], input="short\nshort\n")
+    assert isinstance(short.exception, BadValue)
