@@ -294,7 +294,7 @@ def copies(
     )
 
 
-def stands_out(stage: Stage, glyphs: Sequence[Glyphs], least: float = 3.0) -> bool:
+def stands_out(stage: Stage, glyphs: Sequence[Glyphs], least: float = 4.5) -> bool:
     """Whether the letters keep their promised contrast: effects are for these, never a rescue for faint ones."""
     palette = stage.palette
     promised = {palette.on_surface: palette.surface, palette.on_accent: palette.accent, palette.ink: palette.ground}
