@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -168,6 +169,12 @@ def test_the_password_lets_the_owner_in_until_signing_out(with_password: Served)
     assert client.post("/logout", headers={"X-CSRF-Token": csrf}).status_code == 200
     client.cookies.set("salon", kept)
     assert me(client) == 401, "a cookie replayed after signing out"
+
+
+def test_a_rater_may_turn_into_the_owner(with_password: Served) -> None:
+    client = with_password.client(with_password.zoe)
+    csrf = re.search('name="csrf" value="([0-9a-f]{64})"', client.get("/login").text)[1]
+    assert client.post("/login", data={"password": "open sesame", "csrf": csrf}).headers["location"] == "/owner"
 
 
 def test_no_password_set_costs_as_much_as_a_wrong_one(door: Served, monkeypatch) -> None:

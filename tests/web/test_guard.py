@@ -109,24 +109,38 @@ def test_long_addresses_and_headers_are_refused(door: Served) -> None:
     assert client.get("/healthz", headers={"Cookie": "salon=" + "a" * 40_000}).status_code == 413
 
 
-def test_a_body_that_never_ends_is_given_up(tmp_path: Path) -> None:
-    sent, done = [], []
+def _send(folder: Path, receive) -> tuple[list[dict], list[bool]]:
+    """What the guard sends, and whether the routes ran, for a body that comes from `receive`."""
+    sent, ran = [], []
 
     async def app(scope, receive, send):
-        done.append(True)
-
-    async def trickle():
-        await asyncio.sleep(0.01)
-        return {"type": "http.request", "body": b"x", "more_body": True}
+        ran.append(True)
 
     async def send(message):
         sent.append(message)
 
-    guard = Guard(app, WebSettings(folder=tmp_path, body_seconds=0.1))
+    guard = Guard(app, WebSettings(folder=folder, body_seconds=0.1))
     scope = {"type": "http", "path": "/api/x", "headers": [(b"host", b"localhost")], "client": ("1.2.3.4", 5)}
-    asyncio.run(guard(scope, trickle, send))
-    assert sent[0]["status"] == 413
-    assert not done
+    asyncio.run(guard(scope, receive, send))
+    return sent, ran
+
+
+def test_a_body_that_never_ends_is_given_up(tmp_path: Path) -> None:
+    async def trickle():
+        await asyncio.sleep(0.01)
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    sent, ran = _send(tmp_path, trickle)
+    assert (sent[0]["status"], ran) == (413, [])
+
+
+def test_half_a_body_is_no_answer(tmp_path: Path) -> None:
+    parts = iter([{"type": "http.request", "body": b"half", "more_body": True}, {"type": "http.disconnect"}])
+
+    async def broken():
+        return next(parts)
+
+    assert _send(tmp_path, broken) == ([], [])
 
 
 # -- rate -----------------------------------------------------------------------------------------------------

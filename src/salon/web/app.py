@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fastapi import APIRouter, Depends, FastAPI, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from salon.flows.studio import Studio
@@ -19,11 +19,6 @@ from salon.web.pages import rater as rater_pages
 from salon.web.settings import WebSettings, checked, read_password, read_secret
 
 STATIC = Path(__file__).parent / "static"
-_FAVICON = (
-    b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1f2430"/>'
-    b'<rect x="6" y="8" width="9" height="16" rx="1.5" fill="#f4f1ea"/>'
-    b'<rect x="17" y="8" width="9" height="16" rx="1.5" fill="#e0674c"/></svg>'
-)
 
 
 def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
@@ -75,6 +70,6 @@ def health(request: Request) -> JSONResponse:
 
 
 @_plain.get("/favicon.ico")
-def favicon() -> Response:
-    """Two pictures side by side."""
-    return Response(_FAVICON, media_type="image/svg+xml", headers={"Cache-Control": "public, max-age=86400"})
+def favicon() -> FileResponse:
+    """For browsers that ask for one before they have read a page."""
+    return FileResponse(STATIC / "favicon.svg", media_type="image/svg+xml")

@@ -15,7 +15,6 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -30,7 +29,7 @@ from salon.errors import BadValue
 from salon.store.database import Database, Who
 from salon.store.database.connected import now_ms
 from salon.store.database.errors import BadLink
-from salon.web.errors import NotAllowed, NotFromHere, NotSignedIn, plain_page
+from salon.web.errors import NotAllowed, NotFromHere, NotSignedIn, log, plain_page
 from salon.web.guard import Buckets, address_of
 from salon.web.settings import WebSettings, write_password
 
@@ -99,6 +98,7 @@ class Doorkeeper:
         self._attempts.take("everyone")
         if not self._is_right(password):
             self._failures.take(address)
+            log.warning("wrong password from %s", address)
             raise NotSignedIn("the owner's password is needed", found="another", remedy="or open the owner's link")
         ends = now_ms() + int(self.settings.owner_hours * 3_600_000)
         token = self.database.new_link("owner", expires_at=ends, by="password")
@@ -288,9 +288,10 @@ def enter(token: str, request: Request) -> Response:
 
 
 @router.get("/login")
-def login_page() -> HTMLResponse:
-    """Where the owner gives a password."""
-    return HTMLResponse(_LOGIN)
+def login_page(request: Request) -> HTMLResponse:
+    """Where the owner gives a password; who is signed in already may change to the owner."""
+    csrf = door(request).csrf_of(request) or ""
+    return HTMLResponse(plain_page("The owner's door", _LOGIN.format(csrf=csrf)))
 
 
 @router.post("/login")
@@ -316,10 +317,7 @@ def _welcome(keeper: Doorkeeper, session: Session) -> Response:
     return response
 
 
-_LOGIN = plain_page(
-    "The owner's door",
-    '<form method="post" action="/login"><p><label for="password">'
-    + escape("Password")
-    + '</label> <input id="password" name="password" type="password" autocomplete="current-password" required '
-    'autofocus></p><p><button type="submit">Sign in</button></p></form>',
-)
+_LOGIN = """<form method="post" action="/login"><input type="hidden" name="csrf" value="{csrf}">
+<p><label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required autofocus></p>
+<p><button type="submit">Sign in</button></p></form>"""

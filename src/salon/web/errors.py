@@ -189,6 +189,7 @@ def plain_page(title: str, body: str) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><link rel="icon" href="/static/favicon.svg">'
         f'<title>{escape(title)}</title><link rel="stylesheet" href="/static/base.css"></head>'
         f'<body class="plain"><main><h1>{escape(title)}</h1>{body}</main></body></html>'
     )

@@ -12,12 +12,13 @@ import hashlib
 import ipaddress
 import re
 import secrets
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import cookie_parser
+from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from salon.web.errors import TooLong, TooMany, WrongHost, error_response
@@ -48,16 +49,18 @@ class Buckets:
     ) -> None:
         self.rate, self.burst, self.most, self.clock = rate, burst, most, clock
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._turn = threading.Lock()
 
     def take(self, key: str) -> None:
         """One more of `key`; TooMany when it has none left."""
-        left = self._now(key)
-        if left < 1:
-            raise TooMany((1 - left) / self.rate)
-        self._left[key] = (left - 1, self.clock())
-        self._left.move_to_end(key)
-        if len(self._left) > self.most:
-            self._left.popitem(last=False)
+        with self._turn:
+            left = self._now(key)
+            if left < 1:
+                raise TooMany((1 - left) / self.rate)
+            self._left[key] = (left - 1, self.clock())
+            self._left.move_to_end(key)
+            if len(self._left) > self.most:
+                self._left.popitem(last=False)
 
     def look(self, key: str) -> None:
         """TooMany when `take` would raise it; nothing is taken."""
@@ -93,6 +96,8 @@ class Guard:
             self._check_rate(scope, headers)
             body = await self._body(headers, receive)
             await self.app(scope, _replay(body, receive), answer)
+        except ClientDisconnect:
+            return  # half a request is none
         except Exception as error:
             if answer.started:  # too late to say anything: the browser sees a broken answer, not a whole wrong one
                 raise
@@ -151,7 +156,7 @@ async def _read(receive: Receive, most: int) -> bytes:
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return bytes(body)
+            raise ClientDisconnect
         body += message.get("body", b"")
         if len(body) > most:
             raise _too_long(f"at most {most:,} bytes may be sent")

@@ -53,6 +53,7 @@ class Images:
         self._hashes: dict[Path, tuple[tuple[int, int], str]] = {}
         self._sources: dict[str, Path] = {}
         self._seen: OrderedDict[str, set[str]] = OrderedDict()
+        self._turn = threading.Lock()
         self._making = threading.Semaphore(_AT_ONCE)
 
     # -- addresses ------------------------------------------------------------------------------------------
@@ -118,10 +119,11 @@ class Images:
         self._grants(session.rater).update(number for number in (*panel, *hashes) if number is not None)
 
     def _grants(self, rater: str) -> set[str]:
-        grants = self._seen.setdefault(rater, set())
-        self._seen.move_to_end(rater)
-        if len(self._seen) > _MOST_RATERS:
-            self._seen.popitem(last=False)
+        with self._turn:
+            grants = self._seen.setdefault(rater, set())
+            self._seen.move_to_end(rater)
+            if len(self._seen) > _MOST_RATERS:
+                self._seen.popitem(last=False)
         return grants
 
     # -- sizes ----------------------------------------------------------------------------------------------
