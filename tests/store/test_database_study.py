@@ -149,6 +149,16 @@ def test_reading_a_folder_needs_no_database_library() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_connection_that_was_cut_while_it_rested_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("salon.store.database.connected.REST_S", 0)
+    url = fresh_url("postgresql", tmp_path)
+    with open_database(url) as database, open_database(url) as other:
+        with other.reading() as connection:
+            cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid != pg_backend_pid() AND datname = "
+            assert connection.execute(text(cut + "current_database()")).all() == [(True,)]
+        assert not database.has_study()
+
+
 # -- tables ----------------------------------------------------------------------------------------------------
 
 
