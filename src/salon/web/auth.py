@@ -318,6 +318,7 @@ def _welcome(keeper: Doorkeeper, session: Session) -> Response:
 
 
 _LOGIN = """<form method="post" action="/login"><input type="hidden" name="csrf" value="{csrf}">
+<input name="username" value="owner" autocomplete="username" hidden>
 <p><label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password" required autofocus></p>
-<p><button type="submit">Sign in</button></p></form>"""
+<p><button class="main" type="submit">Sign in</button></p></form>"""

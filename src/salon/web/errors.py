@@ -196,9 +196,13 @@ def plain_page(title: str, body: str) -> str:
 
 
 def _page(error: SalonError, status: int, request_id: str) -> str:
-    parts = [f"<p>{escape(text)}</p>" for text in (error.needed, error.remedy) if text]
+    parts = [f"<p>{escape(_sentence(text))}</p>" for text in (error.needed, error.remedy) if text]
     parts.append(f"<p><small>{status} · request {escape(request_id)}</small></p>")
     return plain_page(_TITLES.get(status, "That did not work"), "".join(parts))
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 _TITLES = {
