@@ -96,7 +96,9 @@ def _head(studies: int) -> str:
     rule = f"""
         Flags at alpha = {RULE.alpha:g} for each reason: at most {len(REASONS) * RULE.alpha:.1%} of honest raters get
         any flag by design. *any flag*: raters with at least one. *right reason*: raters with a flag that names what is
-        wrong with them. In brackets 95% intervals (Wilson)."""
+        wrong with them. In brackets 95% intervals (Wilson). The limits for gold, attention and the panel, and the
+        reason "at random", were settled after pilot runs of this simulator with seeds 0 to 3; seeds 0 to {studies - 1}
+        make this page, so these are not rates on unseen studies, and other raters than these were not tried."""
     see = "Written by `make prove ONLY=raters`; see [collecting](collecting.md) for the tests."
     return "\n\n".join(["# Flags of simulated raters", see, wrapped(made), wrapped(rule)]) + "\n"
 
