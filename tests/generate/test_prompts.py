@@ -42,6 +42,8 @@ def test_briefs_in_files_become_prompts(tmp_path):
     assert read_brief(one).headline == "Hold On"
     (two,) = read_prompts(written(tmp_path, "b.jsonl", json.dumps({"headline": "Hold On", "palette": ["navy"]})))
     assert read_brief(two).palette == ("navy",)
+    (three,) = read_prompts(written(tmp_path, "b.csv", 'headline,palette\nHold On,"navy, coral"\n'))
+    assert read_brief(three).palette == ("navy", "coral")
 
 
 def test_the_prompts_of_a_study(tmp_path):

@@ -103,6 +103,8 @@ def _different(prompts: list[Prompt], where: str) -> list[Prompt]:
 def _prompt(record: dict[str, Any], number: str, where: str) -> Prompt:
     record = {WORDS.get(name, name): value for name, value in record.items() if value not in (None, "")}
     record["id"] = str(record.get("id") or number)
+    if isinstance(record.get("palette"), str):  # a table has no lists
+        record["palette"] = [color.strip() for color in record["palette"].split(",")]
     if "headline" in record:
         return brief_prompt(Brief.parse(record, where=where))
     fields = {name: str(record[name]) for name in Prompt.model_fields if name in record}
