@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from salon.collect.settings import StudioSettings
 from salon.flows.studio import Studio
-from salon.store import save_study
+from salon.store import open_study, save_study
 from salon.store.database import open_database
 from salon.study import Criterion, Item, Prompt, Scale, Study
 from salon.web.app import create_app
@@ -94,13 +94,19 @@ def _made() -> Path:
 
 @contextmanager
 def served(
-    place: Path, settings: dict[str, Any] | None = None, password: str | None = None, **web: Any
+    place: Path,
+    settings: dict[str, Any] | None = None,
+    password: str | None = None,
+    url: str | None = None,
+    **web: Any,
 ) -> Iterator[Served]:
-    """A studio in the new folder `place`/study."""
+    """A studio in the new folder `place`/study; `url` is that of an empty database, when it is to be another."""
     folder = Path(shutil.copytree(_made(), place / "study"))
     if password is not None:
         write_password(folder, PasswordHasher(time_cost=1, memory_cost=64, parallelism=1).hash(password))
-    with open_database(f"sqlite:///{folder / 'studio.db'}") as database:
+    with open_database(url or f"sqlite:///{folder / 'studio.db'}") as database:
+        if url is not None:
+            database.put_study(open_study(folder))
         studio = Studio(database, StudioSettings.model_validate(PLAIN | (settings or {})), folder)
         zoe, max = studio.invite("designers", 2)
         app = create_app(studio, WebSettings(folder=folder, **web))

@@ -14,14 +14,16 @@ import pytest
 from doors import PLAIN, Served, served
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from postgres import KINDS, fresh_url
 
 LEFT = {"answers": {"overall": "left"}}
 _keys = (f"key-{n:08}" for n in count())
 
 
-@pytest.fixture
-def door(tmp_path: Path) -> Iterator[Served]:
-    with served(tmp_path) as made:
+@pytest.fixture(params=KINDS)
+def door(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
+    url = None if request.param == "sqlite" else fresh_url(request.param, tmp_path)
+    with served(tmp_path, url=url) as made:
         yield made
 
 
