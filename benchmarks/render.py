@@ -25,14 +25,14 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 from salon.render import shapes
 from salon.render.brief import STYLES, Brief
 from salon.render.compose import Hand, lay_out, plan_poster
-from salon.render.fonts import load_font
 from salon.render.layout import Box, Face
 from salon.render.marks import Fill, Group, Layer, Linear, Shadow
-from salon.render.png import _filtered, encode_png
+from salon.render.paint.png import _filtered, encode_png
+from salon.render.paint.raster import _packed, paint
+from salon.render.paint.svg import write_svg
 from salon.render.poster import Poster
-from salon.render.raster import _packed, paint
-from salon.render.setting import set_text
-from salon.render.svg import write_svg
+from salon.render.typeset.fonts import load_font
+from salon.render.typeset.setting import set_text
 
 WIDTH, HEIGHT = 1024, 1448
 RUNS = 5

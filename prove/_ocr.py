@@ -19,7 +19,7 @@ import numpy as np
 from rapidocr import RapidOCR
 
 from salon.render.layout import Element, Layout
-from salon.render.png import encode_png
+from salon.render.paint.png import encode_png
 
 Lines = Sequence[Sequence[str]]
 """Words by line."""

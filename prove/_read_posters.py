@@ -15,8 +15,8 @@ from salon.generate.prompts import builtin_briefs
 from salon.render.brief import CATEGORIES, STYLES, Brief
 from salon.render.colors import contrast
 from salon.render.draw import draw_poster
+from salon.render.paint.raster import paint
 from salon.render.poster import Poster
-from salon.render.raster import paint
 
 FADED = (0.0, 0.25, 0.5, 0.75, 1.0)
 Case = tuple[Brief, int]

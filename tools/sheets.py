@@ -13,9 +13,9 @@ from salon.generate.prompts import builtin_briefs
 from salon.render.brief import Brief
 from salon.render.defects import DEFECTS
 from salon.render.draw import draw_poster
-from salon.render.fonts import load_font
+from salon.render.paint.raster import paint
 from salon.render.poster import Poster
-from salon.render.raster import paint
+from salon.render.typeset.fonts import load_font
 
 DOCS = Path(__file__).parent.parent / "docs"
 TWELVE = (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from salon.render import shapes
-from salon.render.fonts import load_font
 from salon.render.marks import Fill, Glyphs, Grain, Group, Layer, Linear, Mark, Radial, Shadow, Soft, Stroke, Tile
+from salon.render.typeset.fonts import load_font
 
 SIDE = 240
 PAPER = Fill(shapes.rect(0, 0, SIDE, SIDE), "#e8d9b5")

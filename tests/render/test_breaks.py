@@ -7,10 +7,10 @@ import itertools
 import pytest
 
 from salon.errors import BadValue
-from salon.render.breaks import break_places
 from salon.render.layout import Face
-from salon.render.lines import best, break_lines, fewest, paragraph
-from salon.render.shape import shape_line
+from salon.render.typeset.breaks import break_places
+from salon.render.typeset.lines import best, break_lines, fewest, paragraph
+from salon.render.typeset.shape import shape_line
 
 INTER = Face(family="Inter", weight=600)
 

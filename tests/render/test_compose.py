@@ -16,10 +16,10 @@ from salon.render.colors import NAMES, contrast, difference
 from salon.render.compose import Hand, lay_out, plan_poster
 from salon.render.layout import TEXT_ROLES, Element, Layout
 from salon.render.poster import Poster, layout_json
-from salon.render.setting import TooMuchText
 from salon.render.style import Style
 from salon.render.styles import style_named
 from salon.render.styles.ways import keep, no_finish, plain_ground, plain_letter, plain_panel
+from salon.render.typeset.setting import TooMuchText
 
 HAND = Hand("plain")
 FULL = Brief(

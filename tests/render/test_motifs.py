@@ -10,7 +10,7 @@ from salon.render.layout import Box
 from salon.render.marks import Fill, Group, Layer, Stroke
 from salon.render.motifs import Shape, emblem, motif
 from salon.render.motifs.sketch import cut, extent
-from salon.render.raster import paint
+from salon.render.paint.raster import paint
 from salon.render.shapes import blob, circle, moved, rect, ring, star
 
 SIZES = {"portrait": (300, 400), "square": (300, 300), "wide": (533, 300), "strip": (160, 400)}

@@ -19,8 +19,8 @@ from scipy.ndimage import gaussian_filter
 from salon.errors import BadValue
 from salon.render import shapes
 from salon.render.marks import Fill, Grain, Group, Layer, Linear, Mark, Radial, Shadow, Soft, Stroke, Tile
-from salon.render.raster import paint, paint_png
-from salon.render.setting import outlines
+from salon.render.paint.raster import paint, paint_png
+from salon.render.typeset.setting import outlines
 
 HERE = Path(__file__).parent
 
@@ -235,7 +235,7 @@ class Broken:
 sys.meta_path.insert(0, Broken())
 import salon.errors
 try:
-    import salon.render.raster
+    import salon.render.paint.raster
 except salon.errors.SalonError as error:
     print(error)
 """

@@ -10,12 +10,12 @@ import skia
 from PIL import ImageFont
 
 from salon.errors import BadValue
-from salon.render.families import FAMILIES
-from salon.render.fonts import SLANT, LoadedFont, load_font
 from salon.render.layout import Box, Face
 from salon.render.marks import Glyphs, Path
-from salon.render.setting import outlines
-from salon.render.shape import ShapedLine, shape_line
+from salon.render.typeset.families import FAMILIES
+from salon.render.typeset.fonts import SLANT, LoadedFont, load_font
+from salon.render.typeset.setting import outlines
+from salon.render.typeset.shape import ShapedLine, shape_line
 
 WIDTH, HEIGHT, X, Y = 1100, 260, 90, 160
 

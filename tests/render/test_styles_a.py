@@ -12,15 +12,15 @@ from salon.render.arrangements import NAMES as ARRANGEMENTS
 from salon.render.brief import MOODS, SIZES, Brief
 from salon.render.colors import NAMES, contrast, difference, oklch
 from salon.render.compose import Hand, lay_out, plan_poster
-from salon.render.families import FAMILIES
 from salon.render.layout import Box
 from salon.render.marks import Fill, Glyphs, Layer
+from salon.render.paint.raster import paint
 from salon.render.palettes import harmonise, rechecked
-from salon.render.raster import paint
 from salon.render.shapes import rect
 from salon.render.style import Stage, Style
 from salon.render.styles import style_named
 from salon.render.styles.ways import apart, freest, in_view, is_free, stands_out, toward
+from salon.render.typeset.families import FAMILIES
 
 STYLES = (
     "Minimalist",

@@ -12,12 +12,11 @@ from salon.render.arrangements import NAMES as ARRANGEMENTS
 from salon.render.brief import MOODS, SIZES, SUBJECTS, Brief
 from salon.render.colors import NAMES, contrast, difference, oklch
 from salon.render.compose import Hand, lay_out, plan_poster
-from salon.render.families import FAMILIES
 from salon.render.layout import Box
 from salon.render.marks import Fill, Glyphs, Group, Layer, Soft, Tile
 from salon.render.motifs import Shape
+from salon.render.paint.raster import paint
 from salon.render.palettes import harmonise, rechecked
-from salon.render.raster import paint
 from salon.render.shapes import bounds, circle, line, rect, ring
 from salon.render.style import Stage, Style
 from salon.render.styles import style_named
@@ -26,6 +25,7 @@ from salon.render.styles.light import clearings, focus, night, scene, spots, spr
 from salon.render.styles.pixel_art import cell, pixels, runs
 from salon.render.styles.vaporwave import banded_sun
 from salon.render.styles.ways import toward
+from salon.render.typeset.families import FAMILIES
 
 STYLES = (
     "Acid Graphics", "Cinema 4D", "Cyberpunk", "Diffuse Glow", "Glitch Art", "Memphis", "Pixel Art", "Vaporwave",

@@ -17,11 +17,11 @@ from salon.render.compose import Hand
 from salon.render.defects import DEFECTS
 from salon.render.draw import draw_poster
 from salon.render.layout import DefectKind, Layout
-from salon.render.pool import over_processes
+from salon.render.paint.pool import over_processes
+from salon.render.paint.raster import paint_png
+from salon.render.paint.svg import write_svg
 from salon.render.poster import layout_json
 from salon.render.quality import true_quality
-from salon.render.raster import paint_png
-from salon.render.svg import write_svg
 from salon.study import Abilities, Ask, Failed, Made, Signature
 
 DRAWING = 1

@@ -12,10 +12,10 @@ from salon.render.layout import Box, Element, Grid, Layout, Lettering, Line, Wor
 from salon.render.marks import Fill, Group, Layer, Mark, Stroke
 from salon.render.plan import Palette, Plan
 from salon.render.poster import Poster
-from salon.render.setting import SetText, TooMuchText
 from salon.render.shapes import circle, ellipse, rect, rounded, turn
 from salon.render.style import Stage, Style
 from salon.render.styles import style_named
+from salon.render.typeset.setting import SetText, TooMuchText
 
 ZOOMS = (1.0, 0.92, 0.84, 0.76, 0.68, 0.6)
 """Factors on the body size that are tried until the texts fit."""

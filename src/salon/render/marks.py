@@ -76,7 +76,7 @@ class Glyphs:
     """Shaped text: glyph ids of one face at one size, each at its own place (baseline origin)."""
 
     face: str
-    """Key of the face in `render.fonts` (family, weight, slant and axes: `Face.key`)."""
+    """Key of the face in `render.typeset.fonts` (family, weight, slant and axes: `Face.key`)."""
     size: float
     ids: tuple[int, ...]
     xs: tuple[float, ...]

@@ -12,7 +12,7 @@ from typing import Literal
 
 from salon.render.brief import Align, Place
 from salon.render.layout import Box, Role
-from salon.render.setting import SetText
+from salon.render.typeset.setting import SetText
 
 ShapeKind = Literal["pill", "box", "rule", "outline", "disc", "ring", "slant"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from salon.render.arrangements.blocks import Block, Piece, ShapeKind, column, row
 from salon.render.arrangements.sheet import NoRoom, Over, Sheet
 from salon.render.colors import difference
-from salon.render.families import find_family
 from salon.render.layout import Box, Face
+from salon.render.typeset.families import find_family
 
 
 def headline(s: Sheet, width: float, height: float, *, over: Over = "ground", loud: float = 1.0) -> Block:

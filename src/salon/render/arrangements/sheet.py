@@ -15,7 +15,7 @@ from salon.render.brief import Align, Format, Place
 from salon.render.chance import chance
 from salon.render.layout import Box, Face
 from salon.render.plan import Plan
-from salon.render.setting import SetText, set_text
+from salon.render.typeset.setting import SetText, set_text
 
 Over = Literal["ground", "surface", "accent"]
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from salon.render.layout import Box, Face
 from salon.render.marks import Color, Fill, Glyphs, Group
-from salon.render.shape import ShapedLine, shape_line
 from salon.render.shapes import rect
 from salon.render.style import Stage, Style
 from salon.render.styles.ways import (
@@ -23,6 +22,7 @@ from salon.render.styles.ways import (
     plain_panel,
     strongest,
 )
+from salon.render.typeset.shape import ShapedLine, shape_line
 
 FACES = (
     Face(family="Archivo Black"),

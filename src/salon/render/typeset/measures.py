@@ -7,7 +7,7 @@ import itertools
 import math
 from dataclasses import dataclass
 
-from salon.render.fonts import LoadedFont, load_font
+from salon.render.typeset.fonts import LoadedFont, load_font
 
 Point = tuple[float, float]
 

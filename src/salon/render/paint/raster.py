@@ -8,9 +8,9 @@ import numpy as np
 
 from salon.errors import BadValue
 from salon.render.marks import Layer
-from salon.render.png import encode_png
-from salon.render.raster_marks import Painter
-from salon.render.skia_library import opaque, skia
+from salon.render.paint.png import encode_png
+from salon.render.paint.raster_marks import Painter
+from salon.render.paint.skia_library import opaque, skia
 
 LARGEST = 16_384
 """Pixels of a side; four bytes each, a square of them takes a gigabyte."""

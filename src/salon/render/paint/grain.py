@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from salon.render.skia_library import PIXEL, opaque, skia
+from salon.render.paint.skia_library import PIXEL, opaque, skia
 
 TILE = 512
 KINDS = 4

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from salon.render.grain import noise_tile
 from salon.render.marks import Fill, Glyphs, Grain, Group, Mark, Path, Shadow, Soft, Stroke, Tile
-from salon.render.raster_paint import BLENDS, LARGE, NEAREST, SMOOTH, along, coarse, ink, layer_paint, rgb
-from salon.render.raster_paths import inner_pixels, run_path, scale_of, skia_matrix, skia_path
-from salon.render.raster_pattern import lattice, pattern
-from salon.render.skia_library import clear, skia
+from salon.render.paint.grain import noise_tile
+from salon.render.paint.raster_paint import BLENDS, LARGE, NEAREST, SMOOTH, along, coarse, ink, layer_paint, rgb
+from salon.render.paint.raster_paths import inner_pixels, run_path, scale_of, skia_matrix, skia_path
+from salon.render.paint.raster_pattern import lattice, pattern
+from salon.render.paint.skia_library import clear, skia
 
 FEW = 4.0
 """Pixels of blur below which drawing small does not pay."""

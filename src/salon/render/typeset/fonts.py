@@ -15,10 +15,10 @@ import fontpkg
 import uharfbuzz
 
 from salon.errors import BadValue, MissingExtra
-from salon.render.families import FAMILIES, Family, find_family
 from salon.render.layout import Face
 from salon.render.marks import Path
 from salon.render.shapes import bounds
+from salon.render.typeset.families import FAMILIES, Family, find_family
 
 __all__ = ["FAMILIES", "SLANT", "Extents", "Family", "LoadedFont", "load_font", "parse_key"]
 

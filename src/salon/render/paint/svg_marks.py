@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 
 from salon.render.marks import Fill, Glyphs, Grain, Group, Linear, Mark, Paint, Path, Shadow, Soft, Stroke, Tile
-from salon.render.setting import outlines
+from salon.render.paint.svg_text import number, opened, path_data, relative_data, share, tag
 from salon.render.shapes import Matrix, transformed
-from salon.render.svg_text import number, opened, path_data, relative_data, share, tag
+from salon.render.typeset.setting import outlines
 
 Span = tuple[float, float, float, float]
 """Left, top, right, bottom."""

@@ -14,9 +14,9 @@ import re
 import unicodedata
 
 from salon.errors import BadValue
-from salon.render.families import FAMILIES
-from salon.render.fonts import LoadedFont, load_font
 from salon.render.layout import Face
+from salon.render.typeset.families import FAMILIES
+from salon.render.typeset.fonts import LoadedFont, load_font
 
 BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 DROPPED = frozenset("\ufe0e\ufe0f\ufeff")

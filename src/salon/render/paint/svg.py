@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from salon.render.marks import Layer
-from salon.render.svg_marks import MarkWriter
-from salon.render.svg_text import number, opened, tag
+from salon.render.paint.svg_marks import MarkWriter
+from salon.render.paint.svg_text import number, opened, tag
 
 
 def write_svg(

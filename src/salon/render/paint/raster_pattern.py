@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from salon.render.marks import Tile
-from salon.render.raster_paint import NEAREST
-from salon.render.skia_library import clear, skia
+from salon.render.paint.raster_paint import NEAREST
+from salon.render.paint.skia_library import clear, skia
 
 WIDEST = 1024
 """Pixels of a side of a pattern drawn as an image."""

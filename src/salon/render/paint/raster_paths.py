@@ -6,9 +6,9 @@ import math
 from functools import lru_cache
 
 from salon.render.marks import Glyphs, Path
-from salon.render.setting import outlines
+from salon.render.paint.skia_library import skia
 from salon.render.shapes import Matrix
-from salon.render.skia_library import skia
+from salon.render.typeset.setting import outlines
 
 UNITS = 1000.0
 """Size at which glyph outlines are kept."""

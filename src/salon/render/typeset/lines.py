@@ -9,10 +9,10 @@ import unicodedata
 from dataclasses import dataclass
 
 from salon.errors import BadValue
-from salon.render.breaks import break_places, parts_phrase
-from salon.render.characters import cleaned, script_of
 from salon.render.layout import Face
-from salon.render.shape import JOINED_SCRIPTS, Cluster, EmLine, clusters, em_line
+from salon.render.typeset.breaks import break_places, parts_phrase
+from salon.render.typeset.characters import cleaned, script_of
+from salon.render.typeset.shape import JOINED_SCRIPTS, Cluster, EmLine, clusters, em_line
 
 SHORT_WORD = 3
 """A line that ends in a word of so few letters ('a', 'of', 'the') reads as if something were torn off."""

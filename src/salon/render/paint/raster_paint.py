@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from salon.render.marks import Blend, Color, Fill, Glyphs, Linear, Radial, Stroke
-from salon.render.skia_library import clear, opaque, skia
+from salon.render.paint.skia_library import clear, opaque, skia
 
 BLENDS = {
     "normal": skia.BlendMode.kSrcOver,

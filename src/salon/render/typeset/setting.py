@@ -17,12 +17,12 @@ import numpy as np
 
 from salon.errors import BadValue, shorten
 from salon.render.brief import Align
-from salon.render.characters import cleaned
-from salon.render.fonts import load_font
 from salon.render.layout import Box, Face, Line
-from salon.render.lines import Paragraph, best, fewest, paragraph, with_cut_words
 from salon.render.marks import Glyphs, Paint, Path
-from salon.render.shape import EmLine, placed_line
+from salon.render.typeset.characters import cleaned
+from salon.render.typeset.fonts import load_font
+from salon.render.typeset.lines import Paragraph, best, fewest, paragraph, with_cut_words
+from salon.render.typeset.shape import EmLine, placed_line
 
 STEP = 0.25
 """Sizes are whole multiples of this many pixels, so that a fit is the same number everywhere."""

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import uharfbuzz
 
-from salon.render.bidi import levels, visual_order
-from salon.render.characters import cleaned, font_spans, script_of
-from salon.render.fonts import Extents, LoadedFont, load_font
 from salon.render.layout import Box, Face, Word
+from salon.render.typeset.bidi import levels, visual_order
+from salon.render.typeset.characters import cleaned, font_spans, script_of
+from salon.render.typeset.fonts import Extents, LoadedFont, load_font
 
 JOINED_SCRIPTS = frozenset({"ARABIC", "SYRIAC", "NKO", "MONGOLIAN", "DEVANAGARI", "BENGALI", "GURMUKHI"})
 """Letters of a word hang together: no letter-spacing."""
