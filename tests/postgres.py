@@ -18,6 +18,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from salon.store.database import open_database
 
 KINDS = ("sqlite", "postgresql")
 _INSTALLED = ("/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin", "/opt/homebrew/opt/postgresql*/bin")
+_GUARD = """folder=$0; "$@" & server=$!; read _; kill -QUIT $server; wait $server; rm -rf "$folder" """
+"""The server ends when its guard's input does: with this process, however that dies."""
 _count = itertools.count(1)
 
 
@@ -68,8 +71,15 @@ class Cluster:
             os.chown(self.folder, self._who["user"], self._who["group"])
         data = str(self.folder / "data")
         self._run("initdb", "-D", data, "-U", "salon", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
-        settings = f"-k {self.folder} -c listen_addresses='' -c fsync={'on' if fsync else 'off'} -c max_connections=200"
-        self._run("pg_ctl", "-D", data, "-l", str(self.folder / "log"), "-w", "-t", "60", "-o", settings, "start")
+        options = {"listen_addresses": "", "fsync": "on" if fsync else "off", "max_connections": "200"}
+        settings = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
+        server = [str(programs / "postgres"), "-D", data, "-k", str(self.folder), *settings]
+        with open(self.folder / "log", "wb") as log:
+            self._guard = subprocess.Popen(
+                ["sh", "-c", _GUARD, str(self.folder), *server],
+                **{"cwd": "/", "stdin": subprocess.PIPE, "stdout": log, "stderr": log} | self._who,
+            )
+        self._wait_until_ready()
 
     def url(self, name: str) -> str:
         """The URL of the database `name`."""
@@ -83,9 +93,20 @@ class Cluster:
         return self.url(name)
 
     def stop(self) -> None:
-        """End the server and remove its folder."""
-        self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", "immediate", "-w", "stop")
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """End the server; its folder goes too."""
+        self._guard.stdin.close()
+        self._guard.wait(timeout=60)
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                psycopg.connect(f"host={self.folder} user=salon dbname=postgres").close()
+                return
+            except psycopg.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
 
     def _run(self, program: str, *arguments: str) -> None:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
