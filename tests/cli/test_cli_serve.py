@@ -73,7 +73,7 @@ def running(folder: Path, *flags: str) -> Iterator[str]:
         finally:
             server.send_signal(signal.SIGINT)
             _, said = server.communicate(timeout=60)
-    assert "Traceback" not in said
+    assert (server.returncode, "Traceback" in said, "/enter/" in said) == (0, False, False)
 
 
 def test_a_studio_from_its_folder_to_a_saved_answer_and_the_same_link_after_a_restart(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from contextlib import suppress
 
 import uvicorn
 from fastapi import FastAPI
@@ -38,4 +39,5 @@ def run(app: FastAPI, settings: WebSettings, listening: socket.socket) -> None:
         ws="none",
         timeout_graceful_shutdown=5,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    with suppress(KeyboardInterrupt):  # Ctrl-C is how a studio is closed, no failure
+        uvicorn.Server(config).run(sockets=[listening])
