@@ -22,6 +22,13 @@ def door(tmp_path: Path) -> Iterator[Served]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """For tests that leave it as it was."""
+    with served(tmp_path_factory.mktemp("images")) as made:
+        yield made
+
+
 def images(door: Served) -> Images:
     found: Images = door.app.state.images
     return found
@@ -86,15 +93,15 @@ HASH = "0" * 64
         "é-screen.webp",
     ],
 )
-def test_names_that_are_no_picture_find_nothing(door: Served, name: str) -> None:
-    answer = door.client(door.owner).get(f"/i/{name}")
+def test_names_that_are_no_picture_find_nothing(shared: Served, name: str) -> None:
+    answer = shared.client(shared.owner).get(f"/i/{name}")
     assert answer.status_code == 404
     assert "root:" not in answer.text
 
 
 @pytest.mark.parametrize("path", ["../app.py", "%2e%2e/app.py", "..%2fapp.py", "/etc/passwd", "....//app.py"])
-def test_static_files_stay_in_their_folder(door: Served, path: str) -> None:
-    assert door.client().get(f"/static/{path}").status_code == 404
+def test_static_files_stay_in_their_folder(shared: Served, path: str) -> None:
+    assert shared.client().get(f"/static/{path}").status_code == 404
 
 
 def test_a_study_cannot_name_files_outside_its_folder(door: Served, tmp_path: Path) -> None:
