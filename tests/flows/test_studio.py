@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from itertools import count
 
 import pytest
@@ -30,8 +31,16 @@ def small_study(prompts=2, items=3, gold=0):
     return Study.build("small", criteria, tables={"prompts": asked, "items": made + known})
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory):
+    """A database without a study, to be copied: making its tables takes longer than a test."""
+    place = tmp_path_factory.mktemp("empty") / "studio.db"
+    open_database(f"sqlite:///{place}", create=True).close()
+    return place
+
+
 @pytest.fixture
-def make(tmp_path):
+def make(tmp_path, empty):
     """A studio of one cohort, in a database of its own."""
     opened = []
     numbers = count()
@@ -39,7 +48,8 @@ def make(tmp_path):
     def made(*phases, study=None, **more):
         cohort = {"id": "designers", "phases": [PLAIN | phase for phase in phases or ({},)]}
         settings = StudioSettings.model_validate({"cohorts": [cohort]} | more)
-        database = open_database(f"sqlite:///{tmp_path}/{next(numbers)}.db", create=True)
+        place = shutil.copy(empty, tmp_path / f"{next(numbers)}.db")
+        database = open_database(f"sqlite:///{place}")
         database.put_study(study or small_study())
         studio = Studio(database, settings, tmp_path)
         opened.append(studio)
@@ -310,16 +320,16 @@ def test_raters_see_only_what_they_are_asked_about(make):
 
 
 def test_the_owner_sees_progress_hours_pay_flags_and_the_live_check(make):
-    studio = make(study=small_study(prompts=12), pay={"per_hour": 90})
+    studio = make(study=small_study(prompts=8), pay={"per_hour": 90})
     steady = [Visitor(studio) for _ in range(3)]
     for visitor in steady:  # the item with the lowest number is always the best: perfect agreement
         visitor.walk(lambda task: "left" if task.shown.order[0] < task.shown.order[1] else "right")
     lefty = Visitor(studio)
-    lefty.walk(most=30)
+    lefty.walk(most=20)
     rows = {row.rater: row for row in studio.progress()}
-    assert (rows[lefty.rater].answered, rows[lefty.rater].total) == (30, 36)
-    assert rows[lefty.rater].judgments == {"overall": 30}
-    assert rows[lefty.rater].hours > 0.05
+    assert (rows[lefty.rater].answered, rows[lefty.rater].total) == (20, 24)
+    assert rows[lefty.rater].judgments == {"overall": 20}
+    assert rows[lefty.rater].hours > 0.04
     earned = studio.earned(steady[0].rater)
     assert float(earned.amount) == pytest.approx(90 * earned.hours, abs=0.01)
     flagged = {one.rater: {flag.reason for flag in one.flags} for one in studio.flags()}
