@@ -226,6 +226,20 @@ def test_an_attention_check_says_what_to_choose(visit):
     assert rater.study().counts["ratings"] < rater.studio.next(rater.invited.rater).done
 
 
+def test_the_qualification_says_what_is_needed_and_a_long_visit_suggests_a_break(visit):
+    gold = [{"criterion": "overall", "items": ["p0-0", "p0-1"], "better": "p0-0"}]
+    test = {"questions": 1, "right": 1, "attempts": 2}
+    rater = visit(phase("c", "rate"), gold=gold, qualification=test, break_minutes=1e-6)
+    assert "1 questions come first; 1 right answers are needed" in rater.text
+    shown = rater.studio.next(rater.invited.rater).shown
+    again = rater.answer(answer0="right" if shown.order[0] == "p0-0" else "left")
+    assert "0 of 1 were right" in again
+    assert "A short break?" in again
+    side = rater.studio.next(rater.invited.rater).shown.order.index("p0-0")
+    assert "How ready is this poster" in rater.answer(answer0=("left", "right")[side])
+    assert rater.study().counts.get("comparisons", 0) == 0
+
+
 def test_pages_name_no_item_no_generator_and_no_file(visit):
     rater = visit(phase("c", "compare"), phase("d", "rank"))
     for _ in range(6):
