@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 
+from loops import awaited
+
 from salon.calls.limits import Limits
 from salon.calls.pace import Pace
 
 
 def run(coroutine: Coroutine) -> object:
-    return asyncio.run(asyncio.wait_for(coroutine, 20))
+    async def timed() -> object:
+        return await asyncio.wait_for(coroutine, 20)
+
+    return awaited(timed())
 
 
 async def one(pace: Pace, *, overloaded: bool = False) -> None:

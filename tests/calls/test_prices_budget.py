@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from loops import awaited
 
 from salon.calls.budget import Budget
 from salon.calls.errors import BudgetSpent
@@ -89,7 +90,7 @@ def test_tenths_add_up() -> None:
                 reservation.cost = Decimal("0.1")
 
     budget = Budget(0.3)
-    asyncio.run(run(budget))
+    awaited(run(budget))
     assert budget.spent == Decimal("0.3")
 
 
@@ -115,7 +116,7 @@ def test_no_interleaving_exceeds_it(seed: int) -> None:
     async def run() -> list[bool]:
         return await asyncio.gather(*(request() for _ in range(40)))
 
-    done = asyncio.run(run())
+    done = awaited(run())
     assert max(*peak, budget.spent) <= 1
     assert sum(done) == budget.sent <= 25
     assert not all(done)
@@ -138,7 +139,7 @@ def test_a_call_waits_for_money_that_others_may_give_back() -> None:
         await first
         return budget.spent
 
-    assert asyncio.run(run()) == 1
+    assert awaited(run()) == 1
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from images_server import ImagesServer, picture
+from loops import awaited
 
 from salon.calls.answer import read_json
 from salon.calls.errors import CallsStopped
@@ -154,7 +155,7 @@ def test_one_bad_write_does_not_cost_the_others_their_answers(tmp_path: Path) ->
             ledger.close()
             return [*outcomes, store.totals().lost]
 
-    first, second, third, lost = asyncio.run(write())
+    first, second, third, lost = awaited(write())
     assert (first, third, lost) == (None, None, 2)
     assert isinstance(second, Exception)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from doors import Served, served
+from loops import awaited
 
 from salon.errors import BadValue
 from salon.web.errors import TooMany
@@ -121,7 +122,7 @@ def _send(folder: Path, receive) -> tuple[list[dict], list[bool]]:
 
     guard = Guard(app, WebSettings(folder=folder, body_seconds=0.1))
     scope = {"type": "http", "path": "/api/x", "headers": [(b"host", b"localhost")], "client": ("1.2.3.4", 5)}
-    asyncio.run(guard(scope, receive, send))
+    awaited(guard(scope, receive, send))
     return sent, ran
 
 

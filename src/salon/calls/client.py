@@ -16,7 +16,6 @@ import queue
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
-from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -84,12 +83,12 @@ class Client:
                     flight.begin(*pair)
                 if not flight.size:
                     break
-                index, future = flight.landed.get()
+                index, done = flight.landed.get()
                 flight.size -= 1
-                if future.exception() is None:
-                    yield index, future.result()
+                if done.exception() is None:
+                    yield index, done.result()
                 elif error is None:
-                    error = future.exception()
+                    error = done.exception()
                     caller.stopped = caller.stopped or CallsStopped("another call has ended the run", found=error)
         finally:
             flight.end(self.service.limits.grace)
@@ -143,14 +142,23 @@ class _Flight:
 
     def __init__(self, caller: Caller, loop: asyncio.AbstractEventLoop, work: Callable[[Caller, Any], Any]) -> None:
         self.size = 0
-        self.landed: queue.SimpleQueue[tuple[int, Future[Any]]] = queue.SimpleQueue()
+        self.landed: queue.SimpleQueue[tuple[int, asyncio.Task[Any]]] = queue.SimpleQueue()
         self._caller, self._loop, self._work = caller, loop, work
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def begin(self, index: int, item: object) -> None:
-        future = asyncio.run_coroutine_threadsafe(self._run(item), self._loop)
-        future.add_done_callback(lambda done: self.landed.put((index, done)))
+        # The coroutine is made on the loop's thread: an interrupt here cannot leave one that nobody awaits.
+        self._loop.call_soon_threadsafe(self._start, index, item)
         self.size += 1
+
+    def _start(self, index: int, item: object) -> None:
+        task = self._loop.create_task(self._run(item))
+        task.add_done_callback(lambda done: self._land(index, done))
+
+    def _land(self, index: int, done: asyncio.Task[Any]) -> None:
+        if not done.cancelled():
+            done.exception()  # seen, even if nobody stays to hear of it
+        self.landed.put((index, done))
 
     async def _run(self, item: object) -> Any:
         task = asyncio.current_task()
