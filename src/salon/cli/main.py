@@ -80,11 +80,17 @@ class House(click.Group):
 def salon() -> None:
     """Salon makes taste measurable.
 
-    Bring judgments of pictures (comparisons, rankings, ratings, flags) in almost any file; Salon tells whether
-    they carry signal, and how good a model could get on them, with numbers you can publish.
+    Make pictures from prompts, or bring your own. Bring judgments of them (comparisons, rankings, ratings, flags) in
+    almost any file; Salon tells whether they carry signal, how good a model could get on them, and which picture or
+    generator is better, with numbers you can publish.
 
     \b
-    A first look, from a CSV of votes to a report:
+    Pictures from the built-in briefs, drawn offline:
+      salon generate briefs --limit 20 -g atelier -g carnival -o study
+      salon gallery study -o gallery.html
+
+    \b
+    From a CSV of votes to a report:
       salon import comparisons votes.csv --left left --right right --outcome winner --rater worker -o study
       salon check study --html check.html
 
