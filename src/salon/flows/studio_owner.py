@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from abc import ABC, abstractmethod
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +40,7 @@ class LiveCheck:
     """Newer figures are on their way."""
 
 
-class OwnerSide:
+class OwnerSide(ABC):
     """The owner's half of a studio."""
 
     database: Database
@@ -54,9 +55,9 @@ class OwnerSide:
         self._checked = LiveCheck(None, None, None, newer=False)
         self._starting = Lock()
 
+    @abstractmethod
     def recount(self) -> None:
         """Count all answers anew before the next question."""
-        raise NotImplementedError
 
     def close(self) -> None:
         """Wait for a check under way; the database stays open."""

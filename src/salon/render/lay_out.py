@@ -63,7 +63,7 @@ def _check(sheet: Sheet) -> None:
     edge = 0.4 * sheet.margin
     for at, (role, ink) in enumerate(inks):
         outside = min(ink.x, ink.y, sheet.width - ink.right, sheet.height - ink.bottom) < edge
-        if outside or any(_meet(ink, other) for _, other in inks[:at]):
+        if outside or any(ink.meets(other) for _, other in inks[:at]):
             raise NoRoom
         if role == "headline" and not _within(ink.y + ink.height / 2, sheet.third()):
             raise NoRoom
@@ -141,13 +141,9 @@ def _palette_below(plan: Plan, sheet: Sheet, picture: Box) -> Palette:
     """The colors for a picture: where it stands on a sheet, the sheet's is the ground it must stand out from."""
     p = plan.palette
     discs = [shifted(piece.frame, piece.dx, piece.dy) for piece in sheet.backs if piece.color == p.surface]
-    if not any(_holds(box, picture) for box in (*sheet.sheets, *discs)):
+    if not any(box.holds(picture) for box in (*sheet.sheets, *discs)):
         return p
     return replace(p, ground=p.surface, surface=p.ground, ink=p.on_surface, on_surface=p.ink)
-
-
-def _holds(outer: Box, inner: Box) -> bool:
-    return outer.x <= inner.x and outer.y <= inner.y and inner.right <= outer.right and inner.bottom <= outer.bottom
 
 
 def _add_panels(record: _Record, boxes: list[Box], word: str) -> None:
@@ -230,7 +226,7 @@ def _quiet(sheet: Sheet) -> tuple[Box, ...]:
     bare = [
         block.box
         for block in sheet.blocks
-        if not _crosses(block, sheet) and not any(_meet(block.box, panel) for panel in sheet.panels)
+        if not _crosses(block, sheet) and not any(block.box.meets(panel) for panel in sheet.panels)
     ]
     return (
         *(_on_canvas(panel, 0.0, sheet) for panel in sheet.panels),
@@ -269,7 +265,7 @@ def _moved(done: SetText, dx: float, dy: float) -> SetText:
 def _turned(marks: tuple[Mark, ...], piece: Piece, frame: Box) -> tuple[Mark, ...]:
     if not piece.rotation:
         return marks
-    return (Group(marks, transform=turn(piece.rotation, *_centre(frame))),)
+    return (Group(marks, transform=turn(piece.rotation, *frame.middle)),)
 
 
 def _turned_line(line: Line, angle: float, frame: Box) -> Line:
@@ -288,18 +284,10 @@ def _upright(piece: Piece) -> Box:
 
 
 def _turned_box(box: Box, angle: float, frame: Box) -> Box:
-    a, b, c, d, e, f = turn(angle, *_centre(frame))
+    a, b, c, d, e, f = turn(angle, *frame.middle)
     corners = [(x, y) for x in (box.x, box.right) for y in (box.y, box.bottom)]
     xs, ys = [a * x + c * y + e for x, y in corners], [b * x + d * y + f for x, y in corners]
     return Box(x=min(xs), y=min(ys), width=max(xs) - min(xs), height=max(ys) - min(ys))
-
-
-def _centre(box: Box) -> tuple[float, float]:
-    return box.x + box.width / 2, box.y + box.height / 2
-
-
-def _meet(one: Box, other: Box) -> bool:
-    return one.x < other.right and other.x < one.right and one.y < other.bottom and other.y < one.bottom
 
 
 def _within(value: float, span: tuple[float, float]) -> bool:

@@ -53,6 +53,19 @@ class Box(Noun):
         """The y of its lower edge."""
         return self.y + self.height
 
+    @property
+    def middle(self) -> tuple[float, float]:
+        """Its centre."""
+        return self.x + self.width / 2, self.y + self.height / 2
+
+    def meets(self, other: Box) -> bool:
+        """Whether the two share more than an edge."""
+        return self.x < other.right and other.x < self.right and self.y < other.bottom and other.y < self.bottom
+
+    def holds(self, other: Box) -> bool:
+        """Whether the other lies inside it."""
+        return self.x <= other.x and self.y <= other.y and other.right <= self.right and other.bottom <= self.bottom
+
 
 class Face(Noun):
     """One cut of a typeface."""

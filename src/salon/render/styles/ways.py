@@ -61,15 +61,10 @@ def middle(box: Box) -> tuple[float, float]:
     return box.x + box.width / 2, box.y + box.height / 2
 
 
-def meet(one: Box, other: Box) -> bool:
-    """Whether two boxes share any area."""
-    return one.x < other.right and other.x < one.right and one.y < other.bottom and other.y < one.bottom
-
-
 def is_free(stage: Stage, box: Box, gap: float = 0.0) -> bool:
     """Whether the box lies on the canvas and keeps `gap` pixels from everywhere text will stand."""
     on_canvas = box.x >= 0 and box.y >= 0 and box.right <= stage.width and box.bottom <= stage.height
-    return on_canvas and not any(meet(inset(quiet, -gap), box) for quiet in stage.quiet)
+    return on_canvas and not any(inset(quiet, -gap).meets(box) for quiet in stage.quiet)
 
 
 def bleeds(stage: Stage, box: Box) -> bool:
@@ -79,7 +74,7 @@ def bleeds(stage: Stage, box: Box) -> bool:
 
 def freest(stage: Stage, box: Box) -> Box:
     """The largest part of the box beside, above or below all text that stands in it; the box where none does."""
-    inside = [quiet for quiet in stage.quiet if meet(quiet, box)]
+    inside = [quiet for quiet in stage.quiet if quiet.meets(box)]
     if not inside:
         return box
     left, right = max(box.x, min(q.x for q in inside)), min(box.right, max(q.right for q in inside))
