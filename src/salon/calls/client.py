@@ -153,21 +153,17 @@ class _Flight:
 
     def _start(self, index: int, item: object) -> None:
         task = self._loop.create_task(self._run(item))
+        self._tasks.add(task)
         task.add_done_callback(lambda done: self._land(index, done))
 
     def _land(self, index: int, done: asyncio.Task[Any]) -> None:
+        self._tasks.discard(done)
         if not done.cancelled():
             done.exception()  # seen, even if nobody stays to hear of it
         self.landed.put((index, done))
 
     async def _run(self, item: object) -> Any:
-        task = asyncio.current_task()
-        assert task is not None  # a coroutine always runs in one
-        self._tasks.add(task)
-        try:
-            return await self._work(self._caller, item)
-        finally:
-            self._tasks.discard(task)
+        return await self._work(self._caller, item)
 
     def end(self, grace: float) -> None:
         asyncio.run_coroutine_threadsafe(self._wind_up(grace), self._loop).result()
