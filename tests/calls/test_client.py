@@ -243,6 +243,28 @@ def test_an_error_in_the_calls_ends_the_run_cleanly(server: ImagesServer, store:
     assert store.totals().in_flight == 0
 
 
+def test_claims_granted_to_calls_that_were_cancelled_are_given_back(
+    server: ImagesServer, store: CallStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim, release = store.claim, store.release
+
+    def slow_claim(key: str):
+        time.sleep(0.2 if len(store) else 0)
+        return claim(key)
+
+    def slow_release(key: str):
+        time.sleep(0.1)
+        release(key)
+
+    monkeypatch.setattr(store, "claim", slow_claim)
+    monkeypatch.setattr(store, "release", slow_release)
+    with Client(service(server, limits=QUICK.model_copy(update={"concurrency": 2})), store) as client:
+        answers = client.each(numbered(server, 50))
+        next(answers)
+        answers.close()
+        assert store.totals().in_flight == 0
+
+
 def test_no_grace_cuts_requests_off_and_counts_them(server: ImagesServer, store: CallStore) -> None:
     server.script |= {str(number): ["slow"] for number in range(1, 5)}
     limits = Limits(grace=0)

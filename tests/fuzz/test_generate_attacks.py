@@ -16,7 +16,6 @@ from PIL import Image
 from salon.errors import BadFile, BadValue
 from salon.flows.designers import read_layout
 from salon.generate.folder import folder_generators
-from salon.generate.images import MOST_PIXELS, read_picture
 from salon.generate.prompts import read_prompts
 from salon.generate.ready import check_ready
 from salon.generate.record import FILE, locked, read_generations
@@ -27,6 +26,7 @@ from salon.generate.settings import GenerateSettings
 from salon.render.brief import Brief
 from salon.render.brief_text import LONGEST, read_brief
 from salon.render.draw import draw_poster
+from salon.store.pictures import MOST_PIXELS, read_picture
 from salon.study import Item, Prompt
 
 # -- pictures --------------------------------------------------------------------------------------------------------

@@ -101,7 +101,12 @@ class Caller:
         return outcome
 
     async def flush(self) -> None:
-        """Wait until everything noted so far is on the disk."""
+        """Wait until everything noted so far is on the disk.
+
+        Twice: the first round grants the claims still waiting, and those of calls cancelled meanwhile are then given
+        back, which the second round waits for.
+        """
+        await self._ledger(lambda: None)
         await self._ledger(lambda: None)
 
     async def set_aside(self, answer: Answer, why: str) -> None:

@@ -17,7 +17,6 @@ from salon.cli.options import options_from, settings_from
 from salon.errors import SalonError
 from salon.generate import results
 from salon.generate.curate import in_turns
-from salon.generate.images import read_bytes
 from salon.generate.matrix import Matrix, judged_items, sort_out, wanted_items
 from salon.generate.named import Terms, generators_named, house_lines
 from salon.generate.prompts import read_prompts
@@ -26,6 +25,7 @@ from salon.generate.record import read_generations
 from salon.generate.run import Watch, generate_items
 from salon.generate.settings import GenerateSettings
 from salon.store.folder import is_study, open_study
+from salon.store.pictures import read_bytes
 
 MOST_FAILURES = 10
 """Failures printed; all of them are in --json, in the record and in the gallery."""

@@ -21,7 +21,7 @@ from typing import Any
 from PIL import Image
 
 from salon.errors import BadFile, BadValue, MissingExtra
-from salon.generate.images import read_picture
+from salon.store.pictures import read_picture
 from salon.study.generator import Abilities, Ask, Failed, Made
 from salon.study.signature import Signature
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from salon.errors import BadFile, BadValue
 from salon.generate.folder_files import Matched, files_below, listed, match_names, match_rows, read_rows, shown
-from salon.generate.images import ENDINGS, MEDIA_TYPES, Picture, is_inside, read_picture
 from salon.generate.rows import TABLES
+from salon.store.pictures import ENDINGS, MEDIA_TYPES, Picture, is_inside, read_picture
 from salon.study import Abilities, Ask, Failed, Made, Prompt, Signature
 from salon.study.item import Source
 

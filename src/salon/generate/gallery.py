@@ -20,7 +20,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from salon.errors import BadFile, shorten
-from salon.generate.images import is_inside
 from salon.generate.record import read_generations
 from salon.generate.thumbs import Thumb, thumbs
 from salon.report.page import asset, page_target, style
@@ -28,6 +27,7 @@ from salon.report.svg import clean
 from salon.report.words import SIMULATED, brief, one_way
 from salon.store.atomic import present, whole_file
 from salon.store.folder import open_study
+from salon.store.pictures import is_inside
 from salon.study import Item, Prompt, Signature, Study
 
 SHORT_TEXT = 320

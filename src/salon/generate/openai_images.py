@@ -25,8 +25,8 @@ from salon.calls.secret import Secret
 from salon.calls.service import Service
 from salon.calls.store import CallStore
 from salon.errors import BadValue
-from salon.generate.images import MEDIA_TYPES, open_header
 from salon.generate.received import decoded, failed, fetched, made, why_not_a_picture
+from salon.store.pictures import MEDIA_TYPES, open_header
 from salon.study.generator import Abilities, Ask, Failed, Made
 from salon.study.signature import Signature
 

@@ -16,10 +16,10 @@ from typing import Literal
 from pydantic import Field
 
 from salon.errors import BadFile
-from salon.generate.images import is_inside, read_picture
 from salon.generate.record import Generation, read_generations
 from salon.store.atomic import present
 from salon.store.folder import open_study
+from salon.store.pictures import is_inside, read_picture
 from salon.study import Item, Study
 from salon.study.noun import Noun
 

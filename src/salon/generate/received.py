@@ -13,7 +13,7 @@ from salon.calls.answer import Answer, Refusal
 from salon.calls.call import Call
 from salon.calls.caller import Caller
 from salon.errors import BadValue, InputError, shorten
-from salon.generate.images import MEDIA_TYPES, open_header, read_picture
+from salon.store.pictures import MEDIA_TYPES, open_header, read_picture
 from salon.study.generator import Failed, Made
 
 MODERATION = {"moderation_blocked", "content_policy_violation", "content_filter", "safety_violation"}

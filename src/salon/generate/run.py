@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from salon.errors import BadFile, BadValue, shorten
-from salon.generate.images import ENDINGS, open_header, read_picture
 from salon.generate.matrix import Matrix, Wanted, judged_items, sort_out, wanted_items
 from salon.generate.names import place
 from salon.generate.record import Generation, Record, open_record
@@ -23,6 +22,7 @@ from salon.generate.results import Failure, GenerateReport, GeneratorRun, Progre
 from salon.generate.settings import GenerateSettings
 from salon.generate.tables import add_to_study, start_study
 from salon.store.atomic import whole_file
+from salon.store.pictures import ENDINGS, open_header, read_picture
 from salon.store.quick_file import put_file
 from salon.study import Failed, Generator, Made, Prompt, Study
 

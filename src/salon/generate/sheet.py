@@ -9,9 +9,9 @@ from pathlib import Path
 from PIL import Image
 
 from salon.errors import UnknownReference
-from salon.generate.images import read_picture
 from salon.store.atomic import present
 from salon.store.folder import open_study
+from salon.store.pictures import read_picture
 from salon.study import Item
 
 PAPER = (246, 244, 238)

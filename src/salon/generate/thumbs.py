@@ -14,8 +14,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from salon.errors import BadFile
-from salon.generate.image_header import read_header
-from salon.generate.images import Picture, read_bytes, read_picture
+from salon.store.picture_header import read_header
+from salon.store.pictures import Picture, read_bytes, read_picture
 from salon.store.quick_file import put_file
 
 QUALITY = 82

@@ -3,11 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from salon.study.item import Item
-from salon.study.prompt import Prompt
+from salon.study.noun import Noun
+from salon.study.prompt import Part, Prompt
 from salon.study.signature import Signature
+
+
+class ScorerCard(Noun):
+    """What one has to know before using a scorer's numbers."""
+
+    reads: Literal["image", "image and prompt", "prompt"] = "image"
+    view: tuple[Part, ...] = ()
+    """Parts of the prompt it is given; all of them when none are named."""
+    higher_is_better: bool = True
+    low: float | None = None
+    high: float | None = None
+    is_logit: bool = False
+    """Whether the logistic function of a difference of two scores is a probability."""
+    transform: str | None = None
+    """What was done to the network's own number, in words or as a formula."""
+    measures: str = ""
+    """One sentence."""
+    licence: str = ""
+    """Of weights and method."""
+    source: str = ""
 
 
 @runtime_checkable

@@ -22,9 +22,9 @@ from PIL import Image
 from starlette.responses import FileResponse
 
 from salon.errors import BadFile
-from salon.generate.images import read_bytes, read_picture
 from salon.store.atomic import whole_file
 from salon.store.database import Database
+from salon.store.pictures import read_bytes, read_picture
 from salon.web.auth import Anyone, Session
 from salon.web.errors import NoSuchPage
 

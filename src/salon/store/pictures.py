@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from salon.errors import BadFile, MissingExtra, SalonError
-from salon.generate.image_header import FORMATS, Header, read_header
+from salon.store.picture_header import FORMATS, Header, read_header
 
 try:
     from PIL import Image, ImageOps

@@ -1,0 +1,1 @@
+"""Where work runs: in this process, on a pool of processes, or on Ray."""

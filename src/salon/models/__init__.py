@@ -1,0 +1,1 @@
+"""Networks that look at pictures and read text: encoders, OCR, saliency, VLMs."""
