@@ -20,6 +20,7 @@ from salon.calls.budget import Budget
 from salon.calls.call import Call
 from salon.calls.client import Client
 from salon.calls.errors import BudgetSpent
+from salon.calls.ledger import Ledger
 from salon.calls.limits import Limits
 from salon.calls.scripted import Scripted
 from salon.calls.secret import Secret
@@ -246,18 +247,13 @@ def test_an_error_in_the_calls_ends_the_run_cleanly(server: ImagesServer, store:
 def test_claims_granted_to_calls_that_were_cancelled_are_given_back(
     server: ImagesServer, store: CallStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim, release = store.claim, store.release
+    commit = Ledger._commit
 
-    def slow_claim(key: str):
-        time.sleep(0.2 if len(store) else 0)
-        return claim(key)
-
-    def slow_release(key: str):
+    def slow(ledger: Ledger, batch: list) -> None:
         time.sleep(0.1)
-        release(key)
+        commit(ledger, batch)
 
-    monkeypatch.setattr(store, "claim", slow_claim)
-    monkeypatch.setattr(store, "release", slow_release)
+    monkeypatch.setattr(Ledger, "_commit", slow)
     with Client(service(server, limits=QUICK.model_copy(update={"concurrency": 2})), store) as client:
         answers = client.each(numbered(server, 50))
         next(answers)
@@ -318,6 +314,7 @@ CTRL_C = """
 import sys
 from salon.calls.call import Call
 from salon.calls.client import Client
+from salon.calls.ledger import Ledger
 from salon.calls.limits import Limits
 from salon.calls.service import Service
 from salon.calls.store import CallStore
