@@ -45,6 +45,15 @@ class Conversation(Noun):
     decoding: Decoding = Decoding()
     sample: int = Field(default=0, ge=0)
     """Number of the sample where one question is asked several times."""
+    about: tuple[str, ...] = ()
+    """The criteria asked about, by id: for scripts and simulations. Never sent, and no part of what is asked."""
+    point: str | None = None
+    """The point of a checklist asked about, likewise."""
+
+    @property
+    def sights(self) -> tuple[Sight, ...]:
+        """The pictures, in the order they are shown."""
+        return tuple(part for part in self.parts if isinstance(part, Sight))
 
 
 class Reply(Noun):
