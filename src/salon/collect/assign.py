@@ -103,7 +103,7 @@ def _next_in_runs(plan: Plan, state: State) -> Step:
         until = _rested(plan, run, state)
         return Rest(until, run.phase.id) if until > state.now else question
     asked = sum(question.why == "ordinary" for history in histories for question in history)
-    return Finished("done" if asked >= sum(_quota(run, state) for run in runs) else "enough answers")
+    return Finished("done" if asked >= sum(_quota(run, state.number) for run in runs) else "enough answers")
 
 
 def _history(run: Run, asked: Sequence[Question]) -> list[Question]:
@@ -130,19 +130,19 @@ def _next_in_run(plan: Plan, run: Run, state: State, history: list[Question]) ->
 
 def _slot(run: Run, state: State, place: int) -> Why:
     """What stands at `place` of the run: planned for as many ordinary questions as the rater is expected to get."""
-    planned = run.planned(state.rater, _expected(run, state))
+    planned = run.planned(state.rater, expected_questions(run, state.number))
     return planned[place] if place < len(planned) else "ordinary"
 
 
-def _quota(run: Run, state: State) -> int:
-    """Ordinary questions this rater may be asked at most."""
-    may = int(run.allowed(state.number).sum())
+def _quota(run: Run, number: int) -> int:
+    """Ordinary questions the rater with this `number` may be asked at most."""
+    may = int(run.allowed(number).sum())
     return may if run.phase.questions_each is None else min(may, run.phase.questions_each)
 
 
-def _expected(run: Run, state: State) -> int:
-    """Ordinary questions this rater will probably get: all, or a fair share of the answers wanted."""
-    quota, stop = _quota(run, state), run.phase.stop
+def expected_questions(run: Run, number: int) -> int:
+    """Ordinary questions the rater with this `number` will probably get: all, or a fair share of the answers wanted."""
+    quota, stop = _quota(run, number), run.phase.stop
     if stop.kind == "everyone":
         return quota
     each = stop.raters_each if stop.kind == "fixed" else stop.most
@@ -154,7 +154,7 @@ def _expected(run: Run, state: State) -> int:
 
 def _ordinary(run: Run, state: State, history: list[Question]) -> Question | None:
     ordinary = [question for question in history if question.why == "ordinary"]
-    if len(ordinary) >= _quota(run, state):
+    if len(ordinary) >= _quota(run, state.number):
         return None
     seen = {run.place[question.key] for question in ordinary if question.key in run.place}
     if run.phase.design.kind == "adaptive":

@@ -47,6 +47,18 @@ def study_design(settings: StudioSettings) -> Design:
     return Design.parse({"kind": kind, "stop": stop, "fraction": fraction, "order_randomized": True})
 
 
+def joined_design(before: Design, now: Design) -> Design:
+    """The design of a study that holds answers of two: of each part the one under which fewer nulls apply."""
+    kinds = ("complete", "fraction", "unknown", "merge_ranking", "adaptive")
+    return Design(
+        kind=max(before.kind, now.kind, key=kinds.index),
+        stop="until_confidence" if "until_confidence" in (before.stop, now.stop) else "fixed",
+        fraction=now.fraction if before.fraction == now.fraction else None,
+        order_randomized=now.order_randomized if before.order_randomized == now.order_randomized else None,
+        note=before.note,
+    )
+
+
 def _cohort_runs(
     study: Study, settings: StudioSettings, cohort: Cohort, items: list[Item], categories: dict[str, str | None]
 ) -> tuple[Run, ...]:

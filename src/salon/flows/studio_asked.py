@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from salon.collect.assign import Asked
+from salon.collect.assign import Asked, expected_questions
 from salon.collect.question import Question, Shown
 from salon.collect.records import PairRow, Records, ScreenRow, ValueRow, rows_of
-from salon.collect.runs import Plan, Run
+from salon.collect.runs import Plan
 from salon.collect.tally import Tallies
 from salon.collect.timing import least_seconds
 from salon.store.database import Database, RaterState, Task
@@ -112,20 +112,5 @@ def _counted_raters(database: Database) -> list[RaterState]:
 def questions_in_all(plan: Plan, cohort: str, rater: str, number: int) -> int:
     """Questions a rater will probably get: the qualification once, then every run with what is planted in it."""
     test = plan.settings.qualification
-    runs = sum(len(run.planned(rater, _ordinary(run, number))) for run in plan.runs[cohort])
+    runs = sum(len(run.planned(rater, expected_questions(run, number))) for run in plan.runs[cohort])
     return runs + (test.questions if test else 0)
-
-
-def _ordinary(run: Run, number: int) -> int:
-    """Ordinary questions of a run: all the rater may see, or a fair share of the answers wanted."""
-    quota = int(run.allowed(number).sum())
-    if run.phase.questions_each is not None:
-        quota = min(quota, run.phase.questions_each)
-    stop = run.phase.stop
-    if stop.kind == "everyone":
-        return quota
-    wanted = len(run.units) * (stop.raters_each if stop.kind == "fixed" else stop.most)
-    if run.phase.design.kind == "adaptive":
-        members = [len({item for unit in units for item in run.units[unit].items}) for units in run.groups.values()]
-        wanted = sum(map(run.phase.design.pairs_of, members)) * stop.raters_each
-    return min(quota, -(-wanted // max(run.cohort.raters, 1)))

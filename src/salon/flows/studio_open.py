@@ -10,13 +10,15 @@ from typing import Any
 
 import tomli_w
 
-from salon.collect.settings import FILE, read_settings
+from salon.collect.plan import joined_design, study_design
+from salon.collect.settings import FILE, StudioSettings, read_settings
 from salon.errors import DesignError
 from salon.flows.studio import Studio
 from salon.store.atomic import present, whole_file
 from salon.store.database import Database, open_database
 from salon.store.folder import open_study
 from salon.study import Study
+from salon.study.tables import JUDGMENTS
 
 DATABASE = "studio.db"
 _HEAD = "# How this studio works. Every key is described in docs/methods/collecting.md; change it, and serve again.\n\n"
@@ -35,12 +37,23 @@ def open_studio(folder: Path, url: str | None = None, *, create: bool = True) ->
             database.put_study(open_study(place))
         text = settings_text(place, database, create=create)
         studio = Studio(database, read_settings(text, where=str(place / FILE)), place)
+        if create:
+            say_design(database, studio.settings)
         if create and database.settings() != text:
             database.put_settings(text)
         try:
             yield studio
         finally:
             studio.close()
+
+
+def say_design(database: Database, settings: StudioSettings) -> None:
+    """Keep with the study how it is collected from now on; answers collected otherwise are not forgotten."""
+    study = database.read_study()
+    design = study_design(settings).model_copy(update={"note": study.design.note})
+    if any(study.counts.get(kind) for kind in JUDGMENTS):
+        design = joined_design(study.design, design)
+    database.put_design(design)
 
 
 def database_url(folder: Path) -> str:

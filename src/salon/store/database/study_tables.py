@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.json
-from sqlalchemy import Connection, Select, insert, select
+from sqlalchemy import Connection, Select, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from salon.store import jsonl_table
@@ -23,9 +23,9 @@ from salon.store.database.accept import Frame
 from salon.store.database.connected import Connected, now_ms
 from salon.store.database.errors import NoStudy, StudyThere
 from salon.store.database.records import as_json, plain
-from salon.store.database.revisions import changes, revisions_now
+from salon.store.database.revisions import add_revision, changes, lock_revisions, revisions_now
 from salon.store.metadata import Metadata
-from salon.study import Revision, Study
+from salon.study import Design, Revision, Study
 from salon.study.tables import JUDGMENTS, NAMED, conform
 
 ROWS_AT_ONCE = 50_000
@@ -78,6 +78,19 @@ class Studies(Connected):
         """The number `read_study` would give now: what was computed from that revision is still true."""
         with self.snapshot() as connection:
             return _metadata(connection, self.name).revisions[-1].number
+
+    def put_design(self, design: Design, *, at: int | None = None) -> None:
+        """Say how the study is collected; where that is news, a new revision."""
+        at = now_ms() if at is None else at
+        with self.writing() as connection:
+            lock_revisions(connection)
+            metadata = _metadata(connection, self.name)
+            if metadata.design == design:
+                return
+            record = metadata.model_copy(update={"design": design}).record()
+            del record["revisions"]
+            connection.execute(update(tables.study).values(record=as_json(record, where="the design")))
+            add_revision(connection, "the design of the study changed", at, metadata.revisions[-1].number + 1)
 
     def frame(self) -> Frame:
         """What judgments may name. Read once: criteria and items stay as they are while a study is collected."""
