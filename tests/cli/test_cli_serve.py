@@ -18,7 +18,9 @@ import pytest
 from click.testing import CliRunner, Result
 from PIL import Image
 
-from salon.cli.serve import backup, invite, serve, status
+from salon.cli.check import check
+from salon.cli.serve import backup, invite, restore, serve, status
+from salon.cli.study import export
 from salon.errors import BadFile, BadValue, DesignError, SalonError
 from salon.flows.studio_open import default_settings
 from salon.store import save_study
@@ -143,6 +145,33 @@ def test_status_and_backup(folder: Path, tmp_path: Path) -> None:
     refused(backup, folder, copy)
     assert call(backup, folder, copy, "--overwrite").exit_code == 0
     assert len(read(status, folder, "--db", f"sqlite:///{copy}")["raters"]) == 3
+
+
+def test_a_backup_moves_a_studio_and_its_links_stay_good(folder: Path, tmp_path: Path) -> None:
+    made = read(invite, folder, "--cohort", "raters", "--count", 3)["links"]
+    read(backup, folder, tmp_path / "copy.db")
+    moved = f"sqlite:///{tmp_path / 'moved.db'}"
+    assert read(restore, folder, tmp_path / "copy.db", "--db", moved)["counts"]["raters"] == 3
+    with open_database(moved) as database:
+        assert database.who(made[0]["link"].rpartition("/")[2]).rater == made[0]["rater"]
+    assert "empty database" in str(refused(restore, folder, tmp_path / "copy.db", "--db", moved))
+
+
+def test_a_study_is_read_while_it_is_collected_and_not_replaced_under_the_studio(folder: Path, tmp_path: Path) -> None:
+    with running(folder) as link:
+        base = link.partition("/enter/")[0]
+        for made in read(invite, folder, "--cohort", "raters", "--count", 2)["links"]:
+            with httpx2.Client(base_url=base) as rater:
+                rater.get(made["link"])
+        assert read(export, folder, "-o", tmp_path / "out")["counts"]["raters"] == 2, "the database is the truth"
+        assert read(export, f"sqlite:///{folder / 'studio.db'}", "-o", tmp_path / "same")["counts"]["raters"] == 2
+        assert (tmp_path / "out" / "images" / "0.png").is_file()
+        assert "comparisons" in str(refused(check, folder)), "nobody has answered yet"
+        with pytest.raises(BadFile, match="studio is open"):
+            save_study(study(), folder, overwrite=True)
+        assert "studio is open" in str(refused(serve, folder, "--port", 0))
+    save_study(study(), folder, overwrite=True)
+    assert len(read(status, folder)["raters"]) == 2, "and afterwards its database stays where it is"
 
 
 def test_mistakes_are_named(folder: Path, tmp_path: Path) -> None:

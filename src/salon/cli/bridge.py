@@ -9,7 +9,7 @@ import click
 import pyarrow as pa
 
 from salon.cli.console import json_option, print_json, print_table, say, working
-from salon.cli.given import given_study
+from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
 from salon.errors import BadValue
@@ -23,7 +23,7 @@ SHOWN = 10
 SIMULATED = "SIMULATED: nobody gave these answers."
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
 pairs_option = output_option("File of pairs to write; its ending says how: .csv, .jsonl or .parquet.")
-study_argument = click.argument("study", type=click.Path(path_type=Path))
+study_argument = click.argument("study", type=STUDY)
 
 
 @click.group()
@@ -51,7 +51,7 @@ def bridge() -> None:
 @options_from(BridgeSettings)
 @overwrite_option
 @json_option
-def plan(study: Path, output: Path, overwrite: bool, as_json: bool, **flags: Any) -> None:
+def plan(study: Path | str, output: Path, overwrite: bool, as_json: bool, **flags: Any) -> None:
     """Write every pair of the plan that STUDY does not answer yet.
 
     A table with the columns a, b, left, repeat and stage: item a is shown on the left. A pair is asked once for all
@@ -70,7 +70,7 @@ def plan(study: Path, output: Path, overwrite: bool, as_json: bool, **flags: Any
 @options_from(BridgeSettings)
 @overwrite_option
 @json_option
-def next_(study: Path, output: Path, overwrite: bool, as_json: bool, **flags: Any) -> None:
+def next_(study: Path | str, output: Path, overwrite: bool, as_json: bool, **flags: Any) -> None:
     """Write the pairs to ask now, given the answers in STUDY.
 
     First what is left of the pool, then placements. With --adaptive each waiting item meets the pool items whose
@@ -87,7 +87,7 @@ def next_(study: Path, output: Path, overwrite: bool, as_json: bool, **flags: An
 @study_argument
 @options_from(BridgeSettings)
 @json_option
-def score(study: Path, as_json: bool, **flags: Any) -> None:
+def score(study: Path | str, as_json: bool, **flags: Any) -> None:
     """Scores of every item of STUDY with intervals, and where the calls went.
 
     \b
@@ -127,7 +127,7 @@ def simulate(as_json: bool, **flags: Any) -> None:
         _print_rehearsal(made)
 
 
-def _write(study: Path, output: Path, overwrite: bool, as_json: bool, flags: dict[str, Any], make: Any) -> None:
+def _write(study: Path | str, output: Path, overwrite: bool, as_json: bool, flags: dict[str, Any], make: Any) -> None:
     settings = settings_from(BridgeSettings, flags)
     plain_target(output, overwrite=overwrite)
     found = given_study(study)

@@ -22,7 +22,7 @@ from salon.check.settings import CheckSettings
 from salon.cli.budget_tables import print_budget, print_thinning
 from salon.cli.check_tables import print_anchor, print_check, print_null, print_plan
 from salon.cli.console import json_option, print_json, say, working
-from salon.cli.given import given_study
+from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, BadValue
 from salon.report.page import page_target
@@ -32,7 +32,7 @@ from salon.study import Signature
 
 
 @click.command()
-@click.argument("study", type=click.Path(path_type=Path))
+@click.argument("study", type=STUDY)
 @click.option("--criterion", "criteria", multiple=True, help="Check only the criterion with this id (repeatable).")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as one HTML file.")
 @click.option(
@@ -50,7 +50,7 @@ from salon.study import Signature
 @options_from(CheckSettings)
 @json_option
 def check(
-    study: Path,
+    study: Path | str,
     criteria: Sequence[str],
     html: Path | None,
     anchors: Sequence[Path],
@@ -60,7 +60,8 @@ def check(
 ) -> None:
     """Is there signal in the judgments of STUDY, and how good can a model get on them?
 
-    STUDY is a study folder, or one file of judgments whose kind can be recognised.
+    STUDY is a study folder, the address of a database (sqlite:///FILE, postgresql://...), or one file of judgments
+    whose kind can be recognised. A folder whose studio runs is read as it stands now.
 
     \b
       salon check study --html check.html
@@ -126,12 +127,12 @@ def null(items: int, raters: int, cache: bool, limit: float, draws: int, seed: i
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=STUDY)
 @options_from(AnchorSettings)
 @click.option("--kind", help="The file's kind (see salon import --help); recognised when left out.")
 @click.option("--name", help="Name of the anchor; the study's when left out.")
 @json_option
-def anchor(file: Path, kind: str | None, name: str | None, as_json: bool, **flags: Any) -> None:
+def anchor(file: Path | str, kind: str | None, name: str | None, as_json: bool, **flags: Any) -> None:
     """Agreement in another data set FILE (or study folder), drawn down to p items and R raters.
 
     A reference anchor tells what a mean tau means: do designers agree as much as people on sushi or films?
@@ -180,7 +181,7 @@ def plan(ctx: click.Context, as_json: bool, **flags: Any) -> None:
 
 
 @plan.command("budget")
-@click.argument("study", type=click.Path(path_type=Path), required=False)
+@click.argument("study", type=STUDY, required=False)
 @options_from(SimulatedBudgetSettings)
 @options_from(ThinSettings)
 @click.option("--criterion", "criteria", multiple=True, help="With STUDY: only this criterion (repeatable).")
@@ -190,7 +191,7 @@ def plan(ctx: click.Context, as_json: bool, **flags: Any) -> None:
 @json_option
 @click.pass_context
 def budget(
-    ctx: click.Context, study: Path | None, criteria: Sequence[str], seed: int, as_json: bool, **flags: Any
+    ctx: click.Context, study: Path | str | None, criteria: Sequence[str], seed: int, as_json: bool, **flags: Any
 ) -> None:
     """How many of all pairs must be compared?
 

@@ -10,7 +10,7 @@ import click
 
 from salon.cli.console import json_option, print_json, working
 from salon.cli.fuse_tables import print_fuse
-from salon.cli.given import given_study
+from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.fuse.fuse import fuse_study
 from salon.fuse.report import fuse_page
@@ -20,7 +20,7 @@ from salon.store.plain_table import plain_target, write_plain
 
 
 @click.command()
-@click.argument("study", type=click.Path(path_type=Path))
+@click.argument("study", type=STUDY)
 @click.option("--criterion", "criteria", multiple=True, help="Fuse only the criterion with this id (repeatable).")
 @click.option("--compare", is_flag=True, help="Also compare anchored and plain Elo and Davidson, and vary the gap.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as one HTML file.")
@@ -37,7 +37,7 @@ from salon.store.plain_table import plain_target, write_plain
 @options_from(FuseSettings)
 @json_option
 def fuse(
-    study: Path,
+    study: Path | str,
     criteria: Sequence[str],
     compare: bool,
     html: Path | None,
@@ -50,7 +50,8 @@ def fuse(
     """One score with its interval for each item and criterion of STUDY.
 
     Comparisons order, ratings anchor: where items were compared and rated, scores lie on the rating scale. Comparisons
-    or rankings alone give scores on their own scale. STUDY is a study folder, or one file of judgments.
+    or rankings alone give scores on their own scale. STUDY is a study folder, the address
+    of a database, or one file of judgments; a folder whose studio runs is read as it stands now.
 
     \b
       salon fuse study                                   the method that suits the judgments

@@ -1,20 +1,37 @@
-"""The study a command was given: a folder, or one file of judgments whose kind can be recognised."""
+"""The study a command was given: a folder, the address of a database, or one file of judgments."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import click
+
 from salon.cli.console import say
-from salon.store.folder import open_study
 from salon.store.formats import import_files, recognize
+from salon.store.place import is_address, open_place, studio_url
 from salon.study import Study
 
 
-def given_study(path: Path, kind: str | None = None) -> Study:
-    """The study in folder `path`, or in file `path` read as `kind` (recognised when left out)."""
-    if not path.is_file():
-        return open_study(path)
-    imported = import_files(kind or recognize(path), [path])
-    for note in (f"read {path.name} as {imported.kind}", *imported.notes):
+class StudyPlace(click.ParamType[Path | str]):
+    """A path; or the address of a database, which must not be taken for one."""
+
+    name = "study"
+
+    def convert(self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None) -> Path | str:
+        """The address as it is, anything else as a path."""
+        return value if isinstance(value, Path) or is_address(value) else Path(value)
+
+
+STUDY = StudyPlace()
+
+
+def given_study(place: Path | str, kind: str | None = None) -> Study:
+    """The study in a folder or database, or in a file read as `kind` (recognised when left out)."""
+    if isinstance(place, str) or not place.is_file():
+        if isinstance(place, Path) and studio_url(place):
+            say("note: read from the studio's database, as it stands now", dim=True, err=True)
+        return open_place(place)
+    imported = import_files(kind or recognize(place), [place])
+    for note in (f"read {place.name} as {imported.kind}", *imported.notes):
         say(f"note: {note}", dim=True, err=True)
     return imported.study

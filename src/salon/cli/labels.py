@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from salon.cli.console import json_option, print_json, print_table, say, working
-from salon.cli.given import given_study
+from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
 from salon.fuse.labels import LabelReport, LabelSettings, make_labels
@@ -21,13 +21,15 @@ MOST_BUCKETS = 12
 
 
 @click.command()
-@click.argument("study", type=click.Path(path_type=Path))
+@click.argument("study", type=STUDY)
 @output_option("File to write; its ending says how: .parquet, .csv or .jsonl.")
 @click.option("--criterion", "criteria", multiple=True, help="Only the criterion with this id (repeatable).")
 @options_from(LabelSettings)
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
 @json_option
-def labels(study: Path, output: Path, criteria: Sequence[str], overwrite: bool, as_json: bool, **flags: Any) -> None:
+def labels(
+    study: Path | str, output: Path, criteria: Sequence[str], overwrite: bool, as_json: bool, **flags: Any
+) -> None:
     """Labels for training from the judgments of STUDY, split by prompt.
 
     For each pair of items: the majority, the share of votes, their number and split. Prompts that share an image or a

@@ -30,6 +30,13 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "ready": ("salon.cli.generate:ready", "Are the pictures of a study ready to be shown?"),
         "gallery": ("salon.cli.gallery:gallery", "A contact sheet of a study's pictures, by prompt and generator."),
     },
+    "Collect": {
+        "serve": ("salon.cli.serve:serve", "Open the studio of a study: raters answer in the browser, you watch."),
+        "invite": ("salon.cli.serve:invite", "Make links for new raters."),
+        "status": ("salon.cli.serve:status", "How far the raters are."),
+        "backup": ("salon.cli.serve:backup", "Keep a copy of everything the studio knows."),
+        "restore": ("salon.cli.serve:restore", "Put a copy back into an empty place."),
+    },
     "Check": {
         "check": ("salon.cli.check:check", "Is there signal in these judgments, and how good can a model get?"),
         "null": ("salon.cli.check:null", "The law of agreement under random raters, exact where feasible."),

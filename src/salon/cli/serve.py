@@ -10,7 +10,9 @@ import click
 from salon.cli.console import json_option, print_json, print_table, say, working
 from salon.errors import BadFile
 from salon.flows.studio_open import database_url, open_studio
+from salon.store.atomic import held
 from salon.store.database import open_database
+from salon.store.database.backup import restore as put_back
 from salon.store.folder import is_study
 from salon.web.app import create_app
 from salon.web.auth import new_password
@@ -73,12 +75,12 @@ def serve(
 
 
 def _serve(settings: WebSettings, db: str | None, as_json: bool) -> None:
-    listening = listen(settings.host, settings.port)
-    settings = settings.model_copy(update={"port": listening.getsockname()[1]})
-    with listening, open_studio(settings.folder, db) as studio:
+    folder = settings.folder
+    with held(folder), listen(settings.host, settings.port) as listening, open_studio(folder, db) as studio:
+        settings = settings.model_copy(update={"port": listening.getsockname()[1]})
         app = create_app(studio, settings)
-        write_address(settings.folder, settings.address)
-        _print_served(studio.name, f"{settings.address}/enter/{owner_token(settings.folder, studio.database)}", as_json)
+        write_address(folder, settings.address)
+        _print_served(studio.name, f"{settings.address}/enter/{owner_token(folder, studio.database)}", as_json)
         run(app, settings, listening)
 
 
@@ -197,6 +199,32 @@ def backup(study: Path, file: Path, db: str | None, overwrite: bool, as_json: bo
         print_json({"backup": str(file), "bytes": size})
         return
     say(f"wrote {file}, {size:,} bytes")
+
+
+@click.command()
+@study_argument
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@db_option
+@json_option
+def restore(study: Path, file: Path, db: str | None, as_json: bool) -> None:
+    """Put the backup FILE into the studio of STUDY, whose database must be empty or not there yet.
+
+    The same file fits SQLite and PostgreSQL: a backup of one moves a studio to the other. Links stay good, and every
+    answer is as it was.
+
+    \b
+      salon restore posters posters-monday.db
+      salon restore posters posters-monday.db --db postgresql://salon@localhost/posters
+    """
+    folder = _folder(study)
+    with open_database(db or database_url(folder), create=True) as database:
+        put_back(file, database)
+        found = database.read_study()
+    judgments = {kind: count for kind, count in found.counts.items() if kind not in ("prompts", "items", "raters")}
+    if as_json:
+        print_json({"study": found.name, "restored": str(file), "counts": found.counts})
+        return
+    say(f"restored {found.name!r}: {sum(judgments.values()):,} judgments of {found.counts.get('raters', 0):,} raters")
 
 
 def _folder(study: Path) -> Path:

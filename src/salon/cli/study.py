@@ -10,11 +10,13 @@ from typing import Any
 import click
 
 from salon.cli.console import json_option, out, print_json, print_table, say
+from salon.cli.given import STUDY
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, BadValue
 from salon.store.export import EXPORTS, export_study
-from salon.store.folder import is_study, open_study, save_study
+from salon.store.folder import is_study, save_study
 from salon.store.formats import KINDS, Columns, Imported, ImportOptions, Policies, import_files
+from salon.store.place import open_place
 from salon.study import Study, builtin_criteria, builtin_criterion, merge
 
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a study that is there already.")
@@ -172,12 +174,15 @@ def _print_answers(study: Study) -> None:
 
 
 @click.command()
-@click.argument("study", type=click.Path(path_type=Path))
+@click.argument("study", type=STUDY)
 @click.option("--to", type=click.Choice(EXPORTS), default="parquet", show_default=True, help="Form of the tables.")
 @output_option("Folder to write.")
+@click.option(
+    "--images", type=click.Path(path_type=Path, file_okay=False), help="Study folder with the pictures, for a database."
+)
 @overwrite_option
 @json_option
-def export(study: Path, to: str, output: Path, overwrite: bool, as_json: bool) -> None:
+def export(study: Path | str, to: str, output: Path, images: Path | None, overwrite: bool, as_json: bool) -> None:
     """Write STUDY as Parquet, CSV, JSONL or a Hugging Face folder with a data card.
 
     The result is a study folder again: nothing is lost on the way, and every command takes it.
@@ -186,21 +191,21 @@ def export(study: Path, to: str, output: Path, overwrite: bool, as_json: bool) -
       salon export study --to csv -o tables
       salon export study --to huggingface -o upload
     """
-    found = open_study(study.resolve())
+    found = open_place(study)
     _refuse_to_replace(output, overwrite)
-    if output.exists() and output.resolve() == study.resolve():
+    if isinstance(study, Path) and output.exists() and output.resolve() == study.resolve():
         raise BadFile("the output must be another place than the study", found=str(output))
-    export_study(found, output, to, overwrite=overwrite, images=study)
+    export_study(found, output, to, overwrite=overwrite, images=images or (study if isinstance(study, Path) else None))
     _print_written(found, output, as_json, to=to)
 
 
 @click.command("merge")
-@click.argument("studies", nargs=-1, required=True, metavar="STUDY...", type=click.Path(path_type=Path))
+@click.argument("studies", nargs=-1, required=True, metavar="STUDY...", type=STUDY)
 @output_option("Folder of the merged study.")
 @click.option("--name", help="Name of the merged study; the folder's name when left out.")
 @overwrite_option
 @json_option
-def merge_(studies: Sequence[Path], output: Path, name: str | None, overwrite: bool, as_json: bool) -> None:
+def merge_(studies: Sequence[Path | str], output: Path, name: str | None, overwrite: bool, as_json: bool) -> None:
     """Put several studies into one; their criteria, prompts, items and raters must agree where they share ids.
 
     \b
@@ -209,9 +214,9 @@ def merge_(studies: Sequence[Path], output: Path, name: str | None, overwrite: b
     if len(studies) < 2:
         raise BadValue("at least two studies are needed to merge", found=str(len(studies)))
     _refuse_to_replace(output, overwrite)
-    merged = merge([open_study(path.resolve()) for path in studies], name=name or output.resolve().name)
+    merged = merge([open_place(place) for place in studies], name=name or output.resolve().name)
     save_study(merged, output, overwrite=overwrite)
-    _print_written(merged, output, as_json, merged=[str(path) for path in studies])
+    _print_written(merged, output, as_json, merged=[str(place) for place in studies])
 
 
 def _print_written(study: Study, output: Path, as_json: bool, **facts: Any) -> None:

@@ -19,6 +19,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from salon.errors import BadFile
+
 try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows; leftovers of a killed writer then stay until removed by hand
@@ -54,6 +56,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     recover(path)
     _sweep(path)
+    _refuse_held(path)
     stage = path.with_name(f".{path.name}.saving-{secrets.token_hex(4)}")
     stage.mkdir()
     lock = _lock(stage)
@@ -68,6 +71,32 @@ def whole_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(stage, ignore_errors=True)  # the old contents by now, or a new folder that failed
         if lock is not None:
             os.close(lock)
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keep `folder` where it is: while the block runs nobody replaces it, and nobody else holds it."""
+    _refuse_held(folder)
+    lock = _lock(folder)
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _refuse_held(folder: Path) -> None:
+    if fcntl is None or not folder.is_dir():
+        return
+    lock = _lock(folder)
+    if lock is None:
+        raise BadFile(
+            "a folder that nobody holds is needed",
+            found="one whose studio is open",
+            where=str(folder),
+            remedy="close the studio (Ctrl-C, or stop its service), then try again; nothing was changed",
+        )
+    os.close(lock)
 
 
 def present(path: Path) -> Path:

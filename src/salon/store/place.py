@@ -1,12 +1,17 @@
-"""A study wherever it is kept: a folder, or the database it is collected in."""
+"""A study wherever it is kept: a folder, the database it is collected in, or a folder with such a database."""
 
 from __future__ import annotations
 
 import importlib
 import os
+from pathlib import Path
 
+from salon.store.atomic import present
 from salon.store.folder import Place, open_study
 from salon.study import Study
+
+DATABASE = "studio.db"
+"""The database of a study that is collected in its own folder."""
 
 
 def is_address(place: Place) -> bool:
@@ -15,14 +20,26 @@ def is_address(place: Place) -> bool:
 
 
 def open_place(place: Place) -> Study:
-    """The study in the folder `place`, or in the database at that URL as it stands at this moment.
+    """The study at `place` as it stands at this moment: in a folder, or in the database at that URL.
 
-    A database is only read, also while a studio writes to it. MissingExtra when the part that speaks to databases is
-    not installed.
+    A folder with a studio.db is being collected: its database is the truth, and is read. Databases are only read, also
+    while a studio writes to them. MissingExtra when the part that speaks to databases is not installed.
     """
-    if not is_address(place):
-        return open_study(place)
+    if is_address(place):
+        return _read(os.fspath(place))
+    folder = Path(place).resolve()
+    url = studio_url(folder)
+    return open_study(folder) if url is None else _read(url)
+
+
+def studio_url(folder: Path) -> str | None:
+    """The address of the studio's database in a study folder; None where the study is not collected there."""
+    path = present(folder.resolve()) / DATABASE
+    return f"sqlite:///{path}" if path.is_file() else None
+
+
+def _read(url: str) -> Study:
     databases = importlib.import_module("salon.store.database")  # SQLAlchemy only for those who need it
-    with databases.open_database(os.fspath(place)) as database:
+    with databases.open_database(url) as database:
         study: Study = database.read_study()
     return study
