@@ -1,0 +1,279 @@
+"""What a judge of pairs is worth against a panel: accuracy, position bias, ties, unread answers.
+
+Data: pairs of items on which a panel has a majority (a tied panel names no winner: the pair is out of every
+denominator). A judge is shown each pair in two orders. Its verdicts are coded by the majority: WITH it, AGAINST it,
+TIE, or UNREAD (no verdict could be read, or none came). A pair is then one of six kinds:
+
+    RIGHT   both orders with the majority      TOOK_FIRST   with it when it stood first, against when second
+    WRONG   both orders against it             TOOK_SECOND  the other way round
+    TIED    a tie in one order or both         UNSEEN       a verdict of one order or both is unread
+
+The score of a pair (MT-Bench, setup S1): 1 if both orders agree with the majority, 0 if both are against it, 1/2 if
+the orders disagree or the judge sees a tie. With an unread verdict the orders cannot be held against each other and
+the pair counts 0 in the headline. Over n pairs, with u the share of UNSEEN pairs and, among the others, b the share
+that follows the position, t the share TIED, and c the share RIGHT of those RIGHT or WRONG:
+
+    parsed only = (1 - b - t) c + (b + t)/2        accuracy = (1 - u) * parsed only
+
+Both hold exactly for one criterion or for all pairs pooled, with or without unread verdicts, and not for means over
+criteria (macro). A judge that was asked in one order, or that scores items one by one, has no b: it is None, and
+b = 0 in the identity. A coin has accuracy 1/2, and so has a judge that always takes the first picture.
+
+Intervals: whole prompts are drawn again; everything is a function of the counts of kinds by prompt and criterion, so
+all figures of a judge come from the same draws. A share of 0 or 1 has no spread to draw from: its open end is the
+exact bound for n prompts of one kind, 1 - ((1 - level)/2)^(1/n).
+
+Sources: Zheng et al. 2023 (MT-Bench) for S1; TASTE 6.6 for b, c and the identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from salon.errors import BadValue, TooFew
+from salon.stats.resample import bootstrap_totals, check_settings, draw_totals, interval, row_kinds
+from salon.stats.result import Estimate
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Statistic = Callable[[FloatArray], FloatArray]
+
+WITH, AGAINST, TIE, UNREAD = 1, -1, 0, 2
+RIGHT, WRONG, TOOK_FIRST, TOOK_SECOND, TIED, UNSEEN = range(6)
+_KINDS = 6
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """A judge on one criterion, on all pooled, or averaged over criteria."""
+
+    accuracy: Estimate
+    """The headline: a pair with an unread verdict counts 0."""
+    parsed_only: Estimate | None
+    """Over the pairs that were read; None where none was."""
+    conditional: Estimate | None
+    """c: share RIGHT of the pairs on which both orders name the same item."""
+    position_bias: Estimate | None
+    """b: share of read pairs whose verdict follows the position; None for one order."""
+    took_first: Estimate | None
+    """Share of those that took the picture shown first."""
+    tie_rate: Estimate | None
+    """t: share of read pairs with a tie in one order or both."""
+    unseen: Estimate
+    """u: share of pairs with an unread verdict."""
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAccuracy:
+    """One judge against one panel."""
+
+    by_criterion: tuple[Accuracy | None, ...]
+    """None for a criterion without a pair."""
+    pooled: Accuracy
+    macro: Accuracy
+    """Each figure the mean over the criteria that have it: the identity does not hold here."""
+    orders: int
+
+
+@dataclass(frozen=True, slots=True)
+class KindTable:
+    """Pairs by prompt, criterion and kind."""
+
+    counts: IntArray
+    """(prompts, criteria, 6)"""
+    orders: int
+    """2, or 1 where pairs were shown in one order or items were scored alone."""
+
+
+def pair_kinds(verdicts: ArrayLike) -> IntArray:
+    """The kind of each pair, from (n, 2) verdicts: the majority's item shown first, then second; or (n,) for one order.
+
+    One order gives RIGHT, WRONG, TIED and UNSEEN only.
+    """
+    given = np.asarray(verdicts)
+    if given.ndim not in (1, 2) or (given.ndim == 2 and given.shape[1] != 2):
+        raise BadValue("verdicts in one order (n,) or in two (n, 2) are needed", found=f"shape {given.shape}")
+    if not np.isin(given, (WITH, AGAINST, TIE, UNREAD)).all():
+        wrong = given[~np.isin(given, (WITH, AGAINST, TIE, UNREAD))].flat[0]
+        raise BadValue("a verdict is WITH (1), AGAINST (-1), TIE (0) or UNREAD (2)", found=wrong)
+    first, second = (given, given) if given.ndim == 1 else given.T
+    kinds = np.full(len(given), UNSEEN, np.int64)
+    kinds[(first == WITH) & (second == WITH)] = RIGHT
+    kinds[(first == AGAINST) & (second == AGAINST)] = WRONG
+    kinds[(first == WITH) & (second == AGAINST)] = TOOK_FIRST
+    kinds[(first == AGAINST) & (second == WITH)] = TOOK_SECOND
+    kinds[((first == TIE) | (second == TIE)) & (first != UNREAD) & (second != UNREAD)] = TIED
+    return kinds
+
+
+def pair_scores(kinds: ArrayLike) -> FloatArray:
+    """1, 0 or 1/2 for each pair; 0 where a verdict is unread."""
+    scores: FloatArray = np.array([1.0, 0.0, 0.5, 0.5, 0.5, 0.0])[np.asarray(kinds)]
+    return scores
+
+
+def kind_table(verdicts: ArrayLike, prompts: ArrayLike, criteria: ArrayLike | None = None, *, of: int = 1) -> KindTable:
+    """Counts of kinds; `criteria` numbers each pair's criterion, 0 to `of` - 1."""
+    given = np.asarray(verdicts)
+    kinds = pair_kinds(given)
+    where = np.zeros(len(kinds), np.int64) if criteria is None else np.asarray(criteria, np.int64)
+    labels, row = np.unique(np.asarray(prompts), return_inverse=True)
+    if where.shape != kinds.shape or row.shape != kinds.shape:
+        raise BadValue("one prompt and one criterion for each pair", found=f"{len(kinds)}, {len(row)}, {len(where)}")
+    if not len(kinds):
+        raise TooFew("accuracy needs a pair on which the panel has a majority", found="none")
+    flat = np.bincount((row * of + where) * _KINDS + kinds, minlength=len(labels) * of * _KINDS)
+    return KindTable(flat.reshape(len(labels), of, _KINDS), 1 if given.ndim == 1 else 2)
+
+
+def judge_accuracy(table: KindTable, *, draws: int, rng: np.random.Generator, level: float = 0.95) -> JudgeAccuracy:
+    """All figures of a judge with intervals over prompts; see the module for definitions."""
+    prompts, criteria, _ = table.counts.shape
+    check_settings(prompts, draws, level)
+    flat = table.counts.reshape(prompts, -1)
+    rows, many = row_kinds(flat)
+    drawn = draw_totals(rows, many, draws=draws, rng=rng).reshape(draws, criteria, _KINDS)
+    total = flat.sum(axis=0).astype(float).reshape(1, criteria, _KINDS)
+    here = np.flatnonzero(total[0].sum(axis=1) > 0)
+
+    def figures(reduce: Callable[[Statistic], Statistic], pairs: float) -> Accuracy:
+        made = {
+            name: _estimate(reduce(statistic), total, drawn, n=prompts, level=level)
+            for name, statistic in _STATISTICS.items()
+            if table.orders == 2 or name not in ("position_bias", "took_first")
+        }
+        absent = dict.fromkeys(("position_bias", "took_first"))
+        return Accuracy(**{**absent, **made}, pairs=int(pairs))  # type: ignore[arg-type]
+
+    def one(k: int) -> Accuracy:
+        return figures(lambda statistic: lambda t: statistic(t[:, k]), total[0, k].sum())
+
+    found = JudgeAccuracy(
+        by_criterion=tuple(one(k) if k in here else None for k in range(criteria)),
+        pooled=figures(lambda statistic: lambda t: statistic(t.sum(axis=1)), total.sum()),
+        macro=figures(lambda statistic: lambda t: _macro(statistic, t[:, here]), total.sum()),
+        orders=table.orders,
+    )
+    for part in (*found.by_criterion, found.pooled):
+        _check_identity(part)
+    return found
+
+
+def accuracy_difference(
+    first: KindTable, second: KindTable, *, draws: int, rng: np.random.Generator, level: float = 0.95
+) -> Estimate:
+    """Macro accuracy of one judge less that of another on the same prompts (rows), drawn together."""
+    if first.counts.shape != second.counts.shape:
+        raise BadValue(
+            "two judges on the same prompts and criteria are needed",
+            found=f"{first.counts.shape[:2]} and {second.counts.shape[:2]}",
+        )
+    both = np.concatenate([table.counts.reshape(len(table.counts), -1) for table in (first, second)], axis=1)
+    shape = (2, *first.counts.shape[1:])
+
+    def difference(totals: FloatArray) -> FloatArray:
+        split = totals.reshape(len(totals), *shape)
+        one, other = (_macro(_accuracy, _with_pairs(split[:, k], both, shape)) for k in (0, 1))
+        return one - other
+
+    return bootstrap_totals(difference, both, draws=draws, rng=rng, level=level)
+
+
+def identity_gap(of: Accuracy) -> float:
+    """How far accuracy is from (1 - u)((1 - b - t) c + (b + t)/2): zero up to rounding, but for means over criteria."""
+    if of.parsed_only is None or of.tie_rate is None:
+        return abs(of.accuracy.value)
+    undecided = of.tie_rate.value + (of.position_bias.value if of.position_bias else 0.0)
+    decided = 0.0 if of.conditional is None else (1 - undecided) * of.conditional.value
+    return abs(of.accuracy.value - (1 - of.unseen.value) * (decided + undecided / 2))
+
+
+def match_rate(
+    hits: ArrayLike, prompts: ArrayLike, *, draws: int, rng: np.random.Generator, level: float = 0.95
+) -> Estimate:
+    """Mean of `hits` (one number per question) with whole prompts drawn again."""
+    hit = np.asarray(hits, float)
+    if not len(hit):
+        raise TooFew("a rate needs at least one question", found="none")
+    _, row = np.unique(np.asarray(prompts), return_inverse=True)
+    table = np.column_stack([np.bincount(row, weights=hit), np.bincount(row)])
+    made = bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, draws=draws, rng=rng, level=level)
+    return _never_sure(made) if np.ptp(hit) == 0 else made
+
+
+# -- the statistics, as functions of totals (draws, kinds) -----------------------------------------------------------
+
+
+def _half(t: FloatArray) -> FloatArray:
+    return np.asarray(t[:, TOOK_FIRST] + t[:, TOOK_SECOND] + t[:, TIED]) / 2
+
+
+def _read(t: FloatArray) -> FloatArray:
+    return np.asarray(t.sum(axis=1) - t[:, UNSEEN])
+
+
+def _follows(t: FloatArray) -> FloatArray:
+    return np.asarray(t[:, TOOK_FIRST] + t[:, TOOK_SECOND])
+
+
+def _accuracy(t: FloatArray) -> FloatArray:
+    return _ratio(t[:, RIGHT] + _half(t), t.sum(axis=1))
+
+
+_STATISTICS: dict[str, Statistic] = {
+    "accuracy": _accuracy,
+    "parsed_only": lambda t: _ratio(t[:, RIGHT] + _half(t), _read(t)),
+    "conditional": lambda t: _ratio(t[:, RIGHT], t[:, RIGHT] + t[:, WRONG]),
+    "position_bias": lambda t: _ratio(_follows(t), _read(t)),
+    "took_first": lambda t: _ratio(t[:, TOOK_FIRST], _follows(t)),
+    "tie_rate": lambda t: _ratio(t[:, TIED], _read(t)),
+    "unseen": lambda t: _ratio(t[:, UNSEEN], t.sum(axis=1)),
+}
+
+
+def _macro(statistic: Statistic, t: FloatArray) -> FloatArray:
+    """Mean over the criteria that have it; a draw without any is NaN."""
+    each = np.stack([statistic(t[:, k]) for k in range(t.shape[1])], axis=1)
+    known = ~np.isnan(each)
+    return _ratio(np.where(known, each, 0.0).sum(axis=1), known.sum(axis=1))
+
+
+def _with_pairs(t: FloatArray, both: IntArray, shape: tuple[int, ...]) -> FloatArray:
+    """Totals of the criteria on which both judges have pairs."""
+    pairs = both.sum(axis=0).reshape(shape).sum(axis=2)
+    return t[:, (pairs > 0).all(axis=0)]
+
+
+def _ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
+    """top/bottom, NaN where nothing is left in the denominator."""
+    return np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), np.nan)
+
+
+def _estimate(statistic: Statistic, total: FloatArray, drawn: FloatArray, *, n: int, level: float) -> Estimate | None:
+    value = float(statistic(total)[0])
+    if np.isnan(value):
+        return None
+    if n == 1:
+        return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
+    made = interval(value, statistic(drawn), n=n, unit="prompt", level=level)
+    return _never_sure(made) if made.low == made.high else made
+
+
+def _never_sure(made: Estimate) -> Estimate:
+    """The exact bound where every prompt says the same: never an interval of no width."""
+    if made.low is None or made.value not in (0.0, 1.0):
+        return made
+    reach = 1 - ((1 - made.level) / 2) ** (1 / made.n)
+    low, high = (0.0, reach) if made.value == 0 else (1 - reach, 1.0)
+    return Estimate(made.value, low, high, made.n, made.unit, made.level, f"exact bound for {made.n} prompts alike")
+
+
+def _check_identity(part: Accuracy | None) -> None:
+    if part is not None and identity_gap(part) > _ROUNDING:
+        raise ArithmeticError(f"accuracy and its parts disagree by {identity_gap(part):.2g}: a fault of Salon's own")

@@ -1,0 +1,152 @@
+"""How steady a judge is, and whether it tells strong from weak: wordings, samples, bands.
+
+* `wording_spread`: pairs get one of several wordings of the question by a hash of their ids, that is, by lot. With
+  m_w the mean score under wording w, the spread is the standard deviation of the m_w over wordings. Even if wording
+  did nothing it is not 0, because each m_w rests on few pairs: so the wordings are dealt out again within each
+  stratum (criterion) and the mean spread of those deals is `expected`, the share of deals with as large a spread `p`.
+  The test is exact, as the wordings were dealt at random.
+* `self_agreement`: k samples of one question, k_o of them giving option o. The chance that two different samples agree
+  is sum k_o (k_o - 1) / (k (k - 1)), unbiased for sum p_o^2 at any k; the mean over questions with k >= 2.
+* `band`: where a judge's numbers lie on their scale. `width` is the middle 80% as a share of the scale; `levels` the
+  effective number of values, exp of their entropy; `commonest` the share of the most frequent value.
+* `separation`: the chance that a strong item gets a higher number than a weak one of the same group, ties 1/2 (the
+  area under the curve, within groups): 1/2 for a judge that cannot tell them apart.
+
+Edges: one wording, one sample, one value, no strong or no weak item: TooFew or NotIdentified, with the reason.
+Source: Fisher's permutation test; Mann & Whitney 1947 for the area; Wang et al. 2023 for self-consistency.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
+
+from salon.errors import BadValue, TooFew
+from salon.stats.judge_accuracy import match_rate
+from salon.stats.resample import bootstrap_totals
+from salon.stats.result import Estimate
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class WordingSpread:
+    """Accuracy by wording of the question."""
+
+    wordings: tuple[int, ...]
+    means: tuple[float, ...]
+    pairs: tuple[int, ...]
+    sd: float
+    expected: float
+    """Mean sd if the wording made no difference."""
+    p: float
+    deals: int
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """How much of its scale a judge uses."""
+
+    low: float
+    median: float
+    high: float
+    """Tenth and ninetieth percentile."""
+    width: float | None
+    """(high - low) / the scale's length; None where the scale has no ends."""
+    levels: float
+    commonest: float
+    n: int
+
+
+def wording_spread(
+    scores: ArrayLike, wordings: ArrayLike, strata: ArrayLike, *, deals: int, rng: np.random.Generator
+) -> WordingSpread:
+    """Spread of mean scores over wordings against that of wordings dealt anew within `strata`."""
+    score, stratum = np.asarray(scores, float), np.asarray(strata)
+    labels, wording = np.unique(np.asarray(wordings, np.int64), return_inverse=True)
+    if not len(score) == len(wording) == len(stratum):
+        raise BadValue("one wording and one stratum for each score", found=(len(score), len(wording), len(stratum)))
+    if len(labels) < 2:
+        raise TooFew("a spread over wordings needs two of them", found=len(labels))
+    if deals < 99:
+        raise BadValue("a permutation test needs at least 99 deals", found=deals)
+    pairs = np.bincount(wording)
+    order = np.argsort(stratum, kind="stable")
+    score, wording = score[order], wording[order]
+    blocks = np.split(np.arange(len(score)), np.flatnonzero(stratum[order][1:] != stratum[order][:-1]) + 1)
+
+    def means(given: IntArray) -> FloatArray:
+        return np.asarray(np.bincount(given, weights=score) / pairs)
+
+    dealt = np.array(
+        [means(np.concatenate([rng.permutation(wording[block]) for block in blocks])).std(ddof=1) for _ in range(deals)]
+    )
+    found = means(wording)
+    sd = float(found.std(ddof=1))
+    p = (1 + int((dealt >= sd - 1e-12).sum())) / (deals + 1)
+    numbers = tuple(int(label) for label in labels)
+    return WordingSpread(numbers, tuple(map(float, found)), tuple(map(int, pairs)), sd, float(dealt.mean()), p, deals)
+
+
+def self_agreement(
+    counts: ArrayLike, prompts: ArrayLike, *, draws: int, rng: np.random.Generator, level: float = 0.95
+) -> Estimate:
+    """Chance that two samples of one question agree, from (questions, options) counts."""
+    k = np.asarray(counts, float)
+    total = k.sum(axis=1)
+    several = total >= 2
+    if not several.any():
+        raise TooFew("self-consistency needs a question that was asked twice", found="one sample of each")
+    k, total = k[several], total[several]
+    agree = (k * (k - 1)).sum(axis=1) / (total * (total - 1))
+    return match_rate(agree, np.asarray(prompts)[several], draws=draws, rng=rng, level=level)
+
+
+def band(values: ArrayLike, low: float | None = None, high: float | None = None) -> Band:
+    """Where the numbers lie; `low` and `high` are the ends of the scale."""
+    x = np.asarray(values, float)
+    if not len(x) or not np.isfinite(x).all():
+        raise TooFew("a band needs finite numbers", found="none" if not len(x) else "NaN or infinity")
+    ends = np.quantile(x, [0.1, 0.5, 0.9])
+    _, count = np.unique(x, return_counts=True)
+    share = count / len(x)
+    whole = None if low is None or high is None else high - low
+    return Band(
+        low=float(ends[0]),
+        median=float(ends[1]),
+        high=float(ends[2]),
+        width=None if whole is None else float((ends[2] - ends[0]) / whole),
+        levels=float(np.exp(-(share * np.log(share)).sum())),
+        commonest=float(share.max()),
+        n=len(x),
+    )
+
+
+def separation(
+    values: ArrayLike,
+    strong: ArrayLike,
+    groups: ArrayLike,
+    *,
+    draws: int,
+    rng: np.random.Generator,
+    level: float = 0.95,
+) -> Estimate:
+    """P(strong item above a weak one of its group), ties 1/2; groups drawn again. `strong`: 1 strong, -1 weak, 0 rest.
+
+    Groups without a strong or without a weak item say nothing and are left out.
+    """
+    x, side, labels = np.asarray(values, float), np.asarray(strong), np.asarray(groups)
+    order = np.argsort(labels, kind="stable")
+    table = []
+    for group in np.split(order, np.flatnonzero(labels[order][1:] != labels[order][:-1]) + 1):
+        up, down = (x[group[side[group] == s]] for s in (1, -1))
+        if len(up) and len(down):
+            ranks = rankdata(np.concatenate([up, down]))[: len(up)]
+            table.append((ranks.sum() - len(up) * (len(up) + 1) / 2, len(up) * len(down)))
+    if not table:
+        raise TooFew("separation needs a group with a strong and a weak item", found="none")
+    return bootstrap_totals(lambda t: t[:, 0] / t[:, 1], np.array(table), draws=draws, rng=rng, level=level)
