@@ -1,0 +1,154 @@
+"""A judge's folder, STUDY/judges/NAME: a study of its own, with the verdicts and a record beside its tables."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import Field
+
+from salon.errors import BadColumns, BadFile, BadValue
+from salon.judge.record import Verdict
+from salon.judge.settings import JudgeSettings
+from salon.store.atomic import present, whole_file, whole_folder
+from salon.store.metadata import Metadata, write_metadata
+from salon.store.table_files import write_table
+from salon.study import Study
+from salon.study.noun import Noun
+
+JUDGES = "judges"
+VERDICTS = "verdicts.parquet"
+RECORD = "judge.json"
+_WORD, _TEXT = pa.dictionary(pa.int32(), pa.string()), pa.string()
+SCHEMA = pa.schema(
+    {
+        "judge": _WORD,
+        "protocol": _WORD,
+        "criterion": _WORD,
+        "prompt": _WORD,
+        "a": _WORD,
+        "b": _WORD,
+        "left": _WORD,
+        "point": _WORD,
+        "paraphrase": pa.int16(),
+        "sample": pa.int16(),
+        "outcome": _WORD,
+        "value": pa.float64(),
+        "chance": pa.float64(),
+        "unparsed": _WORD,
+        "failed": _WORD,
+        "text": _TEXT,
+        "model": _WORD,
+        "tokens_in": pa.int64(),
+        "tokens_out": pa.int64(),
+        "cost": pa.float64(),
+        "seconds": pa.float64(),
+        "at": _TEXT,
+    }
+)
+"""The columns of verdicts.parquet: the fields of `Verdict`."""
+
+
+class JudgeRecord(Noun):
+    """judge.json: who was asked how. It holds nothing that differs between two runs with the same answers."""
+
+    format: Literal["salon-judge-1"] = "salon-judge-1"
+    judge: str
+    signature: str
+    vlm: str
+    """Signature of what answered."""
+    study: str
+    data: str
+    """First twelve hex digits of the hash of the study that was judged."""
+    settings: JudgeSettings
+    templates: str
+    """Version and hash of the texts."""
+    questions: int
+    unparsed: int
+    failed: int
+    models: tuple[str, ...] = ()
+    """What the servers called the model that answered."""
+    simulated: bool = False
+    """True when no model answered."""
+    notes: tuple[str, ...] = Field(default=())
+
+
+def judge_folder(study: Path | str, name: str) -> Path:
+    """Where the answers of the judge `name` about the study in folder `study` are kept."""
+    safe = re.sub(r"[^\w.+@-]+", "-", name).strip(".-")
+    if not safe:
+        raise BadValue("a judge needs a name with letters or digits", found=repr(name), remedy="give one with --name")
+    return Path(study) / JUDGES / safe
+
+
+def judge_names(study: Path | str) -> list[str]:
+    """The folders of all judges of the study in folder `study`."""
+    home = Path(study) / JUDGES
+    return sorted(path.name for path in home.iterdir() if (path / VERDICTS).is_file()) if home.is_dir() else []
+
+
+def write_judge(folder: Path, study: Study, verdicts: Iterable[Verdict], record: JudgeRecord) -> None:
+    """Write a judge's folder, whole or not at all."""
+    with whole_folder(folder.resolve()) as new:
+        write_metadata(new, Metadata.of(study))
+        for kind in study.counts:
+            write_table(kind, study.table(kind), new / f"{kind}.parquet")
+        write_verdicts(new, verdicts)
+        with whole_file(new / RECORD) as file:
+            file.write((json.dumps(record.model_dump(mode="json"), ensure_ascii=False, indent=2) + "\n").encode())
+
+
+def write_verdicts(folder: Path, verdicts: Iterable[Verdict] | pa.Table) -> None:
+    """Write verdicts.parquet in `folder`, whole or not at all."""
+    table = verdicts if isinstance(verdicts, pa.Table) else verdict_table(verdicts)
+    with whole_file(Path(folder) / VERDICTS) as file:
+        pq.write_table(table, file, compression="zstd", store_schema=False)
+
+
+def verdict_table(verdicts: Iterable[Verdict]) -> pa.Table:
+    """Verdicts as columns."""
+    records = [verdict.model_dump() for verdict in verdicts]
+    columns = {}
+    for field in SCHEMA:
+        values: list[Any] = [record[field.name] for record in records]
+        columns[field.name] = pa.array(values, _TEXT if field.type == _WORD else field.type).cast(field.type)
+    return pa.table(columns, schema=SCHEMA)
+
+
+def read_verdicts(folder: Path | str) -> pa.Table:
+    """The verdicts in a judge's folder, every column of `SCHEMA` there."""
+    path = present(Path(folder)) / VERDICTS
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise BadFile(
+            "the verdicts of a judge are needed",
+            found=str(error),
+            where=str(path),
+            remedy="salon judge run STUDY makes them, in STUDY/judges/NAME",
+        ) from None
+    for name in ("criterion", "a"):
+        if name not in table.column_names:
+            raise BadColumns.missing(name, table.column_names, where=str(path))
+    columns = [
+        table.column(field.name).cast(field.type)
+        if field.name in table.column_names
+        else pa.nulls(table.num_rows, field.type)
+        for field in SCHEMA
+    ]
+    return pa.table(columns, schema=SCHEMA).combine_chunks()
+
+
+def read_record(folder: Path | str) -> JudgeRecord:
+    """judge.json of a judge's folder."""
+    path = present(Path(folder)) / RECORD
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadFile("the record of a judge is needed", found=str(error), where=str(path)) from None
+    return JudgeRecord.parse(content, where=str(path))

@@ -1,0 +1,213 @@
+"""From a question to the conversation a VLM gets: the prompt as people saw it, criterion, rubric and wording."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from salon.errors import BadValue, UnknownReference
+from salon.judge.checklist import Point
+from salon.judge.question import Question, wordings
+from salon.judge.settings import JudgeSettings
+from salon.judge.templates import Template, Templates, Way
+from salon.judge.vlm import Conversation, Sight
+from salon.study import Criterion, Prompt, Study
+from salon.study.prompt import Part
+from salon.study.tables import JUDGMENTS
+
+View = tuple[Part, ...]
+KEY = {"compare": "verdict", "rate": "score", "checklist": "verdict"}
+"""The field of the JSON object that holds the answer to one criterion."""
+
+
+class Messages:
+    """Makes conversations about the items of one study."""
+
+    def __init__(
+        self,
+        study: Study,
+        folder: Path,
+        settings: JudgeSettings,
+        templates: Templates,
+        *,
+        points: Sequence[Point] = (),
+    ) -> None:
+        self.study, self.folder, self.settings, self.templates = study, folder, settings, templates
+        self._points = {(point.prompt, point.id): point.text for point in points}
+        self._images = {item.id: item.image for item in study.nouns("items")}
+        self._prompts: dict[str, Prompt] = {prompt.id: prompt for prompt in study.nouns("prompts")}
+
+    def picture(self, item: str) -> Path:
+        """Where an item's picture is, or would be."""
+        return self.folder / (self._images[item] or item)
+
+    def has_picture(self, item: str) -> bool:
+        """Whether the study says where the picture of `item` is."""
+        return bool(self._images[item])
+
+    def shown_prompt(self, question: Question) -> str:
+        """The prompt's text, byte for byte as the people who judged these criteria saw it; "" without a prompt."""
+        if question.prompt is None:
+            return ""
+        views = {self._views[id] for id in question.criteria}
+        if len(views) > 1:
+            raise _several_views(question.criteria, views)
+        own = self.study.criterion(question.criteria[0]).view if len(question.criteria) == 1 else ()
+        return self._prompts[question.prompt].view(views.pop() or own)
+
+    def conversation(self, question: Question) -> Conversation:
+        """What the VLM gets."""
+        template = self.templates[self._way]
+        names = ("image",) if question.b is None else ("image_a", "image_b")
+        sights = {name: Sight(item=item, path=self.picture(item)) for name, item in zip(names, question.items)}
+        return Conversation(
+            parts=template.filled(self._values(question), sights),
+            system=template.system,
+            options=self.settings.options,
+            shape=self._shape(question, template),
+            decoding=self.settings.decoding,
+            sample=question.sample,
+            about=question.criteria,
+            point=question.point,
+        )
+
+    @property
+    def _way(self) -> Way:
+        protocol = self.settings.protocol
+        return f"{protocol}-together" if self.settings.together else protocol  # type: ignore[return-value]
+
+    @cached_property
+    def _views(self) -> dict[str, View]:
+        return {
+            criterion.id: shown_view(self.study, criterion.id, self.settings.cohort)
+            for criterion in self.study.criteria
+        }
+
+    def _values(self, question: Question) -> dict[str, str]:
+        first = self.study.criterion(question.criteria[0])
+        values = {
+            "prompt": self.shown_prompt(question),
+            "options": ", ".join(json.dumps(option) for option in self.settings.options),
+            "example": self._example(question),
+        }
+        if self.settings.together:
+            described = (self._described(self.study.criterion(id)) for id in question.criteria)
+            return values | {"criteria": "\n\n".join(described)}
+        values |= {"criterion": first.title, "rubric": (first.rubric or "").strip()}
+        if self.settings.protocol == "rate":
+            return values | _scale_words(first) | {"question": first.rate_question or ""}
+        if self.settings.protocol == "checklist":
+            return values | {"point": self._point(question)}
+        return values | {"question": wordings(first)[question.paraphrase or 0]}
+
+    def _point(self, question: Question) -> str:
+        """The text of the point: the one of this prompt, or else the one for all, or else its name."""
+        name = question.point or ""
+        return self._points.get((question.prompt, name)) or self._points.get((None, name)) or name
+
+    def _described(self, criterion: Criterion) -> str:
+        """One of several criteria: the key of its answer, its name, rubric and scale."""
+        text = f'Criterion "{criterion.id}": {criterion.title}\n{(criterion.rubric or "").strip()}'
+        if self.settings.protocol == "rate":
+            words = _scale_words(criterion)
+            text += f"\nIts scale goes from {words['low']} to {words['high']}; give {words['options']}."
+        return text
+
+    def _example(self, question: Question) -> str:
+        """What an answer looks like. It names every option, so that it leans towards none."""
+        options = self.settings.options
+        if self.settings.together:
+            filler = json.dumps("|".join(options)) if options else "NUMBER"
+            return "{" + ", ".join(f"{json.dumps(id, ensure_ascii=False)}: {filler}" for id in question.criteria) + "}"
+        key = KEY[self.settings.protocol]
+        return " or ".join(json.dumps({key: option}) for option in options) or f'{{"{key}": NUMBER}}'
+
+    def _shape(self, question: Question, template: Template) -> dict[str, Any] | None:
+        """The JSON schema of the answer."""
+        if not template.schema_:
+            return None
+        value = {id: self._allowed(self.study.criterion(id)) for id in question.criteria}
+        if not self.settings.together:
+            value = {KEY[self.settings.protocol]: value[question.criteria[0]]}
+        return {"type": "object", "properties": value, "required": list(value), "additionalProperties": False}
+
+    def _allowed(self, criterion: Criterion) -> dict[str, Any]:
+        if self.settings.options:
+            return {"type": "string", "enum": list(self.settings.options)}
+        scale = criterion.scale
+        if scale is not None and scale.kind == "ordinal" and scale.levels:
+            return {"type": "number", "enum": list(scale.levels)}
+        return {"type": "number"} | ({} if scale is None else {"minimum": scale.low, "maximum": scale.high})
+
+
+def _scale_words(criterion: Criterion) -> dict[str, str]:
+    scale = criterion.scale
+    if scale is None:
+        return {}
+    steps = scale.kind == "ordinal" and scale.levels
+    numbers = ", ".join(f"{level:g}" for level in scale.levels)
+    labels = "; ".join(f"{level:g} {label}" for level, label in zip(scale.levels, scale.labels))
+    return {
+        "low": f"{scale.low:g}",
+        "high": f"{scale.high:g}",
+        "levels": labels,
+        "options": f"one of {numbers}" if steps else "any number on the scale, decimals too,",
+    }
+
+
+# -- what people saw -------------------------------------------------------------------------------------------------
+
+
+def shown_view(study: Study, criterion: str, cohort: str | None = None) -> View:
+    """The parts of the prompt that `cohort` saw, or else those people saw who judged `criterion`.
+
+    Empty where no cohort says what it saw: the criterion's own view is then shown, as in the studio.
+    """
+    views = {one.id: one.view for one in study.cohorts}
+    if cohort is not None:
+        if cohort not in views:
+            raise UnknownReference(
+                "a cohort that the study describes is needed",
+                found=repr(cohort),
+                where=f"study {study.name!r}",
+                remedy="one of " + ", ".join(views) if views else "add it to study.toml",
+            )
+        return views[cohort]
+    if len(set(views.values())) < 2:
+        return next(iter(views.values()), ())
+    found = {views[name] for name in _cohorts_of(study, criterion) if name in views} or {()}
+    if len(found) > 1:
+        raise _several_views((criterion,), found)
+    return found.pop()
+
+
+def _cohorts_of(study: Study, criterion: str) -> set[str]:
+    """The cohorts of the people who judged `criterion`."""
+    number = [one.id for one in study.criteria].index(criterion)
+    raters = study.table("raters")
+    if "cohort" not in raters.column_names:
+        return set()
+    asked: set[int] = set()
+    for kind in JUDGMENTS:
+        table = study.table(kind)
+        rater = study.codes("raters", table.column("rater"))
+        asked |= set(np.unique(rater[study.codes("criteria", table.column("criterion")) == number]).tolist())
+    chosen = raters.take(sorted(asked))
+    if "kind" in raters.column_names:
+        chosen = chosen.filter(pc.not_equal(chosen.column("kind").cast("string"), "model"))
+    return {name for name in chosen.column("cohort").to_pylist() if name}
+
+
+def _several_views(criteria: Sequence[str], views: set[View]) -> BadValue:
+    told = " and ".join(sorted("+".join(view) or "all of it" for view in views))
+    return BadValue(
+        f"one view of the prompt is needed for {', '.join(criteria)}",
+        found=f"cohorts that saw {told}",
+        remedy="name the cohort whose view the judge gets with --cohort",
+    )

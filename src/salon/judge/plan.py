@@ -1,0 +1,205 @@
+"""What a run will ask, with everything that can be wrong found before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+
+from salon.calls.prices import Order, Prices
+from salon.errors import BadFile, BadValue
+from salon.judge.checklist import Point, checklist_questions, ticked_points
+from salon.judge.messages import Messages
+from salon.judge.pairs import Pair, pair_questions
+from salon.judge.points import check_scale, point_questions
+from salon.judge.question import Question, every_order_and_sample, wordings
+from salon.judge.settings import JudgeSettings
+from salon.judge.templates import Templates
+from salon.judge.vlm import Conversation, Sight
+from salon.store.pictures import is_inside, read_picture
+from salon.study import Criterion, Study
+from salon.study.signature import Setting, Signature
+
+BYTES_PER_TOKEN = 4
+"""Of English text, about; the most a call can take is counted with one byte per token."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A run in figures, before it."""
+
+    calls: int
+    pictures: int
+    """Sent, each as often as it is shown."""
+    text_tokens: int
+    """Read, without pictures, at four bytes a token."""
+    answer_tokens: int
+    """Written, if every answer is as long as allowed."""
+    most: Decimal | None
+    """The most that all calls together can cost; None without a price."""
+    most_each: Decimal | None
+    """The most that one call can cost."""
+
+
+@dataclass(frozen=True)
+class JudgePlan:
+    """The questions of one run, in the order they are asked and written."""
+
+    study: Study
+    folder: Path
+    settings: JudgeSettings
+    templates: Templates
+    criteria: tuple[str, ...]
+    questions: tuple[Question, ...]
+    messages: Messages
+
+    def conversations(self) -> Iterator[Conversation]:
+        """What the VLM gets, one for each question, made when asked for."""
+        return (self.messages.conversation(question) for question in self.questions)
+
+    @cached_property
+    def items(self) -> list[str]:
+        """Every item that is shown."""
+        return sorted({item for question in self.questions for item in question.items})
+
+    def signature(self, vlm: Signature) -> Signature:
+        """What would have to be equal for the same verdicts."""
+        told: dict[str, Setting] = {
+            name: "+".join(value) or None if isinstance(value, tuple) else value
+            for name, value in self.settings.model_dump().items()
+            if value != JudgeSettings.model_fields[name].default
+        }
+        told |= {"template": f"{self.templates.version}-{self.templates.hash}", "asked": len(self.questions)}
+        return Signature(
+            method=f"judge-{self.settings.protocol}[{vlm}]",
+            data=self.study.hash[:12],
+            revision=self.study.revision,
+            settings=told,
+        )
+
+    def estimate(self, model: str | None = None, prices: Prices | None = None) -> Estimate:
+        """Calls, tokens and the most they can cost by a price list; nothing is sent."""
+        orders = [_order(conversation, model or "") for conversation in self.conversations()]
+        costs = [(prices or Prices()).most(order) for order in orders]
+        known = [cost for cost in costs if cost is not None]
+        return Estimate(
+            calls=len(orders),
+            pictures=sum(order.input_images for order in orders),
+            text_tokens=sum(-(-order.input_tokens // BYTES_PER_TOKEN) for order in orders),
+            answer_tokens=sum(order.output_tokens for order in orders),
+            most=sum(known, Decimal(0)) if known else None,
+            most_each=max(known, default=None),
+        )
+
+
+def _order(conversation: Conversation, model: str) -> Order:
+    texts = [part for part in (conversation.system, *conversation.parts) if isinstance(part, str)]
+    return Order(
+        model=model,
+        input_images=sum(isinstance(part, Sight) for part in conversation.parts),
+        input_tokens=sum(len(text.encode()) for text in texts),  # no token is shorter than a byte
+        output_tokens=conversation.decoding.max_tokens,
+    )
+
+
+def plan_run(
+    study: Study,
+    folder: Path | str,
+    settings: JudgeSettings,
+    *,
+    templates: Templates | None = None,
+    pairs: Sequence[Pair] | None = None,
+    points: Sequence[Point] = (),
+    pictures: bool = True,
+) -> JudgePlan:
+    """Every question of a run, checked: criteria have what it takes, prompts their parts, items pictures that decode.
+
+    `pairs` are compared instead of those the settings name. `points` are asked instead of those people ticked.
+    `pictures=False` is for judges that look at none: a simulation, a script.
+    """
+    texts = templates or Templates.builtin()
+    criteria = _criteria(study, settings)
+    points = points or (ticked_points(study) if settings.protocol == "checklist" else ())
+    questions = _questions(study, criteria, settings, pairs, points)
+    if not questions:
+        raise _nothing_to_ask(settings, study)
+    messages = Messages(study, Path(folder), settings, texts, points=points)
+    for question in {(one.prompt, one.criteria): one for one in questions}.values():
+        messages.shown_prompt(question)  # a prompt without the parts of its view is found now
+    asked = tuple(one for question in questions for one in every_order_and_sample(question, settings.samples))
+    plan = JudgePlan(study, Path(folder), settings, texts, criteria, asked, messages)
+    if pictures:
+        check_pictures(plan)
+    return plan
+
+
+def _criteria(study: Study, settings: JudgeSettings) -> tuple[str, ...]:
+    chosen = [study.criterion(id) for id in settings.criterion] or list(study.criteria)
+    for criterion in chosen:
+        _check_criterion(criterion, settings)
+    if settings.together and len(chosen) < 2:
+        raise BadValue("asking together needs at least two criteria", found=len(chosen), remedy="leave --together out")
+    return tuple(criterion.id for criterion in chosen)
+
+
+def _check_criterion(criterion: Criterion, settings: JudgeSettings) -> None:
+    """A judge that is not told what to look at answers another question."""
+    lacks = []
+    if settings.protocol != "checklist" and not (criterion.rubric or "").strip():
+        lacks.append("rubric")
+    if settings.protocol == "compare" and not settings.together and not wordings(criterion):
+        lacks.append("question")
+    if settings.protocol == "rate" and not settings.together and not criterion.rate_question:
+        lacks.append("rate_question")
+    if lacks:
+        raise BadValue(
+            f"a judge needs the {' and the '.join(lacks)} of {criterion.id!r}",
+            found="a criterion without",
+            remedy="write it under the criterion in study.toml, or judge others with --criterion",
+        )
+    if settings.protocol == "rate":
+        check_scale(criterion)
+
+
+def _questions(
+    study: Study,
+    criteria: tuple[str, ...],
+    settings: JudgeSettings,
+    pairs: Sequence[Pair] | None,
+    points: Sequence[Point],
+) -> list[Question]:
+    if settings.protocol == "compare":
+        return pair_questions(study, criteria, settings, pairs)
+    if settings.protocol == "rate":
+        return point_questions(study, criteria, settings)
+    return checklist_questions(study, criteria, settings, points)
+
+
+def _nothing_to_ask(settings: JudgeSettings, study: Study) -> BadValue:
+    remedies = {
+        "compare": "people judged no pair here: compare all pairs with --pairs all, or give a file of pairs",
+        "rate": "the study has no items",
+        "checklist": "nobody ticked a checklist here: give points with --points FILE",
+    }
+    return BadValue(
+        "at least one question is needed",
+        found="none",
+        where=f"study {study.name!r}",
+        remedy=remedies[settings.protocol],
+    )
+
+
+def check_pictures(plan: JudgePlan) -> None:
+    """Every picture is there, inside the study's folder, and decodes; BadFile names the first that is not."""
+    for item in plan.items:
+        path = plan.messages.picture(item)
+        if not plan.messages.has_picture(item) or not is_inside(path, plan.folder):
+            raise BadFile(
+                "a judge needs a picture of every item, inside the study's folder",
+                found="an item without one" if not plan.messages.has_picture(item) else str(path),
+                where=f"item {item!r}",
+                remedy="add its image to items, or judge other pairs",
+            )
+        read_picture(path, where=f"{path}, item {item!r}")

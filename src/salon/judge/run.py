@@ -1,0 +1,227 @@
+"""A judge at work: asks every question of a plan, reads the replies, writes STUDY/judges/NAME whole.
+
+The folder is made from the replies alone, in the order of the questions. A run that is killed leaves the folder as it
+was; run again, it finds its answers in the call store and comes to the same bytes as one that was never disturbed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from pydantic import Field
+
+from salon.errors import BadValue, InputError
+from salon.judge.folder import JudgeRecord, judge_folder, read_record, write_judge
+from salon.judge.judgments import judged_study
+from salon.judge.many import Reader
+from salon.judge.plan import JudgePlan, plan_run
+from salon.judge.record import Verdict
+from salon.judge.settings import JudgeSettings
+from salon.judge.vlm import NoReply, Reply, Vlm
+from salon.study import Study
+from salon.study.noun import Noun
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come; given to its callback after every reply."""
+
+    wanted: int
+    done: int = 0
+    stored: int = 0
+    """Answered without asking: they were in the store."""
+    unparsed: int = 0
+    failed: int = 0
+    cost: float | None = None
+    """Of the replies bought in this run."""
+
+
+Watch = Callable[[Progress], None]
+
+
+class JudgeRun(Noun):
+    """What a run did, and what is in the judge's folder after it."""
+
+    format: Literal["salon-judge-run-1"] = Field("salon-judge-run-1", description="Name and version of this shape.")
+    judge: str = Field(description="Name of the judge.")
+    folder: str = Field(description="Where its answers are.")
+    signature: str = Field(description="What would have to be equal for the same verdicts.")
+    criteria: tuple[str, ...] = Field(description="Ids of the criteria.")
+    questions: int = Field(description="Calls, both orders and all samples counted.")
+    verdicts: int = Field(description="One for each call and criterion.")
+    unparsed: int = Field(description="Verdicts that could not be read, replies that never came among them.")
+    reasons: dict[str, int] = Field(description="Unparsed verdicts by reason.")
+    failed: dict[str, int] = Field(description="Calls without a reply, by kind; the next run asks them again.")
+    stored: int = Field(description="Replies that were known already and cost nothing in this run.")
+    cost: float | None = Field(description="Of all replies in the folder, by the price list; null without a price.")
+    tokens_in: int | None = Field(description="Tokens read for all replies in the folder; null where not told.")
+    tokens_out: int | None = Field(description="Tokens written.")
+    models: tuple[str, ...] = Field(description="What the servers called the model that answered.")
+    seconds: float = Field(description="How long this run took.")
+    notes: tuple[str, ...] = Field(description="What else should be known.")
+
+
+@runtime_checkable
+class Noting(Protocol):
+    """A VLM with something to say at the end: answers that moved, a model that changed its name."""
+
+    def notes(self) -> list[str]:
+        """Sentences for the report."""
+        ...
+
+
+def judge_study(
+    study: Study,
+    folder: Path | str,
+    vlm: Vlm,
+    settings: JudgeSettings,
+    progress: Watch | None = None,
+    *,
+    overwrite: bool = False,
+    **given: Any,
+) -> JudgeRun:
+    """Ask `vlm` about the study in `folder` and write STUDY/judges/NAME; `given` goes to `plan_run`.
+
+    A folder that the same judge left with other settings is only replaced with `overwrite`.
+    """
+    return run_plan(plan_run(study, folder, settings, **given), vlm, progress, overwrite=overwrite)
+
+
+def run_plan(plan: JudgePlan, vlm: Vlm, progress: Watch | None = None, *, overwrite: bool = False) -> JudgeRun:
+    """As `judge_study`, for a plan that was made and checked before."""
+    started = time.monotonic()
+    target = judge_folder(plan.folder, vlm.name)
+    if not overwrite:
+        _check_may_replace(target, plan, vlm)
+    told = _asked(plan, vlm, progress or (lambda _: None))
+    verdicts = [verdict for verdict_list, _ in told for verdict in verdict_list]
+    notes = tuple(vlm.notes()) if isinstance(vlm, Noting) else ()
+    record = _record(plan, vlm, verdicts)
+    write_judge(target, judged_study(plan, vlm.name, verdicts, simulated=record.simulated), verdicts, record)
+    return _run(record, plan, target, verdicts, sum(stored for _, stored in told), time.monotonic() - started, notes)
+
+
+def _asked(plan: JudgePlan, vlm: Vlm, watch: Watch) -> list[tuple[list[Verdict], bool]]:
+    """The verdicts of every question in order, and whether its reply was known already."""
+    reader = Reader(plan.study, plan.settings, vlm.name)
+    so_far = Progress(len(plan.questions))
+    found: list[tuple[list[Verdict], bool]] = [([], False)] * len(plan.questions)
+    watch(so_far)
+    for index, reply in _replies(plan, vlm):
+        verdicts = reader.verdicts(plan.questions[index], reply)
+        stored = isinstance(reply, Reply) and reply.stored
+        found[index] = (verdicts, stored)
+        bought = None if stored or isinstance(reply, NoReply) else reply.cost
+        so_far = replace(
+            so_far,
+            done=so_far.done + 1,
+            stored=so_far.stored + stored,
+            unparsed=so_far.unparsed + sum(verdict.unparsed is not None for verdict in verdicts),
+            failed=so_far.failed + isinstance(reply, NoReply),
+            cost=so_far.cost if bought is None else (so_far.cost or 0.0) + bought,
+        )
+        watch(so_far)
+    return found
+
+
+def _replies(plan: JudgePlan, vlm: Vlm) -> Iterator[tuple[int, Reply | NoReply]]:
+    """Exactly one reply for each question, also from a VLM that forgets one or answers twice."""
+    owed = set(range(len(plan.questions)))
+    replies = vlm.reply(plan.conversations())
+    try:
+        for index, reply in replies:
+            if index in owed:
+                owed.discard(index)
+                yield index, reply
+    finally:
+        if isinstance(replies, Generator):  # an interrupted run lets go of its connections at once
+            replies.close()
+    for index in sorted(owed):
+        yield index, NoReply(kind="error", reason=f"{vlm.name} gave no reply")
+
+
+def _check_may_replace(target: Path, plan: JudgePlan, vlm: Vlm) -> None:
+    """The same judge may go on, with more pairs or after failures; another one must not take its place unasked."""
+    if not target.exists():
+        return
+    try:
+        before = read_record(target)
+    except InputError:
+        before = None
+    asks = _without_limit(plan.settings)
+    if before and (before.vlm, before.templates, _without_limit(before.settings)) == (*_identity(plan, vlm), asks):
+        return
+    raise BadValue(
+        "a judge's answers are only replaced by the same judge's, asked in the same way",
+        found="another model, other settings or other texts" if before else "a folder that no judge wrote",
+        where=str(target),
+        remedy="give this one a name of its own with --name, or replace the other with --overwrite",
+    )
+
+
+def _identity(plan: JudgePlan, vlm: Vlm) -> tuple[str, str]:
+    return str(vlm.signature), f"{plan.templates.version}-{plan.templates.hash}"
+
+
+def _without_limit(settings: JudgeSettings) -> JudgeSettings:
+    """What decides an answer: neither how many questions are asked nor which pairs."""
+    return settings.model_copy(update={"limit": None, "pairs": "judged"})
+
+
+def _record(plan: JudgePlan, vlm: Vlm, verdicts: Sequence[Verdict]) -> JudgeRecord:
+    who, texts = _identity(plan, vlm)
+    return JudgeRecord(
+        judge=vlm.name,
+        signature=str(plan.signature(vlm.signature)),
+        vlm=who,
+        study=plan.study.name,
+        data=plan.study.hash[:12],
+        settings=plan.settings,
+        templates=texts,
+        questions=len(plan.questions),
+        unparsed=sum(verdict.unparsed is not None for verdict in verdicts),
+        failed=sum(verdict.failed is not None for verdict in verdicts),
+        models=tuple(sorted({verdict.model for verdict in verdicts if verdict.model})),
+        simulated=plan.study.simulated or vlm.signature.method.startswith("simulated"),
+    )
+
+
+def _run(
+    record: JudgeRecord,
+    plan: JudgePlan,
+    target: Path,
+    verdicts: Sequence[Verdict],
+    stored: int,
+    seconds: float,
+    notes: tuple[str, ...],
+) -> JudgeRun:
+    calls = len(plan.criteria) if plan.settings.together else 1
+    failed = Counter(verdict.failed for verdict in verdicts if verdict.failed is not None)
+    return JudgeRun(
+        judge=record.judge,
+        folder=str(target),
+        signature=record.signature,
+        criteria=plan.criteria,
+        questions=record.questions,
+        verdicts=len(verdicts),
+        unparsed=record.unparsed,
+        reasons=dict(Counter(verdict.unparsed for verdict in verdicts if verdict.unparsed is not None).most_common()),
+        failed={kind: count // calls for kind, count in failed.most_common()},
+        stored=stored,
+        cost=_sum(verdict.cost for verdict in verdicts),
+        tokens_in=_sum(verdict.tokens_in for verdict in verdicts),
+        tokens_out=_sum(verdict.tokens_out for verdict in verdicts),
+        models=record.models,
+        seconds=round(seconds, 3),
+        notes=notes,
+    )
+
+
+def _sum(values: Iterator[Any]) -> Any:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -1,0 +1,217 @@
+"""What a judge's text says, read strictly: the last verdict binds, it must be on the menu, and nothing is guessed.
+
+A verdict is stated by
+
+- a JSON object that holds the key asked for, anywhere in the text, fenced or not;
+- a line that says nothing else: `Verdict: B`;
+- a last line that is nothing but an answer: `B`.
+
+Prose never counts ("Image A has the better type"), nor does a `<think>` block; where there is an `<answer>` block, only
+the last one is read. Of several statements the last one in the text binds, also when it is not on the menu: the judge
+is then unparsed, and no earlier statement is fallen back on. A text that breaks off after its last statement might have
+said something else, so it is unparsed as well.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from salon.study.criterion import Scale
+
+_DECODER = json.JSONDecoder(parse_constant=lambda _: None, strict=False)  # models break lines inside strings
+_MARKS = " \t\"'`*_.“”"
+"""What may stand around an answer without being part of it."""
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)", re.ASCII)
+_LINE = re.compile(r"^[\s>*_#`]*(?P<key>[A-Za-z ]{1,30}?)[\s*_`]*[:=][\s*_`]*(?P<value>\S[^\n]{0,60})$")
+_LONGEST = 100_000
+"""Characters that are read, from the end: a verdict stands at the end of a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A verdict that was read."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """No verdict, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    value: Any
+    end: int
+    """Where it ends in the text."""
+
+
+Menu = Callable[[Any], Read | Unread]
+
+
+def read_verdict(text: str, key: str, menu: Menu, *, cut: bool = False) -> Read | Unread:
+    """The last verdict in `text`, if `menu` has it. `cut` says that the token limit ended the text."""
+    body = _answer_part(text)
+    if isinstance(body, Unread):
+        return body
+    stated = [*_objects(body, lambda found: _under(found, key)), *_lines(body, key)]
+    last_line = _last_line(body)
+    if last_line is not None and isinstance(menu(last_line.value), Read):
+        stated.append(last_line)
+    if not stated:
+        return Unread("breaks off" if cut or _is_open(body, 0) else "no verdict")
+    return _bind(body, max(stated, key=lambda one: one.end), menu, cut=cut)
+
+
+def read_verdicts(
+    text: str, menus: dict[str, Menu], names: dict[str, str], *, cut: bool = False
+) -> dict[str, Read | Unread]:
+    """The last object in `text` that speaks of any of these criteria, read for each of them.
+
+    `names` are further spellings of a criterion, in lower case: its title beside its id.
+    """
+    body = _answer_part(text)
+    if isinstance(body, Unread):
+        return dict.fromkeys(menus, body)
+    stated = list(_objects(body, lambda found: _by_criterion(found, menus, names)))
+    if not stated:
+        reason = "breaks off" if cut or _is_open(body, 0) else "no verdict"
+        return dict.fromkeys(menus, Unread(reason))
+    last = stated[-1]
+    if isinstance(last.value, Unread):
+        return dict.fromkeys(menus, last.value)
+    missing = Unread("criterion not answered")
+    return {
+        id: _bind(body, _Statement(last.value[id], last.end), menu, cut=cut) if id in last.value else missing
+        for id, menu in menus.items()
+    }
+
+
+def option_menu(options: Sequence[str]) -> Menu:
+    """Exactly these words, in any case; `Image A` is A. Letters that only look alike are not on the menu."""
+
+    def read(value: Any) -> Read | Unread:
+        if not isinstance(value, str):
+            return Unread("not an option")
+        word = " ".join(value.strip(_MARKS).split())
+        if not word.isascii():
+            return Unread("not an option")
+        word = re.sub(r"^image (?=[a-z]$)", "", word.lower())
+        found = [option for option in options if option.lower() == word]
+        return Read(found[0]) if found else Unread("not an option")
+
+    return read
+
+
+def number_menu(scale: Scale) -> Menu:
+    """A number of the scale: anywhere between its ends, on an ordinal scale one of its levels. Never cut to fit."""
+
+    def read(value: Any) -> Read | Unread:
+        if isinstance(value, str) and _NUMBER.fullmatch(value.strip(_MARKS.replace(".", ""))):
+            value = float(value.strip(_MARKS.replace(".", "")))
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return Unread("not a number")
+        if not scale.low <= value <= scale.high:
+            return Unread("outside the scale")
+        if scale.kind == "ordinal" and scale.levels and value not in scale.levels:
+            return Unread("between levels")
+        return Read(float(value))
+
+    return read
+
+
+# -- where verdicts stand --------------------------------------------------------------------------------------------
+
+
+def _answer_part(text: str) -> str | Unread:
+    """The text without its thoughts: what follows `</think>`, and of that the last `<answer>`."""
+    text = text[-_LONGEST:]
+    thinks = text.lstrip().startswith("<think>")
+    if thinks and "</think>" not in text:
+        return Unread("thought without an answer")
+    if thinks or "<think>" not in text:
+        before, closing, after = text.partition("</think>")
+        text = after if closing else before
+    if "<answer>" in text:
+        text = text.rpartition("<answer>")[2].partition("</answer>")[0]
+    return text if text.strip() else Unread("empty")
+
+
+def _objects(text: str, wanted: Callable[[dict[str, Any]], Any]) -> Iterator[_Statement]:
+    """The JSON objects in `text` that hold what is `wanted`, none of them inside another."""
+    at = text.find("{")
+    while at >= 0:
+        try:
+            found, end = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at = text.find("{", at + 1)
+            continue
+        value = wanted(found)
+        if value is not None:
+            yield _Statement(value, end)
+        at = text.find("{", end)
+
+
+def _under(found: dict[str, Any], key: str) -> Any:
+    """What stands under `key`: in the object itself, or else in those inside it, if they agree."""
+    own = [value for name, value in found.items() if name.strip().lower() == key]
+    if own:
+        return Unread("empty") if own[-1] is None else own[-1]
+    inner = [value for part in _inside(found) if (value := _under(part, key)) is not None]
+    if not inner:
+        return None
+    return inner[0] if all(value == inner[0] for value in inner) else Unread("several verdicts in one answer")
+
+
+def _inside(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for value in found.values():
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, dict):
+                yield part
+
+
+def _by_criterion(found: dict[str, Any], menus: dict[str, Menu], names: dict[str, str]) -> Any:
+    """The values of an object by criterion; of the objects inside it when it has none itself."""
+    ids = {id.lower(): id for id in menus}
+    ids |= {name: id for name, id in names.items() if name not in ids}
+    own = {ids[name.strip().lower()]: value for name, value in found.items() if name.strip().lower() in ids}
+    if own:
+        return own
+    inner = [value for part in _inside(found) if (value := _by_criterion(part, menus, names)) is not None]
+    if len(inner) > 1:
+        return Unread("several verdicts in one answer")
+    return inner[0] if inner else None
+
+
+def _lines(text: str, key: str) -> Iterator[_Statement]:
+    """Lines that state a verdict and nothing else."""
+    end = 0
+    for line in text.splitlines(keepends=True):
+        end += len(line)
+        found = _LINE.match(line.rstrip())
+        if found and found["key"].lower().strip() in (key, f"final {key}", f"my {key}"):
+            yield _Statement(found["value"], end)
+
+
+def _last_line(text: str) -> _Statement | None:
+    lines = [line for line in text.splitlines() if line.strip(_MARKS)]
+    return _Statement(lines[-1], len(text)) if lines else None
+
+
+def _bind(text: str, last: _Statement, menu: Menu, *, cut: bool) -> Read | Unread:
+    rest = text[last.end :]
+    if _is_open(text, last.end) or (cut and rest.strip(_MARKS + "\n")):
+        return Unread("breaks off")
+    return last.value if isinstance(last.value, Unread) else menu(last.value)
+
+
+def _is_open(text: str, start: int) -> bool:
+    """Whether an object begins after `start` and never ends."""
+    depth = text.count("{", start) - text.count("}", start)
+    return depth > 0
