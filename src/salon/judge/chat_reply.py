@@ -1,0 +1,100 @@
+"""From an answer of the chat protocol to a reply: its text, what stopped it, the options' chances, tokens, cost."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from salon.calls.answer import Answer, Refusal
+from salon.judge.chances import Token, option_chances
+from salon.judge.structured import is_too_long
+from salon.judge.vlm import Conversation, NoReply, Reply
+
+FROM_BATCH = "x-batch-id"
+"""Header of answers that came in a batch file: the time they took is not known."""
+_FILTERED = re.compile(
+    r"content[ _-]?(filter|policy|management)|moderation|safety (system|policy)|responsible ?ai", re.I
+)
+_KINDS = {"timeout": "timeout"}
+_PICTURE = re.compile(
+    r"(?=.*\bimage)(invalid|corrupt|cannot|could not|unable|failed|unsupported|decode|download)", re.I
+)
+
+
+def why_unusable(answer: Answer) -> str | None:
+    """Why an answer is none of the chat protocol; None when it is, whatever it says."""
+    try:
+        message = answer.data()["choices"][0]["message"]
+        content = message.get("content")
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return "the answer is not of the chat protocol"
+    if content is None or isinstance(content, str | list):
+        return None
+    return "the answer's content is no text"
+
+
+def read_reply(answer: Answer, asked: Conversation) -> Reply | NoReply:
+    """What the VLM said; or that it was kept from saying it."""
+    data = answer.data()
+    choice = data["choices"][0]
+    message, ended = choice["message"], choice.get("finish_reason")
+    if ended == "content_filter" or message.get("refusal"):
+        reason = message.get("refusal") or "the answer was held back by a content filter"
+        return NoReply(kind="refused", reason=str(reason)[:1000])
+    return Reply(
+        text=_text(message.get("content")),
+        cut=ended == "length",
+        chances=_chances(choice.get("logprobs"), asked.options),
+        model=data["model"] if isinstance(data.get("model"), str) else None,
+        tokens_in=answer.tokens_in,
+        tokens_out=answer.tokens_out,
+        cost=answer.cost,
+        seconds=None if FROM_BATCH in answer.headers else answer.seconds,
+        stored=answer.stored,
+    )
+
+
+def no_reply(refusal: Refusal) -> NoReply:
+    """A refusal of the server as the fate of a question."""
+    tries = f" (after {refusal.attempts} attempts)" if refusal.attempts > 1 else ""
+    return NoReply(kind=_kind(refusal), reason=refusal.reason + tries)
+
+
+def _kind(refusal: Refusal) -> str:
+    if refusal.kind != "rejected":
+        return _KINDS.get(refusal.kind, "error")
+    if is_too_long(refusal):
+        return "too-long"
+    words = f"{refusal.code} {refusal.reason}"
+    if _FILTERED.search(words):
+        return "refused"
+    return "broken-image" if _PICTURE.search(words) else "error"
+
+
+def _text(content: Any) -> str:
+    """The text of a message: a string, parts, or nothing where all tokens went into thoughts."""
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "".join(part for part in parts if isinstance(part, str))
+    return content or ""
+
+
+def _chances(logprobs: Any, options: tuple[str, ...]) -> dict[str, float] | None:
+    """None where the server gives none, or in a form of its own."""
+    try:
+        tokens = [_token(entry) for entry in logprobs["content"]] if options else []
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return None
+    return option_chances(tokens, options) if tokens else None
+
+
+def _token(entry: Any) -> Token:
+    listed = [*(entry.get("top_logprobs") or []), entry]
+    likely = {_bytes(one): float(one["logprob"]) for one in listed}
+    return Token(_bytes(entry), {text: value for text, value in likely.items() if math.isfinite(value)})
+
+
+def _bytes(entry: Any) -> bytes:
+    """The bytes of a token, which may be a part of a character; servers that do not tell them tell its text."""
+    return bytes(entry["bytes"]) if entry.get("bytes") else str(entry["token"]).encode()

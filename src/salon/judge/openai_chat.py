@@ -1,0 +1,233 @@
+"""A VLM behind any server that speaks the OpenAI chat protocol: hosted services, vLLM, llama.cpp's server.
+
+A question whose answer is stored is answered from the store, without a server and without decoding a picture. A wrong
+key, address or model ends the run at the server's first word, which costs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Self
+
+from salon.calls.account import Account
+from salon.calls.address import is_local
+from salon.calls.answer import Answer, Refusal
+from salon.calls.budget import Budget
+from salon.calls.caller import Caller
+from salon.calls.client import Client
+from salon.calls.errors import NotServed
+from salon.calls.limits import Limits
+from salon.calls.prices import Prices
+from salon.calls.secret import Secret
+from salon.calls.service import Service
+from salon.calls.store import CallStore
+from salon.errors import BadFile, BadValue
+from salon.judge.chat_call import ChatCall, Endpoint
+from salon.judge.chat_pictures import PictureSettings
+from salon.judge.chat_reply import no_reply, read_reply, why_unusable
+from salon.judge.structured import Dialect, Structured
+from salon.judge.vlm import Conversation, NoReply, Reply
+from salon.study.signature import Setting, Signature
+
+if TYPE_CHECKING:
+    import httpx2
+
+_OWN = {"model", "messages", "temperature", "seed", "max_tokens", "max_completion_tokens", "response_format", "n"}
+_OWN |= {"logprobs", "top_logprobs", "stream"}
+"""Fields of the request that have a setting of their own, or belong to the question."""
+_NO_MODEL = re.compile(r"model_not_found|\bmodel\b.*(not (found|exist|a valid)|does not exist)", re.I)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a run would take, before anything is spent."""
+
+    questions: int
+    stored: int
+    """Of these, answered already, or asked twice in the same run."""
+    broken: int
+    """Of these, with a picture that is missing."""
+    tokens_in: int
+    """Most tokens read for the rest, pictures by the price list."""
+    tokens_out: int
+    cost: Decimal | None
+    """The most they cost; None without a price."""
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A conversation on its way."""
+
+    asked: Conversation
+    key: str
+    kept: Answer | None = None
+    messages: tuple[dict[str, Any], ...] = ()
+
+
+class OpenAIChat:
+    """A VLM at an endpoint; every answer is in `store` before it is used, and never bought again.
+
+    `secrets` are read from the environment when a request is sent. `fields` go into every request as they are
+    (reasoning_effort, chat_template_kwargs ...).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        model: str,
+        base_url: str,
+        store: CallStore,
+        secrets: Sequence[Secret] = (),
+        limits: Limits | None = None,
+        prices: Prices | None = None,
+        budget: Budget | None = None,
+        pictures: PictureSettings | None = None,
+        structured: Structured = "auto",
+        fields: Mapping[str, Any] | None = None,
+        allow_http: bool = False,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        if clash := _OWN & set(fields or {}):
+            raise BadValue(f"{min(clash)!r} is no further field: it has a setting of its own", where=name)
+        self.name, self.store = name, store
+        base_url = base_url.rstrip("/")
+        self.endpoint = Endpoint(base_url, model, pictures or PictureSettings(), structured, dict(fields or {}))
+        self.dialect = Dialect.first(structured)
+        """What the endpoint is believed to understand; learnt from its refusals."""
+        self.service = Service(
+            base_url, tuple(secrets), limits or Limits(), prices or Prices(), budget or Budget(), allow_http
+        )
+        self.served: Counter[str] = Counter()
+        """The model's name as the server gives it, with the number of replies."""
+        self._client = Client(self.service, store, transport=transport)
+
+    @property
+    def signature(self) -> Signature:
+        """Everything that is sent but the question; the key is no part of it."""
+        end = self.endpoint
+        told: dict[str, Setting] = {"model": end.model, "base_url": end.base_url, "structured": end.structured}
+        pictures = {f"pictures.{name}": value for name, value in end.pictures.record().items()}
+        further = {f"fields.{name}": json.dumps(value, sort_keys=True) for name, value in end.fields.items()}
+        return Signature(method="openai-chat", settings=told | pictures | further)
+
+    @property
+    def is_hosted(self) -> bool:
+        """Whether someone else runs the server, and may change the model behind its name."""
+        return not is_local(self.endpoint.base_url)
+
+    def key(self, conversation: Conversation) -> str:
+        """The key of a question: the name of its answer in the store and in batch files."""
+        return self.endpoint.key(conversation)
+
+    def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
+        """(index, reply) as they come. What cannot work is raised before anything is sent."""
+        if self.service.budget.money is not None:
+            self.service.prices.need(self.endpoint.model, pictures=True)
+        self.service.secret_headers(self.endpoint.base_url)
+        return self._results(conversations)
+
+    def forecast(self, conversations: Iterable[Conversation]) -> Forecast:
+        """What `reply` would have to buy; nothing is sent."""
+        price = self.service.prices.models.get(self.endpoint.model)
+        seen: set[str] = set()
+        count = stored = broken = tokens_in = tokens_out = 0
+        cost = None if price is None else Decimal(0)
+        for conversation in conversations:
+            count += 1
+            question = self._looked_up(conversation)
+            if isinstance(question, NoReply):
+                broken += 1
+            elif question.kept is not None or question.key in seen:
+                stored += 1
+            else:
+                seen.add(question.key)
+                order = self.endpoint.order(conversation)
+                tokens_in += order.input_tokens + order.input_images * (price.image_tokens if price else 0)
+                tokens_out += order.output_tokens
+                cost = None if cost is None else cost + (self.service.prices.most(order) or 0)
+        return Forecast(count, stored, broken, tokens_in, tokens_out, cost)
+
+    def notes(self) -> list[str]:
+        """What the report of a run should say about the calls."""
+        names = ", ".join(f"{name} ({count:,})" for name, count in self.served.most_common())
+        said = [f"the server changed the model within the run: {names}"] if len(self.served) > 1 else []
+        return [*said, *self.dialect.notes(), *self._client.notes()]
+
+    @property
+    def account(self) -> Account:
+        """What has been asked, sent and spent so far."""
+        return self._client.account
+
+    def close(self) -> None:
+        """End the connections. The store stays open: it is the caller's."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _results(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
+        with closing(self._client.over(map(self._prepared, conversations), self._ask)) as results:
+            for index, result in results:
+                if isinstance(result, Reply) and result.model:
+                    self.served[result.model] += 1
+                yield index, result
+
+    def _looked_up(self, conversation: Conversation) -> _Question | NoReply:
+        try:
+            key = self.key(conversation)
+        except BadFile as error:
+            return NoReply(kind="broken-image", reason=str(error))
+        return _Question(conversation, key, self.store.find(key))
+
+    def _prepared(self, conversation: Conversation) -> _Question | NoReply:
+        """On the consumer's thread: pictures are decoded only for what is not stored, and only a little ahead."""
+        question = self._looked_up(conversation)
+        if isinstance(question, NoReply) or question.kept is not None:
+            return question
+        try:
+            return _Question(conversation, question.key, None, tuple(self.endpoint.messages(conversation)))
+        except BadFile as error:
+            return NoReply(kind="broken-image", reason=str(error))
+
+    async def _ask(self, caller: Caller, question: _Question | NoReply) -> Reply | NoReply:
+        if isinstance(question, NoReply):
+            return question
+        if question.kept is not None:
+            caller.account.asked += 1
+            caller.account.from_store += 1
+            return read_reply(question.kept, question.asked)
+        while True:
+            dialect = self.dialect
+            outcome = await caller.ask(self._call(question, dialect), why_unusable)
+            if isinstance(outcome, Answer):
+                return read_reply(outcome, question.asked)
+            weaker = dialect.after(outcome)
+            if weaker is None:
+                return self._refused(outcome)
+            if self.dialect == dialect:  # else another call has learnt something meanwhile
+                self.dialect = weaker
+
+    def _call(self, question: _Question, dialect: Dialect) -> ChatCall:
+        body = self.endpoint.body(question.asked, list(question.messages), dialect)
+        order = self.endpoint.order(question.asked)
+        return ChatCall(url=self.endpoint.url, body=body, order=order, question=question.key)
+
+    def _refused(self, refusal: Refusal) -> NoReply:
+        if not self.served and refusal.kind == "rejected" and _NO_MODEL.search(f"{refusal.code} {refusal.reason}"):
+            raise NotServed(
+                f"a model that the server knows is needed, not {self.endpoint.model!r}",
+                found=refusal.reason,
+                where=self.endpoint.url,
+                remedy="check the name of the model; the server lists its own at /models",
+            )
+        return no_reply(refusal)
