@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import secrets
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from salon.errors import BadValue
 from salon.store.database.audit import note
@@ -21,6 +21,11 @@ from salon.store.database.tables import ROLES, links, raters
 
 TOKEN_BYTES = 32
 _LONGEST = 200
+_WHO = (  # built once: every request asks
+    select(links, raters.c.status)
+    .outerjoin(raters, raters.c.id == links.c.rater)
+    .where(links.c.hash == bindparam("wanted"))
+)
 
 
 class Links(Connected):
@@ -49,11 +54,8 @@ class Links(Connected):
     def who(self, token: str, *, at: int | None = None) -> Who:
         """Whom a token stands for; BadLink when for nobody (any more)."""
         wanted = _hash(token[:_LONGEST])
-        query = (
-            select(links, raters.c.status).outerjoin(raters, raters.c.id == links.c.rater).where(links.c.hash == wanted)
-        )
         with self.reading() as connection:
-            found = connection.execute(query).first()
+            found = connection.execute(_WHO, {"wanted": wanted}).first()
         stored = found.hash if found else "0" * len(wanted)
         good = hmac.compare_digest(stored, wanted) and found is not None and found.revoked_at is None
         if not good or (found.expires_at is not None and found.expires_at <= (now_ms() if at is None else at)):

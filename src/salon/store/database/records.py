@@ -35,6 +35,19 @@ class Task:
 
 
 @dataclass(frozen=True)
+class NewTask:
+    """A question that is to be put to a rater; see `Task`."""
+
+    position: int
+    about: str
+    question: dict[str, Any]
+    screen: dict[str, Any]
+    phase: str = "main"
+    at: int = 0
+    """When, in milliseconds since 1970."""
+
+
+@dataclass(frozen=True)
 class Answer:
     """Something a rater gave that is no judgment of the study: a text, regions, a screener's answers."""
 
@@ -51,6 +64,8 @@ class Saved:
     ids: tuple[int, ...]
     repeated: bool
     """True when the same key had been saved before, and nothing was written now."""
+    following: Task | None = None
+    """The task that was put to the rater with it; None when none was wanted, or another has its place."""
 
 
 @dataclass(frozen=True)

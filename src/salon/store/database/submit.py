@@ -18,10 +18,10 @@ from sqlalchemy.exc import IntegrityError
 from salon.errors import BadValue
 from salon.store.database.connected import now_ms
 from salon.store.database.errors import AlreadyAnswered, KeyReused, NotActive, NothingToUndo
-from salon.store.database.records import Answer, Given, Saved, Task, plain
+from salon.store.database.records import Answer, Given, NewTask, Saved, Task, plain
 from salon.store.database.study_tables import Studies
 from salon.store.database.tables import judgments, raters, tasks, undos
-from salon.store.database.tasks import own_task, task_of
+from salon.store.database.tasks import insert_task, own_task, task_of, task_row
 from salon.study import Judgment
 
 STOPPED = ("paused", "removed", "withdrawn")
@@ -30,14 +30,15 @@ _TIMES = ("seconds", "at")
 """What may differ between an answer and its repetition."""
 _LATEST = 2**53
 
-# Built once: these two run for every answer.
+# Built once: these run for every answer.
 _AT_WORK = select(raters.c.id).where(raters.c.id == bindparam("own"), raters.c.status.not_in(STOPPED))
 _CLOSE = (
     update(tasks)
     .where(tasks.c.id == bindparam("this"), tasks.c.rater.in_(_AT_WORK), tasks.c.answered_at.is_(None))
     .values(answered_at=bindparam("at"))
 )
-_WRITE = insert(judgments).returning(judgments.c.id, sort_by_parameter_order=True)
+_WRITE_ONE = insert(judgments).returning(judgments.c.id)
+_WRITE_SOME = insert(judgments).returning(judgments.c.id, sort_by_parameter_order=True)
 _LIVE = ~select(undos.c.judgment).where(undos.c.judgment == judgments.c.id).exists()
 
 
@@ -56,11 +57,13 @@ class Answers(Studies):
         interface: str | None = None,
         client: str | None = None,
         counted: bool = True,
+        following: NewTask | None = None,
     ) -> Saved:
         """Save the answers to one task.
 
-        counted   whether `read_study` reads them; no for qualification, gold and attention questions
-        client    a class such as "phone" or "desktop", never who
+        counted     whether `read_study` reads them; no for qualification, gold and attention questions
+        client      a class such as "phone" or "desktop", never who
+        following   the rater's next task, put to them in the same transaction
 
         Raises NotYours, AlreadyAnswered, KeyReused, NotActive, or says what is wrong with an answer; nothing is
         written then.
@@ -79,12 +82,11 @@ class Answers(Studies):
             raise BadValue("at least one answer is needed", found="none", where=f"task {task}")
         frame = self.frame()
         rows = [shared | frame.row(answer, rater) | {"part": part} for part, answer in enumerate(answers)]
+        task_after = None if following is None else (task_row(rater, following), following)
         try:
-            with self.writing() as connection:
-                return _save(connection, rows, look_first=False)
+            return self.write(lambda connection: _save(connection, rows, task_after))
         except IntegrityError:  # the key is known, or the rater was erased meanwhile: look again and say which
-            with self.writing() as connection:
-                return _save(connection, rows, look_first=True)
+            return self.write(lambda connection: _saved_before(connection, rows) or _save(connection, rows, task_after))
 
     def undo_last(self, rater: str, *, since: int = 0, at: int | None = None) -> Task:
         """Take back the rater's last answer, unless it was given before `since`; the task is open again.
@@ -116,17 +118,19 @@ class Answers(Studies):
             return [_given(row._asdict()) for row in connection.execute(query)]
 
 
-def _save(connection: Connection, rows: list[dict[str, Any]], *, look_first: bool) -> Saved:
+def _save(
+    connection: Connection, rows: list[dict[str, Any]], after: tuple[dict[str, Any], NewTask] | None = None
+) -> Saved:
     """Close the task and write the rows of one submission, or find that it was done before."""
     first = rows[0]
-    saved = _saved_before(connection, rows) if look_first else None
-    if saved is not None:
-        return saved
     closing = {"this": first["task"], "own": first["rater"], "at": first["answered_at"]}
     if connection.execute(_CLOSE, closing).rowcount != 1:
         return _saved_before(connection, rows) or _refuse(connection, first["task"], first["rater"])
-    ids = connection.scalars(_WRITE, rows).all()
-    return Saved(tuple(ids), repeated=False)
+    if len(rows) == 1:
+        ids = [connection.execute(_WRITE_ONE, first).scalar_one()]
+    else:
+        ids = list(connection.scalars(_WRITE_SOME, rows))
+    return Saved(tuple(ids), repeated=False, following=None if after is None else insert_task(connection, *after))
 
 
 def _refuse(connection: Connection, task: int, rater: str) -> NoReturn:

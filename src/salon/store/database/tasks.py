@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, Row, bindparam, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from salon.errors import BadValue
@@ -13,8 +13,17 @@ from salon.store.database import tables
 from salon.store.database.connected import Connected, now_ms
 from salon.store.database.errors import NotYours
 from salon.store.database.links import rater_number
-from salon.store.database.records import Asked, Task, as_json, plain
+from salon.store.database.records import Asked, NewTask, Task, as_json, plain
 from salon.store.database.tables import tasks
+
+# Built once: these run for every answer.
+_ADD = {
+    name: dialect.insert(tasks).on_conflict_do_nothing().returning(tasks.c.id)
+    for name, dialect in (("sqlite", sqlite), ("postgresql", postgresql))
+}
+_OWN = select(tasks).where(tasks.c.id == bindparam("this"), tasks.c.rater == bindparam("own"))
+_ALL = select(tasks).where(tasks.c.rater == bindparam("own")).order_by(tasks.c.position)
+_THERE = select(tasks).where(tasks.c.rater == bindparam("own"), tasks.c.position == bindparam("place"))
 
 
 class Tasks(Connected):
@@ -36,24 +45,17 @@ class Tasks(Connected):
         Two devices that ask for the next question at once therefore see the same one. BadValue when the rater was
         asked the same (`about`) at another position.
         """
-        row = {
-            "rater": rater,
-            "position": position,
-            "phase": plain(phase, where="phase", most=100),
-            "about": plain(about, where="about", most=10_000),
-            "question": as_json(question, where="question"),
-            "screen": as_json(screen, where="screen"),
-            "created_at": now_ms() if at is None else at,
-        }
-        dialect = sqlite if self.sqlite else postgresql
-        with self.writing() as connection:
+        new = NewTask(position, about, question, screen, phase, now_ms() if at is None else at)
+        row = task_row(rater, new)
+
+        def put(connection: Connection) -> Task | None:
             rater_number(connection, rater)
-            connection.execute(dialect.insert(tasks).on_conflict_do_nothing(), row)
-            there = select(tasks).where(tasks.c.rater == rater, tasks.c.position == position)
-            found = connection.execute(there).first()
+            return insert_task(connection, row, new) or _task_at(connection, rater, position)
+
+        found = self.write(put)
         if found is None:
             raise BadValue("a rater is asked the same once", found=repr(about), where=f"rater {rater!r}")
-        return task_of(found)
+        return found
 
     def task(self, id: int, rater: str) -> Task:
         """One task of this rater; NotYours for any other."""
@@ -62,9 +64,8 @@ class Tasks(Connected):
 
     def tasks_of(self, rater: str) -> list[Task]:
         """All tasks of a rater in their order."""
-        query = select(tasks).where(tasks.c.rater == rater).order_by(tasks.c.position)
         with self.reading() as connection:
-            return [task_of(row) for row in connection.execute(query)]
+            return [task_of(row) for row in connection.execute(_ALL, {"own": rater})]
 
     def mark_shown(self, id: int, rater: str, *, at: int | None = None) -> Task:
         """Note when a task was first on the screen; a reload changes nothing."""
@@ -95,9 +96,35 @@ class Tasks(Connected):
             return task_of(own_task(connection, id, rater))
 
 
+def task_row(rater: str, new: NewTask) -> dict[str, Any]:
+    """The columns of a new task."""
+    return {
+        "rater": rater,
+        "position": new.position,
+        "phase": plain(new.phase, where="phase", most=100),
+        "about": plain(new.about, where="about", most=10_000),
+        "question": as_json(new.question, where="question"),
+        "screen": as_json(new.screen, where="screen"),
+        "created_at": new.at,
+    }
+
+
+def insert_task(connection: Connection, row: dict[str, Any], new: NewTask) -> Task | None:
+    """Write a new task; None when its position, or what it is about, was taken before."""
+    id = connection.execute(_ADD[connection.dialect.name], row).scalar()
+    if id is None:
+        return None
+    return Task(id, row["rater"], new.position, new.phase, new.about, new.question, new.screen, new.at)
+
+
+def _task_at(connection: Connection, rater: str, position: int) -> Task | None:
+    found = connection.execute(_THERE, {"own": rater, "place": position}).first()
+    return None if found is None else task_of(found)
+
+
 def own_task(connection: Connection, id: int, rater: str) -> Row[Any]:
     """The row of a task, or NotYours."""
-    found = connection.execute(select(tasks).where(tasks.c.id == id, tasks.c.rater == rater)).first()
+    found = connection.execute(_OWN, {"this": id, "own": rater}).first()
     if found is None:  # another's task and none at all sound alike
         raise NotYours("a task of your own is needed", found=f"task {id}", remedy="go back to the studio's first page")
     return found
@@ -105,5 +132,5 @@ def own_task(connection: Connection, id: int, rater: str) -> Row[Any]:
 
 def task_of(row: Row[Any]) -> Task:
     """A row as a record."""
-    fields = row._asdict()
-    return Task(**fields | {"question": json.loads(row.question), "screen": json.loads(row.screen)})
+    id, rater, position, phase, about, question, screen, *moments = row
+    return Task(id, rater, position, phase, about, json.loads(question), json.loads(screen), *moments)
