@@ -2,42 +2,59 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
+import time
 from abc import ABC, abstractmethod
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from salon.check.check import check_study
 from salon.check.results import CheckReport
-from salon.check.settings import CheckSettings
 from salon.collect.pay import Payment, Visit, payment, worked_ms
 from salon.collect.quality import RaterFindings, rater_flags
 from salon.collect.runs import Plan
 from salon.collect.settings import StudioSettings
-from salon.errors import SalonError
 from salon.flows.studio_asked import questions_in_all, records_of
+from salon.flows.studio_figures import Figures
+from salon.flows.studio_live import FiguresFailed, FiguresWorker
 from salon.flows.studio_steps import Invitation, RaterProgress
 from salon.store.database import Database, RaterState
 from salon.store.export import export_study
 from salon.study import Criterion, Rater
 
-_LIVE = CheckSettings(draws=400, tie_repeats=5, faction_draws=199)
-"""Fewer draws than `salon check`: figures to watch, not to print."""
+_REST_S, _REST_PART = 5.0, 3.0
+"""Between two checks the worker rests so many seconds, and so many times as long as the last one took."""
+
+log = logging.getLogger("salon.studio")
 
 
 @dataclass(frozen=True)
 class LiveCheck:
     """The newest figures there are."""
 
-    revision: int | None
-    """The revision they are about; None before the first."""
-    report: CheckReport | None
-    """None where the answers are too few to say anything; `words` tells why."""
-    words: str | None
+    figures: Figures | None
+    """None before the first."""
     newer: bool
     """Newer figures are on their way."""
+    failed: bool = False
+    """The last attempt to make newer ones went wrong; the log says how."""
+
+    @property
+    def revision(self) -> int | None:
+        """The revision the figures are about."""
+        return None if self.figures is None else self.figures.revision
+
+    @property
+    def report(self) -> CheckReport | None:
+        """None where the answers are too few to say anything; `words` tells why."""
+        return None if self.figures is None else self.figures.report
+
+    @property
+    def words(self) -> str | None:
+        """Why there is no report."""
+        return None if self.figures is None else self.figures.words
 
 
 class OwnerSide(ABC):
@@ -52,15 +69,19 @@ class OwnerSide(ABC):
     def __init__(self) -> None:
         self._checker = ThreadPoolExecutor(1, "live-check")
         self._checking: Future[LiveCheck] | None = None
-        self._checked = LiveCheck(None, None, None, newer=False)
+        self._checked = LiveCheck(None, newer=False)
+        self._worker = FiguresWorker()
+        self._rested_at = 0.0
         self._starting = Lock()
+        self._totals: dict[str, int] = {}
 
     @abstractmethod
     def recount(self) -> None:
         """Count all answers anew before the next question."""
 
     def close(self) -> None:
-        """Wait for a check under way; the database stays open."""
+        """End a check under way; the database stays open."""
+        self._worker.close()
         self._checker.shutdown()
 
     # -- looking --------------------------------------------------------------------------------------------
@@ -74,21 +95,20 @@ class OwnerSide(ABC):
                 counts = judged.setdefault(row.rater, {})
                 counts[row.criterion] = counts.get(row.criterion, 0) + row.judgments
                 last[row.rater] = max(last.get(row.rater) or 0, row.last_at or 0) or None
-        hours = self._hours()
+        hours, answered = self._hours(), self.database.answered()
         places: dict[str, int] = {}
         made = []
         for state in self.database.raters():
             if state.cohort not in self.plan.runs:
                 continue
             number = places[state.cohort] = places.get(state.cohort, -1) + 1
-            tasks = self.database.tasks_of(state.id)
             made.append(
                 RaterProgress(
                     rater=state.id,
                     cohort=state.cohort,
                     status=state.status,
-                    answered=sum(task.answered_at is not None for task in tasks),
-                    total=questions_in_all(self.plan, state.cohort, state.id, number),
+                    answered=answered.get(state.id, 0),
+                    total=self._total(state, number),
                     judgments=judged.get(state.id, {}),
                     last_at=last.get(state.id),
                     hours=hours.get(state.id, 0.0),
@@ -96,19 +116,26 @@ class OwnerSide(ABC):
             )
         return made
 
+    def _total(self, state: RaterState, number: int) -> int:
+        """Laying out a rater's questions takes a while, and their number stays."""
+        if state.id not in self._totals:
+            self._totals[state.id] = questions_in_all(self.plan, state.cohort or "", state.id, number)
+        return self._totals[state.id]
+
     def live_check(self, *, wait: bool = False) -> LiveCheck:
         """The newest check of the answers so far; a newer one is begun in the background, and never holds anyone up.
 
         With `wait` the newer one is waited for.
         """
         with self._starting:
-            if self._checking is None or self._checking.done():
+            idle = self._checking is None or self._checking.done()
+            if idle and (wait or time.monotonic() >= self._rested_at):
                 self._checking = self._checker.submit(self._check)
             running = self._checking
-        if wait:
+        if wait and running is not None:
             return running.result()
-        done = self._checked
-        return LiveCheck(done.revision, done.report, done.words, newer=not running.done())
+        done, newer = self._checked, running is not None and not running.done()
+        return LiveCheck(done.figures, newer, done.failed)
 
     def flags(self) -> tuple[RaterFindings, ...]:
         """What quality control found about every rater, with reasons."""
@@ -128,13 +155,16 @@ class OwnerSide(ABC):
         return {rater: worked_ms(found) / 3_600_000 for rater, found in visits.items()}
 
     def _check(self) -> LiveCheck:
-        study = self.database.read_study()
-        if study.revision != self._checked.revision:
+        """Runs in the one thread of the checker, and waits there for the worker."""
+        known = self._checked.figures
+        if known is None or self.database.revision() != known.revision or self._checked.failed:
             try:
-                made = LiveCheck(study.revision, check_study(study, _LIVE), None, newer=False)
-            except SalonError as error:
-                made = LiveCheck(study.revision, None, error.needed, newer=False)
-            self._checked = made
+                self._checked = LiveCheck(self._worker.ask(self.database, self.settings), newer=False)
+            except FiguresFailed as error:
+                log.warning("%s", error)
+                self._checked = LiveCheck(known, newer=False, failed=True)
+        found = self._checked.figures
+        self._rested_at = time.monotonic() + max(_REST_S, _REST_PART * (found.took if found else 0))
         return self._checked
 
     # -- doing ----------------------------------------------------------------------------------------------

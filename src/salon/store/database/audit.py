@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlalchemy import Connection, desc, insert, select
+from sqlalchemy import Connection, Select, desc, insert, select
 
 from salon.store.database import tables
 from salon.store.database.connected import Connected, now_ms
 from salon.store.database.records import AuditLine, as_json, plain
+
+_LINES = tables.audit
 
 
 def note(connection: Connection, who: str, what: str, at: int | None = None, **detail: Any) -> None:
@@ -35,12 +37,18 @@ class Audit(Connected):
 
     def audit(self, *, after: int = 0, most: int = 1000) -> list[AuditLine]:
         """Up to `most` lines that follow number `after`, oldest first."""
-        table = tables.audit
-        lines = select(table).where(table.c.number > after).order_by(table.c.number).limit(most)
+        return self._lines(select(_LINES).where(_LINES.c.number > after).order_by(_LINES.c.number).limit(most))
+
+    def newest_audit(self, *, before: int | None = None, most: int = 100) -> list[AuditLine]:
+        """Up to `most` lines, newest first; with `before`, those older than that number."""
+        lines = select(_LINES).order_by(desc(_LINES.c.number)).limit(most)
+        return self._lines(lines if before is None else lines.where(_LINES.c.number < before))
+
+    def _lines(self, query: Select[Any]) -> list[AuditLine]:
         with self.reading() as connection:
             return [
                 AuditLine(row.number, row.at, row.who, row.what, json.loads(row.detail))
-                for row in connection.execute(lines)
+                for row in connection.execute(query)
             ]
 
     def put_settings(self, text: str, *, by: str = "owner", at: int | None = None) -> int:

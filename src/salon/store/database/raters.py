@@ -199,6 +199,12 @@ class Raters(Connected):
         with self.reading() as connection:
             return [Progress(*row) for row in connection.execute(query)]
 
+    def answered(self) -> dict[str, int]:
+        """Answered tasks of every rater who was asked anything."""
+        query = select(tasks.c.rater, func.count(tasks.c.answered_at)).group_by(tasks.c.rater)
+        with self.reading() as connection:
+            return {row[0]: row[1] for row in connection.execute(query)}
+
 
 _STATES = select(raters.c.number, raters.c.id, raters.c.kind, raters.c.cohort, raters.c.status, raters.c.created_at)
 
