@@ -150,10 +150,8 @@ def test_ranking_pair_by_pair_settles_an_order(visit):
         shown = [names[name] for name in re.findall("<figcaption>([A-Z]{3})</figcaption>", rater.text)]
         if not shown:
             break
-        left, right = (
-            re.search(rf'side-{side}" name="pairs" value="(\w+)"', rater.text)[1] for side in ("left", "right")
-        )
-        rater.look(f"/?pairs={left if shown[0] < shown[1] else right}")
+        side = "left" if shown[0] < shown[1] else "right"
+        rater.send(r"/tasks/\d+/pair", pair=re.search(rf'side-{side}" name="pair" value="(\w)"', rater.text)[1])
     ranks = re.findall(r'name="(rank0\.\d)".*?<option selected>(\d)</option>', rater.text, re.S)
     rater.answer(**dict(ranks))
     assert rater.study().table("rankings").to_pylist()[0]["items"] == want
@@ -213,6 +211,34 @@ def test_withdrawing_is_asked_twice_and_ends_the_link(visit):
     assert "no longer used" in rater.send("/withdraw")
     assert rater.study().counts.get("ratings", 0) == 0
     assert rater.client.get("/").status_code == 401
+
+
+def test_stopping_signs_out_here_and_the_link_goes_on(visit):
+    rater = visit(phase("c", "rate"))
+    rater.answer(answer0="3")
+    assert "signed out on this device" in rater.send("/leave")
+    assert rater.client.get("/").status_code == 401
+    assert "1 of 6" in rater.look(f"/enter/{rater.invited.token}")
+
+
+def test_a_pair_of_a_ranking_is_skipped_with_the_ranking_and_undone_alone(visit):
+    rater = visit(phase("c", "rank"))
+    assert "Question 2 of at most 3" in rater.send(r"/tasks/\d+/pair", pair="1")
+    assert "Question 1 of at most 3" in rater.send("/undo")
+    assert "not accepted" in rater.send(r"/tasks/\d+/pair", pair="t")
+    where = re.search(r'value="cannot judge" formaction="([^"]+)"', rater.text)[1]
+    form = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', rater.text))
+    rater.page = rater.client.post(where, data=form | {"skip": "cannot judge"})
+    assert rater.study().table("rankings").to_pylist()[0]["skipped"] == "cannot judge"
+
+
+def test_a_script_is_told_where_to_go(visit):
+    rater = visit(phase("c", "compare"))
+    form = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', rater.text))
+    where = re.search(r'action="(/tasks/\d+/answer)"', rater.text)[1]
+    for answer, there in (("nothing", "/?note=not_accepted"), ("left", "/")):
+        said = rater.client.post(where, data=form | {"answer0": answer}, headers={"X-Salon-Script": "1"})
+        assert (said.status_code, said.headers["x-next"]) == (204, there)
 
 
 def test_an_attention_check_says_what_to_choose(visit):

@@ -38,6 +38,11 @@ def check_time(
     return _wait(start, answered_at, least_seconds(kind, times))
 
 
+def check_pair(*, shown_at: int, answered_at: int, times: Times) -> TooFast | None:
+    """None when a further pair of a ranking may be answered; it came up when the pair before was answered."""
+    return _wait(shown_at, answered_at, times.compare)
+
+
 def check_ready(*, shown_at: int, ready_at: int, times: Times) -> TooFast | None:
     """None when "I'm ready" may be accepted; the end of the countdown always is."""
     return _wait(shown_at, ready_at, min(times.ready_after, times.prompt))

@@ -38,8 +38,9 @@ from salon.flows.studio_asked import (
     shown_of,
     tallies_of,
 )
-from salon.flows.studio_entry import EntrySide, left, refuse
+from salon.flows.studio_entry import left, refuse
 from salon.flows.studio_owner import OwnerSide
+from salon.flows.studio_ranking import RankingSide
 from salon.flows.studio_steps import Person, ShownTask, Step, Trial
 from salon.store.database import Answer, Database, RaterState, Saved, Task, Visit
 from salon.store.database.connected import now_ms
@@ -51,7 +52,7 @@ _HEARD_MS = 30_000
 """Signs of life closer together than this are written down once."""
 
 
-class Studio(EntrySide, OwnerSide):
+class Studio(RankingSide, OwnerSide):
     """One study being collected; see the module."""
 
     def __init__(self, database: Database, settings: StudioSettings, folder: Path) -> None:
@@ -146,8 +147,14 @@ class Studio(EntrySide, OwnerSide):
         return saved
 
     def undo(self, rater: str, *, now: int | None = None) -> int:
-        """Take back the last answer of this visit; its task is open again. The answer stays as history."""
+        """Take back the last answer of this visit; its task is open again. The answer stays as history.
+
+        In a ranking pair by pair the last pair is asked again.
+        """
         now = now_ms() if now is None else now
+        waiting = [task for task in self.database.tasks_of(rater) if task.answered_at is None]
+        if waiting and self._take_back_pair(rater, waiting[0], now):
+            return waiting[0].id
         before = {one.task.id: one for one in answered(self.database, rater)}
         task = self.database.undo_last(rater, since=self._heard(rater, now).started_at, at=now)
         if task.id in before:
@@ -211,6 +218,7 @@ class Studio(EntrySide, OwnerSide):
         least = least_seconds(question.kind, times)
         done = sum(task.answered_at is not None for task in tasks)
         total = questions_in_all(self.plan, question.cohort, seat.rater, seat.number)
+        begun = self._begun(seat.rater, task.id, question)
         visit = self._heard(seat.rater, now)
         worked = now - visit.started_at
         return ShownTask(
@@ -223,12 +231,13 @@ class Studio(EntrySide, OwnerSide):
             phase=self._phase(question),
             prompt_left=(ends - now) / 1000 if reading else 0.0,
             ready_left=left(check_ready(shown_at=task.created_at, ready_at=now, times=times)) if reading else 0.0,
-            wait=least if reading else left(self._time(task, question, now)),
+            wait=least if reading else left(self._pair_time(task, question, begun, now)),
             done=done,
             total=max(total, done + 1),
-            can_undo=any((task.answered_at or 0) >= visit.started_at for task in tasks),
+            can_undo=bool(begun.pairs) or any((task.answered_at or 0) >= visit.started_at for task in tasks),
             worked_minutes=worked // 60_000 if break_due(worked, self.settings.break_minutes) else None,
             trial=self._trial(question, asked),
+            pairs=begun.pairs,
         )
 
     def _new_task(self, seat: _Seat, question: Question, tasks: list[Task]) -> Task:

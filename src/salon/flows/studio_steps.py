@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from salon.collect.assign import Finished, Rest
+from salon.collect.merge_ranking import PairAnswer
 from salon.collect.question import Shown
 from salon.collect.settings_phase import Phase
 from salon.errors import InputError
@@ -70,6 +71,8 @@ class ShownTask:
     worked_minutes: int | None
     """Minutes of work without a break, when it is time to suggest one."""
     trial: Trial | None
+    pairs: tuple[PairAnswer, ...] = ()
+    """Ranking pair by pair: the pairs answered so far, on whatever device."""
 
 
 Step = ShownTask | Rest | Finished | Needs

@@ -10,11 +10,12 @@ from typing import Any
 
 from starlette.datastructures import FormData
 
-from salon.collect.merge_ranking import NextPair, PairAnswer, Settled, next_merge_step
+from salon.collect.merge_ranking import PairAnswer
 from salon.collect.question import Given, Question
 from salon.errors import BadValue
 
 _SHORT: dict[str, PairAnswer] = {"1": "first", "2": "second", "t": "tie"}
+_MOST_PAIRS = 1000
 _POINTS = {"yes": True, "no": False, "unclear": None}
 
 
@@ -29,11 +30,17 @@ def given_of(fields: FormData, question: Question) -> Given:
     return Given.parse({"answers": answers, "rationale": rationale})
 
 
-def merge_step(answers: str, places: int) -> NextPair | Settled:
-    """What to ask after the pairs answered so far, written as one letter each: 1, 2, t."""
-    if not set(answers) <= set(_SHORT):
-        raise BadValue("answers to pairs are needed", found=repr(answers), where="the ranking")
-    return next_merge_step(places, [_SHORT[one] for one in answers])
+def pair_of(fields: FormData) -> tuple[tuple[PairAnswer, ...], PairAnswer]:
+    """The pairs answered before, and the answer to this one; each is one letter on the form: 1, 2, t."""
+    before, answer = _text(fields, "pairs"), _text(fields, "pair")
+    if not set(before) <= set(_SHORT) or answer not in _SHORT or len(before) > _MOST_PAIRS:
+        raise BadValue("answers to pairs are needed", found=repr(before + answer)[:40], where="the ranking")
+    return tuple(_SHORT[one] for one in before), _SHORT[answer]
+
+
+def short_pairs(pairs: Sequence[PairAnswer]) -> str:
+    """Answers to pairs as a form holds them."""
+    return "".join(letter for pair in pairs for letter, answer in _SHORT.items() if answer == pair)
 
 
 def _compare(fields: FormData, k: int, question: Question) -> str:

@@ -41,18 +41,35 @@ function say(form, text) {
 }
 
 async function save(form, button) {
-  const fields = new FormData(form, button);
+  const body = new URLSearchParams(new FormData(form, button));
+  const to = button?.getAttribute("formaction") || form.action;
   form.classList.add("sending");
   for (let pause = 1; ; pause = Math.min(pause * 2, 15)) {
     try {
-      const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(fields), redirect: "manual" });
-      if (answer.type === "opaqueredirect") return location.assign("/");
-      if (answer.status < 500 && answer.status !== 429) return form.submit();
+      const answer = await fetch(to, { method: "POST", body, headers: { "X-Salon-Script": "1" } });
+      if (answer.ok) return go(answer.headers.get("X-Next") || "/");
+      if (answer.status < 500 && answer.status !== 429) return go("/");
     } catch { /* no network: wait, and send it again */ }
+    form.classList.add("unsaved");
+    addEventListener("beforeunload", stay);
     say(form, navigator.onLine ? form.dataset.wordsFailed : form.dataset.wordsOffline);
-    await new Promise((go) => setTimeout(go, pause * 1000));
+    await waited(pause);
   }
 }
+
+function go(there) {
+  removeEventListener("beforeunload", stay);
+  location.assign(there);
+}
+
+// Whoever closes the page now is asked: their answer is not saved yet.
+const stay = (event) => event.preventDefault();
+
+const waited = (seconds) => new Promise((done) => {
+  const over = () => { clearTimeout(timer); removeEventListener("online", over); done(); };
+  const timer = setTimeout(over, seconds * 1000);
+  addEventListener("online", over);
+});
 
 function guard(form) {
   let sent = false;
@@ -187,6 +204,19 @@ function board(list) {
   number();
 }
 
+// -- a break: said once, and again after as much work ---------------------------------------------------------------
+
+function breaks() {
+  const note = $(".break");
+  if (!note) return;
+  const worked = Number(note.dataset.worked), every = Number(note.dataset.every);
+  const passed = Number(sessionStorage.getItem("break") || 0);
+  note.hidden = passed > 0 && worked >= passed && worked < passed + every;
+  const button = $("button", note);
+  button.hidden = false;
+  button.addEventListener("click", () => { sessionStorage.setItem("break", Math.max(worked, 1)); note.hidden = true; });
+}
+
 // -- small things ------------------------------------------------------------------------------------------------
 
 function localTimes() {
@@ -214,6 +244,7 @@ $$("[data-board]").forEach(board);
 keys();
 zoom();
 shapes();
+breaks();
 localTimes();
 menus();
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
