@@ -14,6 +14,7 @@ from salon.cli.given import STUDY
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, BadValue
 from salon.store.export import EXPORTS, export_study
+from salon.store.field_files import FIELD_FILES, Written, export_field
 from salon.store.folder import is_study, save_study
 from salon.store.formats import KINDS, Columns, Imported, ImportOptions, Policies, import_files
 from salon.store.place import open_place
@@ -175,7 +176,13 @@ def _print_answers(study: Study) -> None:
 
 @click.command()
 @click.argument("study", type=STUDY)
-@click.option("--to", type=click.Choice(EXPORTS), default="parquet", show_default=True, help="Form of the tables.")
+@click.option(
+    "--to",
+    type=click.Choice([*EXPORTS, *FIELD_FILES]),
+    default="parquet",
+    show_default=True,
+    help="Form of the tables.",
+)
 @output_option("Folder to write.")
 @click.option(
     "--images", type=click.Path(path_type=Path, file_okay=False), help="Study folder with the pictures, for a database."
@@ -183,20 +190,36 @@ def _print_answers(study: Study) -> None:
 @overwrite_option
 @json_option
 def export(study: Path | str, to: str, output: Path, images: Path | None, overwrite: bool, as_json: bool) -> None:
-    """Write STUDY as Parquet, CSV, JSONL or a Hugging Face folder with a data card.
+    """Write STUDY as Parquet, CSV, JSONL or a Hugging Face folder with a data card, or in a format of the field.
 
-    The result is a study folder again: nothing is lost on the way, and every command takes it.
+    The first four are study folders again: nothing is lost on the way, and every command takes them. hpdv2, hpdv3,
+    pickapic, arena (FastChat's votes) and preflib hold answers only, one file for each criterion; what has no place
+    there is counted and told.
 
     \b
       salon export study --to csv -o tables
       salon export study --to huggingface -o upload
+      salon export study --to hpdv3 -o pairs
     """
     found = open_place(study)
     _refuse_to_replace(output, overwrite)
     if isinstance(study, Path) and output.exists() and output.resolve() == study.resolve():
         raise BadFile("the output must be another place than the study", found=str(output))
+    if to in FIELD_FILES:
+        _print_field(export_field(found, output, to), output, as_json)
+        return
     export_study(found, output, to, overwrite=overwrite, images=images or (study if isinstance(study, Path) else None))
     _print_written(found, output, as_json, to=to)
+
+
+def _print_field(written: Written, output: Path, as_json: bool) -> None:
+    if as_json:
+        print_json({"folder": str(output), "files": written.rows, "left_out": dict(written.left_out)})
+        return
+    print_table(None, ("file", "records"), [(name, f"{rows:,}") for name, rows in written.rows.items()])
+    for reason, count in written.left_out.items():
+        say(f"left out: {count:,} {reason}")
+    say(f"wrote {output}")
 
 
 @click.command("merge")

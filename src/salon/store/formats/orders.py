@@ -93,7 +93,7 @@ def _ballots(path: Path, lines: Lines, mark: str) -> Ballots:
         count, found, order = line.partition(mark)
         if not found:
             raise BadFile(f"'COUNT{mark} ORDER' is needed", found=line, where=where)
-        yield where, _whole(count, where), _levels(order, where)
+        yield where, _whole(count, where), _levels(order.strip(), where)
 
 
 def _levels(text: str, where: str) -> Order:
