@@ -103,10 +103,10 @@ class Messages:
         if self.settings.protocol == "rate":
             return values | _scale_words(first) | {"question": first.rate_question or ""}
         if self.settings.protocol == "checklist":
-            return values | {"point": self._point(question)}
-        return values | {"question": wordings(first)[question.paraphrase or 0]}
+            return values | {"point": self.point_text(question)}
+        return values | {"question": wordings(first)[question.paraphrase or 0] if wordings(first) else ""}
 
-    def _point(self, question: Question) -> str:
+    def point_text(self, question: Question) -> str:
         """The text of the point: the one of this prompt, or else the one for all, or else its name."""
         name = question.point or ""
         return self._points.get((question.prompt, name)) or self._points.get((None, name)) or name

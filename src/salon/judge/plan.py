@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 
-from salon.calls.prices import Order, Prices
 from salon.errors import BadFile, BadValue
 from salon.judge.checklist import Point, checklist_questions, ticked_points
 from salon.judge.messages import Messages
@@ -17,13 +16,13 @@ from salon.judge.points import check_scale, point_questions
 from salon.judge.question import Question, every_order_and_sample, wordings
 from salon.judge.settings import JudgeSettings
 from salon.judge.templates import Templates
-from salon.judge.vlm import Conversation, Sight
+from salon.judge.vlm import Conversation
 from salon.store.pictures import is_inside, read_picture
 from salon.study import Criterion, Study
 from salon.study.signature import Setting, Signature
 
 BYTES_PER_TOKEN = 4
-"""Of English text, about; the most a call can take is counted with one byte per token."""
+"""Of English text, about."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +36,6 @@ class Estimate:
     """Read, without pictures, at four bytes a token."""
     answer_tokens: int
     """Written, if every answer is as long as allowed."""
-    most: Decimal | None
-    """The most that all calls together can cost; None without a price."""
-    most_each: Decimal | None
-    """The most that one call can cost."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +59,15 @@ class JudgePlan:
         """Every item that is shown."""
         return sorted({item for question in self.questions for item in question.items})
 
+    @cached_property
+    def _asked(self) -> str:
+        """How many questions, and a hash of which."""
+        digest = hashlib.sha256()
+        for question in self.questions:
+            digest.update(question.model_dump_json().encode("utf-8", "surrogatepass"))
+            digest.update((self.messages.point_text(question) if question.point else "").encode())
+        return f"{len(self.questions)}-{digest.hexdigest()[:8]}"
+
     def signature(self, vlm: Signature) -> Signature:
         """What would have to be equal for the same verdicts."""
         told: dict[str, Setting] = {
@@ -71,7 +75,7 @@ class JudgePlan:
             for name, value in self.settings.model_dump().items()
             if value != JudgeSettings.model_fields[name].default
         }
-        told |= {"template": f"{self.templates.version}-{self.templates.hash}", "asked": len(self.questions)}
+        told |= {"template": f"{self.templates.version}-{self.templates.hash}", "asked": self._asked}
         return Signature(
             method=f"judge-{self.settings.protocol}[{vlm}]",
             data=self.study.hash[:12],
@@ -79,29 +83,15 @@ class JudgePlan:
             settings=told,
         )
 
-    def estimate(self, model: str | None = None, prices: Prices | None = None) -> Estimate:
-        """Calls, tokens and the most they can cost by a price list; nothing is sent."""
-        orders = [_order(conversation, model or "") for conversation in self.conversations()]
-        costs = [(prices or Prices()).most(order) for order in orders]
-        known = [cost for cost in costs if cost is not None]
-        return Estimate(
-            calls=len(orders),
-            pictures=sum(order.input_images for order in orders),
-            text_tokens=sum(-(-order.input_tokens // BYTES_PER_TOKEN) for order in orders),
-            answer_tokens=sum(order.output_tokens for order in orders),
-            most=sum(known, Decimal(0)) if known else None,
-            most_each=max(known, default=None),
-        )
-
-
-def _order(conversation: Conversation, model: str) -> Order:
-    texts = [part for part in (conversation.system, *conversation.parts) if isinstance(part, str)]
-    return Order(
-        model=model,
-        input_images=sum(isinstance(part, Sight) for part in conversation.parts),
-        input_tokens=sum(len(text.encode()) for text in texts),  # no token is shorter than a byte
-        output_tokens=conversation.decoding.max_tokens,
-    )
+    def estimate(self) -> Estimate:
+        """Calls and tokens; nothing is sent."""
+        calls = pictures = size = 0
+        for conversation in self.conversations():
+            texts = [part for part in (conversation.system, *conversation.parts) if isinstance(part, str)]
+            calls += 1
+            pictures += len(conversation.sights)
+            size += sum(len(text.encode()) for text in texts)
+        return Estimate(calls, pictures, -(-size // BYTES_PER_TOKEN), calls * self.settings.max_tokens)
 
 
 def plan_run(
@@ -112,15 +102,15 @@ def plan_run(
     templates: Templates | None = None,
     pairs: Sequence[Pair] | None = None,
     points: Sequence[Point] = (),
-    pictures: bool = True,
+    looks: bool = True,
 ) -> JudgePlan:
     """Every question of a run, checked: criteria have what it takes, prompts their parts, items pictures that decode.
 
     `pairs` are compared instead of those the settings name. `points` are asked instead of those people ticked.
-    `pictures=False` is for judges that look at none: a simulation, a script.
+    `looks=False` is for what neither reads nor looks, a simulation or a script: no rubric and no picture is needed.
     """
     texts = templates or Templates.builtin()
-    criteria = _criteria(study, settings)
+    criteria = _criteria(study, settings, looks=looks)
     points = points or (ticked_points(study) if settings.protocol == "checklist" else ())
     questions = _questions(study, criteria, settings, pairs, points)
     if not questions:
@@ -130,15 +120,18 @@ def plan_run(
         messages.shown_prompt(question)  # a prompt without the parts of its view is found now
     asked = tuple(one for question in questions for one in every_order_and_sample(question, settings.samples))
     plan = JudgePlan(study, Path(folder), settings, texts, criteria, asked, messages)
-    if pictures:
+    if looks:
         check_pictures(plan)
     return plan
 
 
-def _criteria(study: Study, settings: JudgeSettings) -> tuple[str, ...]:
+def _criteria(study: Study, settings: JudgeSettings, *, looks: bool) -> tuple[str, ...]:
     chosen = [study.criterion(id) for id in settings.criterion] or list(study.criteria)
     for criterion in chosen:
-        _check_criterion(criterion, settings)
+        if looks:
+            _check_criterion(criterion, settings)
+        if settings.protocol == "rate":
+            check_scale(criterion)
     if settings.together and len(chosen) < 2:
         raise BadValue("asking together needs at least two criteria", found=len(chosen), remedy="leave --together out")
     return tuple(criterion.id for criterion in chosen)
@@ -159,8 +152,6 @@ def _check_criterion(criterion: Criterion, settings: JudgeSettings) -> None:
             found="a criterion without",
             remedy="write it under the criterion in study.toml, or judge others with --criterion",
         )
-    if settings.protocol == "rate":
-        check_scale(criterion)
 
 
 def _questions(

@@ -153,12 +153,12 @@ def _check_may_replace(target: Path, plan: JudgePlan, vlm: Vlm) -> None:
         before = read_record(target)
     except InputError:
         before = None
-    asks = _without_limit(plan.settings)
-    if before and (before.vlm, before.templates, _without_limit(before.settings)) == (*_identity(plan, vlm), asks):
+    same = before and (before.vlm, before.templates) == _identity(plan, vlm)
+    if before and same and _how(before.settings) == _how(plan.settings) and before.questions <= len(plan.questions):
         return
     raise BadValue(
         "a judge's answers are only replaced by the same judge's, asked in the same way",
-        found="another model, other settings or other texts" if before else "a folder that no judge wrote",
+        found="another model, other settings or texts, or more questions" if before else "a folder no judge wrote",
         where=str(target),
         remedy="give this one a name of its own with --name, or replace the other with --overwrite",
     )
@@ -168,8 +168,8 @@ def _identity(plan: JudgePlan, vlm: Vlm) -> tuple[str, str]:
     return str(vlm.signature), f"{plan.templates.version}-{plan.templates.hash}"
 
 
-def _without_limit(settings: JudgeSettings) -> JudgeSettings:
-    """What decides an answer: neither how many questions are asked nor which pairs."""
+def _how(settings: JudgeSettings) -> JudgeSettings:
+    """What decides an answer: neither how many questions are asked nor about which pairs."""
     return settings.model_copy(update={"limit": None, "pairs": "judged"})
 
 

@@ -1,0 +1,223 @@
+"""The commands that ask models to judge: run, batch files, routes and the report."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from salon.cli.console import json_option, print_json, print_table, say
+from salon.cli.given import given_study
+from salon.cli.options import options_from, settings_from
+from salon.errors import SalonError
+from salon.judge.checklist import read_points
+from salon.judge.named import Named, check_budget, named_vlm
+from salon.judge.openai_chat import OpenAIChat
+from salon.judge.pairs import read_pairs
+from salon.judge.plan import JudgePlan, plan_run
+from salon.judge.run import JudgeRun, Progress, Watch, run_plan
+from salon.judge.settings import JudgeSettings
+from salon.judge.templates import Templates
+from salon.judge.vlm import Vlm
+from salon.store.folder import local
+from salon.study import Study
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+LATER = {"report": "salon.cli.judge_report:report"}
+"""Commands whose module is loaded when they are called."""
+
+
+class _Judges(click.Group):
+    """A group that loads the report only when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *LATER]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in LATER:
+            return super().get_command(ctx, name)
+        module, attribute = LATER[name].split(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+
+@click.group(cls=_Judges)
+def judge() -> None:
+    """Models as raters: ask them under one strict protocol, and see what they are worth."""
+
+
+# -- run ---------------------------------------------------------------------------------------------------------
+
+
+def asked_options(command: Any) -> Any:
+    """Adds the options that say what is asked."""
+    given = (
+        click.option("--pairs-file", type=_FILE, help="Compare the pairs in this CSV file, columns a and b."),
+        click.option("--points", type=_FILE, help="Points of the checklists, TOML or JSONL."),
+        click.option("--templates", type=_FILE, help="Your own texts for judges, TOML."),
+    )
+    for option in reversed(given):
+        command = option(command)
+    return options_from(JudgeSettings)(command)
+
+
+@judge.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@asked_options
+@options_from(Named)
+@click.option("--overwrite", is_flag=True, help="Replace what another judge of that name left.")
+@click.option("--dry-run", is_flag=True, help="Say what would be asked and what it may cost, and ask nothing.")
+@json_option
+def run(study: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any) -> None:
+    """Ask a judge about the items of STUDY; its answers become STUDY/judges/NAME.
+
+    Pairs are asked in both orders. Every answer is kept before it is used: run the same command again to go on after an
+    interruption, to ask again what got no reply, or with a larger --limit. What could not be read is counted as
+    unparsed, never guessed. Leaves with 0 when every question got a reply, with 1 when some did not.
+
+    \b
+      salon judge run study --simulated accuracy=0.7,bias=0.2                  try it out, without a model
+      salon judge run study --model gpt-4o --prices prices.toml --budget 5     a hosted model
+      salon judge run study --model qwen --endpoint http://localhost:8000/v1 --key-env none
+      salon judge run study --transformers ./Qwen3-VL-8B --protocol rate
+      salon judge run study --model gpt-4o --dry-run                           what would it cost?
+    """
+    named = settings_from(Named, flags)
+    named.check()
+    found = _folder_study(study)
+    plan = planned(found, study, looks=named.looks, **flags)
+    with named_vlm(named, found, study) as vlm:
+        forecast = _forecast(plan, vlm)
+        warning = check_budget(named.budget, forecast["cost_at_most"], forecast["to_ask"])
+        if dry_run:
+            _print_forecast(forecast, warning, vlm.name, as_json)
+            return
+        if warning:
+            say(f"note: {warning}", fg="yellow", err=True)
+        with _watched(quiet=as_json) as watch:
+            report = run_plan(plan, vlm, watch, overwrite=overwrite)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        _print_run(report, study)
+    if report.failed:
+        click.get_current_context().exit(1)
+
+
+def _folder_study(place: Path) -> Study:
+    """The study in a folder: a judge reads its pictures there, and writes beside them."""
+    return given_study(local(place))
+
+
+def planned(
+    study: Study,
+    folder: Path,
+    *,
+    looks: bool,
+    pairs_file: Path | None = None,
+    points: Path | None = None,
+    templates: Path | None = None,
+    **flags: Any,
+) -> JudgePlan:
+    """The plan that the flags describe, everything checked."""
+    return plan_run(
+        study,
+        folder,
+        settings_from(JudgeSettings, flags),
+        templates=None if templates is None else Templates.load(templates),
+        pairs=None if pairs_file is None else read_pairs(pairs_file, study),
+        points=() if points is None else read_points(points),
+        looks=looks,
+    )
+
+
+# -- what would be asked -----------------------------------------------------------------------------------------
+
+
+def _forecast(plan: JudgePlan, vlm: Vlm) -> dict[str, Any]:
+    """A run in figures before it: those of an endpoint with the answers it has in store, and prices."""
+    size = plan.estimate()
+    told: dict[str, Any] = {"questions": size.calls, "pictures": size.pictures, "stored": 0, "cost_at_most": None}
+    told |= {"tokens_in": size.text_tokens, "tokens_out_at_most": size.answer_tokens}
+    if isinstance(vlm, OpenAIChat):
+        cast = vlm.forecast(plan.conversations())
+        told |= {"stored": cast.stored, "tokens_in": cast.tokens_in, "tokens_out_at_most": cast.tokens_out}
+        told["cost_at_most"] = cast.cost
+    return told | {"to_ask": told["questions"] - told["stored"]}
+
+
+def _print_forecast(told: dict[str, Any], warning: str | None, name: str, as_json: bool) -> None:
+    cost = told["cost_at_most"]
+    if as_json:
+        print_json(told | {"judge": name, "dry_run": True, "cost_at_most": None if cost is None else float(cost)})
+        return
+    say(f"{name} would be asked {told['to_ask']:,} of {told['questions']:,} questions", bold=True)
+    priced = "not known: give a price list with --prices" if cost is None else f"at most {cost:.4f}"
+    rows = [
+        ("answered already", f"{told['stored']:,}"),
+        ("pictures shown", f"{told['pictures']:,}"),
+        ("tokens read", f"{told['tokens_in']:,}"),
+        ("tokens written", f"at most {told['tokens_out_at_most']:,}"),
+        ("cost", priced),
+    ]
+    print_table(None, ("", ""), rows)
+    if warning:
+        say(f"note: {warning}", fg="yellow")
+
+
+# -- progress and result -----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _watched(*, quiet: bool) -> Iterator[Watch]:
+    """A bar with counts and cost on stderr; what was done so far when somebody stops it."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+               TimeRemainingColumn(), TextColumn("{task.fields[told]}", markup=False))  # fmt: skip
+    latest = Progress(0)
+    with Bar(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
+        task = bar.add_task("judging", total=None, told="")
+
+        def watch(progress: Progress) -> None:
+            nonlocal latest
+            latest = progress
+            bar.update(task, total=progress.wanted, completed=progress.done, told=_told(progress))
+
+        try:
+            yield watch
+        except (KeyboardInterrupt, SalonError):
+            bar.stop()
+            if latest.done:
+                say(f"{latest.done:,} of {latest.wanted:,} answered: {_told(latest)}", err=True)
+            raise
+
+
+def _told(progress: Progress) -> str:
+    parts = [f"{progress.stored:,} from the store", f"{progress.unparsed:,} unparsed", f"{progress.failed:,} failed"]
+    if progress.cost is not None:
+        parts.append(f"cost {progress.cost:,.4f}")
+    return ", ".join(parts)
+
+
+def _print_run(report: JudgeRun, study: Path) -> None:
+    read = report.verdicts - report.unparsed
+    say(f"{report.judge}: {read:,} of {report.verdicts:,} verdicts read", bold=True)
+    rows = [(f"unparsed: {reason}", f"{count:,}") for reason, count in report.reasons.items()]
+    rows += [(f"no reply: {kind}", f"{count:,}") for kind, count in report.failed.items()]
+    if rows:
+        print_table(None, ("not counted as an answer", ""), rows)
+    cost = "" if report.cost is None else f", cost {report.cost:,.4f}"
+    tokens = "" if report.tokens_in is None else f", {report.tokens_in:,} + {report.tokens_out or 0:,} tokens"
+    say(f"{report.questions:,} questions, {report.stored:,} from the store{tokens}{cost}", dim=True)
+    for note in report.notes:
+        say(f"- {note}")
+    say(report.signature, dim=True)
+    after = "the same command again asks what got no reply" if report.failed else f"salon judge report {study}"
+    say(f"next: {after}", dim=True)

@@ -1,0 +1,162 @@
+"""The VLM that the command line names: at an endpoint, in this process, a simulation, or a script."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from salon.calls.budget import Budget
+from salon.calls.limits import Limits
+from salon.calls.prices import Prices
+from salon.calls.secret import Secret
+from salon.calls.store import CallStore
+from salon.errors import BadValue
+from salon.judge.chat_pictures import PictureSettings
+from salon.judge.openai_chat import OpenAIChat
+from salon.judge.remembered import Remembered
+from salon.judge.scripted import Scripted
+from salon.judge.simulated import Simulated
+from salon.judge.truth import panel_truth
+from salon.judge.vlm import Vlm
+from salon.study import Study
+from salon.study.noun import Noun
+
+RATES = {"accuracy": "accuracy", "bias": "position_bias", "ties": "tie_rate", "unparsed": "unparsed_rate"}
+"""What a simulation may be told, and what `Simulated` calls it."""
+
+
+class Named(Noun):
+    """Who answers, and on which terms. One of model, transformers, simulated and script is given."""
+
+    model: str | None = Field(None, description="Model at an endpoint that speaks the OpenAI chat protocol.")
+    endpoint: str = Field("https://api.openai.com/v1", description="Address of the endpoint.")
+    key_env: str = Field("OPENAI_API_KEY", description="Environment variable with the key; none for one without.")
+    allow_http: bool = Field(False, description="Allow plain http beyond this machine.")
+    structured: Literal["auto", "schema", "json", "none"] = Field(
+        "auto", description="How the endpoint is held to JSON; auto finds out what it can."
+    )
+    pixels: int = Field(1024 * 1024, ge=64, description="Most pixels of a picture; larger ones are made smaller.")
+    picture_url: str | None = Field(
+        None, description="Where the endpoint finds the pictures itself, such as https://host/{file}."
+    )
+    concurrency: int = Field(32, ge=1, le=1000, description="Most requests at a time; fewer where the server asks.")
+    per_minute: float | None = Field(None, gt=0, description="Most requests in a minute.")
+    prices: Path | None = Field(None, description="Price list, TOML; what a call costs is not known without one.")
+    budget: float | None = Field(None, ge=0, description="The most this run may spend, in the price list's currency.")
+    calls: Path | None = Field(None, description="File that keeps bought answers  [default: STUDY.calls.sqlite]")
+    transformers: str | None = Field(None, description="A VLM in this process: a folder with its weights, or its name.")
+    device: str = Field("auto", description="With --transformers: cpu, cuda, mps.")
+    dtype: str = Field("auto", description="With --transformers: float32, bfloat16, float16.")
+    batch_size: int = Field(1, ge=1, description="With --transformers: questions at a time.")
+    simulated: str | None = Field(
+        None, description="No model: a judge of known worth, such as accuracy=0.7,bias=0.2,ties=0.1,unparsed=0.01."
+    )
+    simulated_seed: int = Field(0, ge=0, description="Seed of a simulated judge.")
+    script: Path | None = Field(None, description="No model: the answers in a file of JSON lines.")
+    name: str | None = Field(None, description="Name of the judge  [default: that of its model]")
+
+    @property
+    def looks(self) -> bool:
+        """Whether it looks at pictures at all."""
+        return self.simulated is None and self.script is None
+
+    def check(self) -> None:
+        """Raise BadValue unless exactly one of the ways to answer was given."""
+        ways = ("model", "transformers", "simulated", "script")
+        given = [way for way in ways if getattr(self, way) is not None]
+        if len(given) != 1:
+            raise BadValue(
+                "one of --model, --transformers, --simulated and --script is needed",
+                found=" and ".join(f"--{way}" for way in given) or "none of them",
+                remedy="--model NAME --endpoint URL for a server, --simulated accuracy=0.7,bias=0.2 to try it out",
+            )
+
+
+@contextmanager
+def named_vlm(named: Named, study: Study, folder: Path) -> Iterator[Vlm]:
+    """The VLM, for as long as the block lasts. Wrong files and a store of another version are found here."""
+    named.check()
+    if named.model is not None:
+        with CallStore(calls_file(named, folder)) as store, endpoint_vlm(named, store) as vlm:
+            yield vlm
+    elif named.transformers is not None:
+        yield _in_process(named, folder)
+    elif named.simulated is not None:
+        rates = {RATES[name]: value for name, value in read_rates(named.simulated).items()}
+        yield Simulated(named.name or "simulated", panel_truth(study), seed=named.simulated_seed, **rates)
+    elif named.script is not None:
+        yield Scripted(named.name or named.script.stem, named.script)
+
+
+def calls_file(named: Named, folder: Path) -> Path:
+    """Where bought answers are kept: beside the study, so that a copy of the study does not carry them along."""
+    home = folder.resolve()
+    return named.calls or home.with_name(f"{home.name}.calls.sqlite")
+
+
+def endpoint_vlm(named: Named, store: CallStore) -> OpenAIChat:
+    """The model at the endpoint."""
+    assert named.model is not None
+    return OpenAIChat(
+        named.name or named.model,
+        model=named.model,
+        base_url=named.endpoint,
+        store=store,
+        secrets=(Secret(named.key_env),) if named.key_env not in ("", "none") else (),
+        limits=Limits(concurrency=named.concurrency, per_minute=named.per_minute),
+        prices=None if named.prices is None else Prices.load(named.prices),
+        budget=Budget(named.budget),
+        pictures=PictureSettings(pixels=named.pixels, address=named.picture_url),
+        structured=named.structured,
+        allow_http=named.allow_http,
+    )
+
+
+def _in_process(named: Named, folder: Path) -> Vlm:
+    local = importlib.import_module("salon.judge.local_vlm")  # torch only for those who need it
+    vlm: Vlm = local.LocalVlm(
+        named.transformers, device=named.device, dtype=named.dtype, batch=named.batch_size, name=named.name
+    )
+    home = folder.resolve()
+    return Remembered(vlm, named.calls or home.with_name(f"{home.name}.replies.jsonl"))
+
+
+def read_rates(text: str) -> dict[str, float]:
+    """`accuracy=0.7,bias=0.2` as numbers by name; accuracy is needed."""
+    rates: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        try:
+            rates[name.strip()] = float(value)
+        except ValueError:
+            raise _bad_rates(text) from None
+    if "accuracy" not in rates or not rates.keys() <= RATES.keys():
+        raise _bad_rates(text)
+    return rates
+
+
+def _bad_rates(text: str) -> BadValue:
+    return BadValue(
+        "a simulated judge is described by shares, accuracy among them",
+        found=repr(text),
+        remedy="for instance accuracy=0.7,bias=0.2,ties=0.1,unparsed=0.01",
+    )
+
+
+def check_budget(budget: float | None, cost: Decimal | None, questions: int) -> str | None:
+    """What to say about a budget that may not suffice; BadValue where it is not even enough for one question."""
+    if budget is None or cost is None or not questions or cost <= Decimal(str(budget)):
+        return None
+    if Decimal(str(budget)) * questions < cost:
+        raise BadValue(
+            f"a budget for at least one question is needed; one may cost {cost / questions:.6f}",
+            found=f"{budget:g}",
+            remedy="raise --budget, lower --max-tokens or --pixels, or ask a cheaper model",
+        )
+    return f"the budget of {budget:g} may end before the questions do: they cost {cost:.4f} at the most"

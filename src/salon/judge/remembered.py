@@ -1,0 +1,85 @@
+"""A VLM that remembers: its replies are written down as they come, so that a run that was killed goes on.
+
+Endpoints have the call store. A model in this process has none, and may work for hours: `Remembered` gives it a file
+with one JSON object a line. A reply counts again for the same question under the same signature, with the same pixels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+from salon.judge.vlm import Conversation, NoReply, Reply, Vlm
+from salon.study.signature import Signature
+
+
+class Remembered:
+    """`vlm` with a memory in the file `path`."""
+
+    def __init__(self, vlm: Vlm, path: Path) -> None:
+        self.vlm, self.path = vlm, path
+
+    @property
+    def name(self) -> str:
+        """The VLM's own."""
+        return self.vlm.name
+
+    @property
+    def signature(self) -> Signature:
+        """The VLM's own: what it remembers is what it would say again."""
+        return self.vlm.signature
+
+    def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
+        """Each reply is written down before it is used; known ones come in between, as their questions are read."""
+        known = self._known()
+        asked: list[tuple[int, str]] = []
+        ready: list[tuple[int, Reply]] = []
+
+        def unknown() -> Iterator[Conversation]:
+            for index, conversation in enumerate(conversations):
+                key = self._key(conversation)
+                if key in known:
+                    ready.append((index, known[key].model_copy(update={"stored": True})))
+                else:
+                    asked.append((index, key))
+                    yield conversation
+
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.path, "a", encoding="utf-8") as file:
+            for number, reply in self.vlm.reply(unknown()):
+                index, key = asked[number]
+                if isinstance(reply, Reply):
+                    file.write(json.dumps([key, reply.record()], ensure_ascii=False) + "\n")
+                    file.flush()
+                yield index, reply
+                while ready:
+                    yield ready.pop()
+        while ready:
+            yield ready.pop()
+
+    def _key(self, conversation: Conversation) -> str:
+        record = conversation.model_dump(mode="json", exclude={"about", "point", "parts"})
+        record["parts"] = [part if isinstance(part, str) else _hash(part.path) for part in conversation.parts]
+        text = json.dumps([str(self.signature), record], ensure_ascii=False, sort_keys=True)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def _known(self) -> dict[str, Reply]:
+        """What was written down; a last line that a killed run left unfinished is asked again."""
+        found: dict[str, Reply] = {}
+        if not self.path.is_file():
+            return found
+        for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                key, record = json.loads(line)
+                found[key] = Reply.model_validate(record)
+            except ValueError:
+                continue
+        return found
+
+
+@cache
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
