@@ -1,0 +1,168 @@
+"""A guard against drift: a few questions asked anew every day, their answers held against those of the first day.
+
+A hosted model can change behind its name, and half a study is then judged by another judge. So before a run buys
+anything, some of its own questions, the canaries, are asked once for the day (a second run that day finds them in the
+store). On the first day each is asked twice: one that gets two answers from an unchanged model is no sign of anything
+later, and is left out of the comparison. All answers stay in a file beside the judge's folder, one a line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from salon.errors import BadFile
+from salon.judge.chances import place_of
+from salon.judge.openai_chat import OpenAIChat
+from salon.judge.vlm import Conversation, NoReply, Reply
+from salon.store.atomic import whole_file
+from salon.study.noun import Noun
+
+CANARIES = 8
+_SECOND = 10_000_000
+"""Added to the number of the sample, which is the day's: no study asks a question so often."""
+
+
+class Song(Noun):
+    """What one canary answered on one day."""
+
+    day: str
+    question: str
+    """The key of the question."""
+    again: bool = False
+    """Whether it was the second time on the first day."""
+    answer: str
+    """The option it chose; its text where there is no menu, or it kept to none."""
+    model: str | None = None
+    """As the server named it."""
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Today against the first day."""
+
+    day: str
+    since: str
+    """The first day; equal to `day` when there is nothing to compare with yet."""
+    compared: int
+    """Canaries asked on both days that answered alike both times on the first."""
+    moved: int
+    """Of these, with another answer today."""
+    unsteady: int
+    """Canaries left out, because an unchanged model gave them two answers."""
+    asked_for: str
+    models_then: tuple[str, ...]
+    models_now: tuple[str, ...]
+
+    def warnings(self) -> list[str]:
+        """What a user should know before trusting answers of different days."""
+        said = []
+        if self.moved:
+            said.append(
+                f"{self.moved} of {self.compared} canaries answer differently than on {self.since}: "
+                "the model may have changed, and answers of different days may not belong together"
+            )
+        if self.models_then and self.models_now and self.models_then != self.models_now:
+            then, now = ", ".join(self.models_then), ", ".join(self.models_now)
+            said.append(f"the server names its model {now}; on {self.since} it was {then}")
+        unpinned = [name for name in self.models_now if name != self.asked_for]
+        if unpinned:
+            said.append(f"{self.asked_for} was asked for and {unpinned[0]} answers: name that one to hold on to it")
+        return said
+
+
+def choose(conversations: Iterable[Conversation], count: int = CANARIES) -> list[Conversation]:
+    """`count` of them, spread evenly and almost the same when questions are added."""
+    return heapq.nsmallest(count, conversations, key=_lot)
+
+
+def watch(vlm: OpenAIChat, canaries: Sequence[Conversation], path: Path, *, day: date) -> Drift:
+    """Ask the canaries for `day`, write their answers to `path`, and compare them with the first day's."""
+    before = read_songs(path)
+    firsts = _firsts(before)
+    fresh = [asked for asked in canaries if vlm.key(asked) not in firsts]
+    today = _sung(vlm, canaries, day, again=False) + _sung(vlm, fresh, day, again=True)
+    known = {(song.day, song.question, song.again) for song in before}
+    songs = before + [song for song in today if (song.day, song.question, song.again) not in known]
+    with whole_file(path) as file:
+        file.writelines(json.dumps(song.record(), ensure_ascii=False).encode() + b"\n" for song in songs)
+    return _drift(vlm.endpoint.model, [song for song in today if not song.again], songs)
+
+
+def read_songs(path: Path) -> list[Song]:
+    """All answers of canaries so far; none before the first day."""
+    if not path.exists():
+        return []
+    try:
+        records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError) as error:
+        raise BadFile(
+            "answers of canaries, one JSON object a line, are needed",
+            found=str(error),
+            where=str(path),
+            remedy="move the file away: today then becomes the first day",
+        ) from None
+    return [Song.parse(record, where=f"{path}, line {number}") for number, record in enumerate(records, 1)]
+
+
+def _sung(vlm: OpenAIChat, canaries: Sequence[Conversation], day: date, *, again: bool) -> list[Song]:
+    number = day.toordinal() + (_SECOND if again else 0)
+    dated = [asked.model_copy(update={"sample": number}) for asked in canaries]
+    songs = []
+    for index, reply in vlm.reply(dated):
+        asked = canaries[index]
+        model = reply.model if isinstance(reply, Reply) else None
+        answer = _answer(reply, asked.options)
+        songs.append(Song(day=day.isoformat(), question=vlm.key(asked), again=again, answer=answer, model=model))
+    return sorted(songs, key=lambda song: song.question)
+
+
+def _drift(asked_for: str, today: list[Song], songs: list[Song]) -> Drift:
+    firsts = _firsts(songs)
+    seconds = {song.question: song.answer for song in songs if song.again}
+    unsteady = {question for question, song in firsts.items() if seconds.get(question, song.answer) != song.answer}
+    pairs = [(firsts[song.question], song) for song in today if song.question not in unsteady]
+    met = [firsts[song.question] for song in today]
+    return Drift(
+        day=today[0].day if today else "",
+        since=min((song.day for song in met), default=""),
+        compared=len(pairs),
+        moved=sum(then.answer != now.answer for then, now in pairs),
+        unsteady=sum(song.question in unsteady for song in today),
+        asked_for=asked_for,
+        models_then=_names(met),
+        models_now=_names(today),
+    )
+
+
+def _firsts(songs: Iterable[Song]) -> dict[str, Song]:
+    """The first answer of each canary."""
+    found: dict[str, Song] = {}
+    for song in songs:
+        if not song.again:
+            found.setdefault(song.question, song)
+    return found
+
+
+def _answer(reply: Reply | NoReply, options: Sequence[str]) -> str:
+    if isinstance(reply, NoReply):
+        return f"no reply: {reply.kind}"
+    text = reply.text.encode("utf-8", "replace")
+    place = place_of(text, options)
+    if place is None:
+        return reply.text
+    return max((one for one in options if text.startswith(one.encode(), place)), key=len)
+
+
+def _names(songs: Iterable[Song]) -> tuple[str, ...]:
+    return tuple(sorted({song.model for song in songs if song.model}))
+
+
+def _lot(asked: Conversation) -> bytes:
+    parts = [part if isinstance(part, str) else part.item for part in asked.parts]
+    return hashlib.sha256(json.dumps([asked.sample, *parts]).encode()).digest()
