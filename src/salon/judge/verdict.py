@@ -6,10 +6,9 @@ A verdict is stated by
 - a line that says nothing else: `Verdict: B`;
 - a last line that is nothing but an answer: `B`.
 
-Prose never counts ("Image A has the better type"), nor does a `<think>` block; where there is an `<answer>` block, only
-the last one is read. Of several statements the last one in the text binds, also when it is not on the menu: the judge
-is then unparsed, and no earlier statement is fallen back on. A text that breaks off after its last statement might have
-said something else, so it is unparsed as well.
+Prose never counts ("Image A has the better type"), nor does a `<think>` block. Of several statements the last one in the
+text binds, also when it is not on the menu: the judge is then unparsed, and no earlier statement is fallen back on. A
+text that breaks off after its last statement might have said something else, so it is unparsed as well.
 """
 
 from __future__ import annotations
@@ -26,9 +25,11 @@ _DECODER = json.JSONDecoder(parse_constant=lambda _: None, strict=False)  # mode
 _MARKS = " \t\"'`*_.“”"
 """What may stand around an answer without being part of it."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)", re.ASCII)
-_LINE = re.compile(r"^[\s>*_#`]*(?P<key>[A-Za-z ]{1,30}?)[\s*_`]*[:=][\s*_`]*(?P<value>\S[^\n]{0,60})$")
+_LINE = re.compile(r"^[\s>#*_`]*(?P<key>[A-Za-z ]{1,30}?)[\s*_`]*[:=][\s*_`]*(?P<value>\S[^\n]{0,60})$")
+_TAG = re.compile(r"</?answer>")
+_MOST_BRACES = 1000
 _LONGEST = 100_000
-"""Characters that are read, from the end: a verdict stands at the end of a text."""
+"""Characters that are read, from the end: a verdict stands at the end of a text. No answer needs more braces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ def number_menu(scale: Scale) -> Menu:
 
 
 def _answer_part(text: str) -> str | Unread:
-    """The text without its thoughts: what follows `</think>`, and of that the last `<answer>`."""
+    """The text without its thoughts: what follows `</think>`."""
     text = text[-_LONGEST:]
     thinks = text.lstrip().startswith("<think>")
     if thinks and "</think>" not in text:
@@ -138,9 +139,9 @@ def _answer_part(text: str) -> str | Unread:
     if thinks or "<think>" not in text:
         before, closing, after = text.partition("</think>")
         text = after if closing else before
-    if "<answer>" in text:
-        text = text.rpartition("<answer>")[2].partition("</answer>")[0]
-    return text if text.strip() else Unread("empty")
+    if text.count("{") > _MOST_BRACES:
+        return Unread("too much JSON")
+    return text if _bare(text) else Unread("empty")
 
 
 def _objects(text: str, wanted: Callable[[dict[str, Any]], Any]) -> Iterator[_Statement]:
@@ -194,21 +195,25 @@ def _lines(text: str, key: str) -> Iterator[_Statement]:
     end = 0
     for line in text.splitlines(keepends=True):
         end += len(line)
-        found = _LINE.match(line.rstrip())
+        found = _LINE.match(_bare(line))
         if found and found["key"].lower().strip() in (key, f"final {key}", f"my {key}"):
             yield _Statement(found["value"], end)
 
 
 def _last_line(text: str) -> _Statement | None:
-    lines = [line for line in text.splitlines() if line.strip(_MARKS)]
+    lines = [bare for line in text.splitlines() if (bare := _bare(line))]
     return _Statement(lines[-1], len(text)) if lines else None
 
 
 def _bind(text: str, last: _Statement, menu: Menu, *, cut: bool) -> Read | Unread:
-    rest = text[last.end :]
-    if _is_open(text, last.end) or (cut and rest.strip(_MARKS + "\n")):
+    if _is_open(text, last.end) or (cut and _bare(text[last.end :])):
         return Unread("breaks off")
     return last.value if isinstance(last.value, Unread) else menu(last.value)
+
+
+def _bare(text: str) -> str:
+    """The text without tags and marks around it."""
+    return _TAG.sub("", text).strip(_MARKS + "\n\r")
 
 
 def _is_open(text: str, start: int) -> bool:
