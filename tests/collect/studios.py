@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from salon.collect.answers import Moments, is_right, to_judgments
@@ -25,12 +25,14 @@ KNOWN = {criterion.id: criterion for criterion in CRITERIA}
 SCREEN_MS = 20_000
 
 
-def study(prompts: int = 3, items: int = 4, *, gold: int = 0, within: str = "prompt") -> Study:
+def study(
+    prompts: int = 3, items: int = 4, *, gold: int = 0, within: str = "prompt", criteria: Sequence[Criterion] = CRITERIA
+) -> Study:
     """`prompts` prompts in categories c0 and c1 by turns, each with `items` items; gold items g0a, g0b, ... apart."""
     asked = [Prompt(id=f"p{p}", text="A poster", category=f"c{p % 2}") for p in range(prompts)]
     made = [Item(id=f"p{p}-{i}", prompt=f"p{p}", category=f"c{p % 2}") for p in range(prompts) for i in range(items)]
     known = [Item(id=f"g{g}{side}", prompt="p0", category="c0") for g in range(gold) for side in "ab"]
-    return Study.build("small", CRITERIA, tables={"prompts": asked, "items": [*made, *known]}, compare_within=within)
+    return Study.build("small", criteria, tables={"prompts": asked, "items": [*made, *known]}, compare_within=within)
 
 
 def studio(*phases: dict[str, Any], gold: int = 0, raters: int = 5, **more: Any) -> StudioSettings:

@@ -14,6 +14,7 @@ from salon.collect.assign import Asked, Finished, Rest, State, next_question
 from salon.collect.plan import make_plan
 from salon.collect.question import Question
 from salon.collect.tally import HOLD_MS, Tallies
+from salon.study import Criterion
 
 HOUR = 3_600_000
 PHASES = st.fixed_dictionaries(
@@ -191,6 +192,19 @@ def test_nobody_sees_a_prompt_in_two_views(seed: int) -> None:
         assert all(len(found) == 1 for found in views.values())
         assert Counter(view for (view,) in views.values()) == {("intent",): 3, ("intent", "description"): 3}
     assert all(len(found) == 2 for found in seen.values())
+
+
+def test_criteria_that_ask_for_different_views_are_asked_about_different_prompts() -> None:
+    criteria = [Criterion(id="style", view=("aesthetics",)), Criterion(id="facts", view=("description",))]
+    apart = make_plan(study(4, criteria=criteria), studio({"criteria": ["style", "facts"]}))
+    rater = Walker(apart)
+    rater.walk()
+    seen = {(q.prompt, q.view) for q in rater.questions}
+    assert len({prompt for prompt, _ in seen}) == len(seen) == 4
+    assert {view for _, view in seen} == {("aesthetics",), ("description",)}
+    for narrowed in ({"together": True}, {"view": ["intent"]}, {"view": []}):
+        runs = make_plan(study(4, criteria=criteria), studio({"criteria": ["style", "facts"]} | narrowed)).runs
+        assert {run.view for run in runs["designers"]} == {tuple(narrowed.get("view", ()))}
 
 
 def test_categories_keep_their_shares_when_work_is_limited() -> None:

@@ -15,6 +15,7 @@ from salon.collect.settings import Cohort, StudioSettings
 from salon.collect.settings_phase import TOGETHER, Phase
 from salon.errors import DesignError, UnknownReference
 from salon.study import Design, Item, Study
+from salon.study.prompt import Part
 
 
 def make_plan(study: Study, settings: StudioSettings) -> Plan:
@@ -67,6 +68,8 @@ def _cohort_runs(
     place = {prompts[k]: n for n, k in enumerate(rng.permutation(len(prompts)).tolist())}
     drawn: set[str] = set()
     runs = []
+    screens = [(phase, screen) for phase in cohort.phases for screen in phase.screens]
+    views = tuple(dict.fromkeys(_view(study, cohort, phase, screen) for phase, screen in screens))
     for phase in cohort.phases:
         chosen = _phase_prompts(phase, prompts, categories, drawn, rng)
         drawn |= chosen
@@ -82,8 +85,17 @@ def _cohort_runs(
             )
         for screen in phase.screens:
             levels = _shared_levels(study, screen)
-            runs.append(Run(settings.seed, cohort, phase, screen, units, cohort.views, levels, place))
+            view = _view(study, cohort, phase, screen)
+            runs.append(Run(settings.seed, cohort, phase, screen, units, view, views, levels, place))
     return tuple(runs)
+
+
+def _view(study: Study, cohort: Cohort, phase: Phase, screen: Sequence[str]) -> tuple[Part, ...]:
+    """What a screen shows of a prompt: as the phase says, or the cohort, or all its criteria alike; else all of it."""
+    if phase.view is not None:
+        return phase.view
+    own = {criterion.view for criterion in study.criteria if criterion.id in screen}
+    return cohort.view or (own.pop() if len(own) == 1 else ())
 
 
 def _phase_prompts(

@@ -51,8 +51,8 @@ def gold_question(plan: Plan, run: Run, rater: str, history: Sequence[Question])
     if not free:
         return None
     chosen = free[int(seeded(run.seed, "gold", *run.name, rater, len(history)).integers(len(free)))]
-    view = run.cohort.view_of(run.phase)
-    return known_question(plan, chosen, run.cohort.id, "gold", phase=run.phase.id, criteria=run.criteria, view=view)
+    about = {"phase": run.phase.id, "criteria": run.criteria, "view": run.view}
+    return known_question(plan, chosen, run.cohort.id, "gold", **about)
 
 
 def known_question(plan: Plan, number: int, cohort: str, why: Why, **more: Any) -> Question:

@@ -45,7 +45,10 @@ class Run:
     phase: Phase
     criteria: tuple[str, ...]
     units: tuple[Unit, ...]
+    view: tuple[Part, ...]
+    """Parts of the prompt on its screens; none named: all of it."""
     views: tuple[tuple[Part, ...], ...]
+    """The different views of the cohort. A rater never sees one prompt in two of them."""
     levels: tuple[float, ...]
     """Values that can be given on every criterion of the screen."""
     prompt_place: dict[str, int]
@@ -84,7 +87,7 @@ class Run:
             criteria=self.criteria,
             items=one.items,
             prompt=one.prompt,
-            view=self.cohort.view_of(self.phase),
+            view=self.view,
             points=self.phase.points,
             grid=self.phase.grid,
         )
@@ -94,7 +97,7 @@ class Run:
         """(units,) which ones the rater with this `number` may see: each prompt in one view only."""
         if len(self.views) < 2:
             return np.ones(len(self.units), bool)
-        mine = self.views.index(self.cohort.view_of(self.phase))
+        mine = self.views.index(self.view)
         dealt = [unit.prompt is None or self._dealt(unit.prompt, number) == mine for unit in self.units]
         return np.array(dealt, bool)
 

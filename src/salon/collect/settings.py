@@ -26,7 +26,7 @@ class Cohort(Noun):
 
     id: str = Field(min_length=1, description="Name of the cohort, as in the study.")
     raters: int = Field(5, ge=1, le=100_000, description="Raters wanted; it sets the progress bar, nobody is refused.")
-    view: tuple[Part, ...] = Field((), description="Parts of the prompt its raters see; none named: all of it.")
+    view: tuple[Part, ...] = Field((), description="Parts of the prompt its raters see; none: what criteria ask for.")
     phases: tuple[Phase, ...] = Field(min_length=1, description="What its raters are asked, in this order.")
     note: str | None = Field(None, description="For the owner; raters never see it.")
 
@@ -36,15 +36,6 @@ class Cohort(Noun):
         if self.phases[0].rest_hours:
             raise ValueError("the first phase has nothing to rest from: rest_hours belongs to a later one")
         return self
-
-    def view_of(self, phase: Phase) -> tuple[Part, ...]:
-        """The parts of the prompt shown in `phase`: its own view, or else the cohort's."""
-        return self.view if phase.view is None else phase.view
-
-    @property
-    def views(self) -> tuple[tuple[Part, ...], ...]:
-        """The different views of the cohort, in order of phases. A rater never sees one prompt in two of them."""
-        return tuple(dict.fromkeys(self.view_of(phase) for phase in self.phases))
 
 
 class Gold(Noun):

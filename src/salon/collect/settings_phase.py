@@ -87,7 +87,7 @@ class Phase(Noun):
     protocol: Kind = Field(description="How it asks.")
     criteria: tuple[str, ...] = Field(min_length=1, description="What it asks about, in this order.")
     together: bool = Field(False, description="All criteria on one screen, instead of one after the other.")
-    view: tuple[Part, ...] | None = Field(None, description="Parts of the prompt shown, instead of the cohort's view.")
+    view: tuple[Part, ...] | None = Field(None, description="Parts of the prompt shown; []: all. Absent: the cohort's.")
     rest_hours: float = Field(0, ge=0, le=24 * 365, description="Rest between the phase before and this one.")
     prompts: PromptSample = Field(PromptSample(), description="Which prompts.")
     design: PairDesign = Field(PairDesign(), description="compare: which pairs.")

@@ -5,14 +5,18 @@
     step = studio.next(link.rater)                      # ShownTask, Rest, Finished, or Needs consent and the like
     studio.ready(link.rater, step.id)                   # the prompt was read
     studio.submit(link.rater, step.id, given, key=key)  # saved, exactly once, on the disk
+    saved, step = studio.answer(...)                    # the same, and what comes next
 
 Every call is one or a few short transactions, and any number of threads may call. One process serves a studio: how many
-answers each question has is counted in memory, from the database at the start, and steers only what is asked next.
+answers each question has is counted in memory, from the database at the start, and steers only what is asked next; so
+is what each rater at work was asked (`studio_desk`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -31,18 +35,16 @@ from salon.flows.studio_asked import (
     KNOWN,
     about,
     answered,
-    asked_of,
-    known_answers,
     question_of,
     questions_in_all,
-    shown_of,
     tallies_of,
 )
+from salon.flows.studio_desk import Desk, Desks
 from salon.flows.studio_entry import left, refuse
 from salon.flows.studio_owner import OwnerSide
 from salon.flows.studio_ranking import RankingSide
 from salon.flows.studio_steps import Person, ShownTask, Step, Trial
-from salon.store.database import Answer, Database, RaterState, Saved, Task, Visit
+from salon.store.database import Answer, Database, NewTask, RaterState, Saved, Task, Visit
 from salon.store.database.connected import now_ms
 from salon.store.database.submit import STOPPED
 
@@ -68,6 +70,7 @@ class Studio(RankingSide, OwnerSide):
         self._visits: dict[str, Visit] = {}
         self._counting = Lock()
         self._tallies: Tallies | None = None
+        self._desks = Desks(database)
 
     # -- coming in ------------------------------------------------------------------------------------------
 
@@ -84,21 +87,21 @@ class Studio(RankingSide, OwnerSide):
         state = self.database.rater(rater)
         if state.status in STOPPED:
             return Finished(state.status)  # type: ignore[arg-type]
-        missing = self.missing(rater, now)
-        if missing is not None:
-            return missing
-        tasks = self.database.tasks_of(rater)
-        number = tasks[0].screen["number"] if tasks else self._number(state)
-        asked = asked_of(tasks, self._known(rater))
-        cohort = self.settings.cohort(state.cohort or "").id
-        step = self._choose(State(rater, number, cohort, now, "active", asked, self._counted()), now)
-        if isinstance(step, Finished):
-            if step.reason in ("done", "enough answers") and state.status != "done":
-                self.database.set_status(rater, "done", by=None, at=now)
-            return step
-        if state.status != "active":
-            self.database.set_status(rater, "active", by=None, at=now)
-        return step if isinstance(step, Rest) else self._shown(_Seat(rater, number, now), step, tasks, asked)
+        with self._desks.at(rater) as desk:
+            missing = None if desk.entered else self.missing(rater, now)
+            if missing is not None:
+                return missing
+            desk.entered = True
+            number = self._number(state) if desk.number is None else desk.number
+            seat = _Seat(rater, number, self.settings.cohort(state.cohort or "").id, now)
+            step = self._choose(seat, desk)
+            if isinstance(step, Finished):
+                if step.reason in ("done", "enough answers") and state.status != "done":
+                    self.database.set_status(rater, "done", by=None, at=now)
+                return step
+            if state.status != "active":
+                self.database.set_status(rater, "active", by=None, at=now)
+            return step if isinstance(step, Rest) else self._shown(seat, step, desk)
 
     def question(self, rater: str, task: int) -> Question:
         """The question of one of the rater's tasks; NotYours for any other."""
@@ -107,10 +110,12 @@ class Studio(RankingSide, OwnerSide):
     def ready(self, rater: str, task: int, *, now: int | None = None) -> None:
         """The rater has read the prompt; TooEarly before "I'm ready" may be said."""
         now = now_ms() if now is None else now
-        found = self.database.task(task, rater)
-        if found.answered_at is None and found.ready_at is None:
-            refuse(check_ready(shown_at=found.created_at, ready_at=now, times=self.settings.times))
-            self.database.mark_ready(task, rater, at=now)
+        with self._desks.at(rater) as desk:
+            place = self._desks.find(desk, task)
+            found = desk.tasks[place]
+            if found.answered_at is None and found.ready_at is None:
+                refuse(check_ready(shown_at=found.created_at, ready_at=now, times=self.settings.times))
+                desk.tasks[place] = self.database.mark_ready(task, rater, at=now)
 
     def submit(
         self, rater: str, task: int, given: Given, *, key: str, now: int | None = None, client: str | None = None
@@ -121,29 +126,51 @@ class Studio(RankingSide, OwnerSide):
         KeyReused, NotActive. Nothing is saved then.
         """
         now = now_ms() if now is None else now
-        found = self.database.task(task, rater)
-        shown = shown_of(found)
-        started = self._started(found)
+        with self._desks.at(rater) as desk:
+            return self._submit(desk, self._desks.find(desk, task), given, key, now, client)
+
+    def answer(
+        self, rater: str, task: int, given: Given, *, key: str, now: int | None = None, client: str | None = None
+    ) -> tuple[Saved, Step]:
+        """`submit`, and what comes next."""
+        now = now_ms() if now is None else now
+        saved = self.submit(rater, task, given, key=key, now=now, client=client)
+        if saved.following is None:
+            return saved, self.next(rater, now=now)
+        with self._desks.at(rater) as desk:
+            question = desk.asked[-1].question
+            return saved, self._shown(self._seat(desk, question, now), question, desk)
+
+    def _submit(self, desk: Desk, place: int, given: Given, key: str, now: int, client: str | None) -> Saved:
+        """Save an answer, and with it the rater's next task where that is certain already."""
+        found, shown = desk.tasks[place], desk.shown(place)
+        question, started = shown.question, self._started(found)
         if found.answered_at is None:
-            refuse(self._time(found, shown.question, now))
-        moments = Moments(started, now)
-        phase = self._phase(shown.question)
-        made = to_judgments(shown, given, rater=rater, moments=moments, criteria=self.criteria, phase=phase)
+            refuse(self._time(found, question, now))
+        facts = {"rater": desk.rater, "moments": Moments(started, now), "phase": self._phase(question)}
+        made = to_judgments(shown, given, criteria=self.criteria, **facts)
         right = is_right(shown, given)
+        ahead = self._ahead(desk, place, right, now)
         saved = self.database.submit(
-            task,
-            rater,
+            found.id,
+            desk.rater,
             [*made, *([] if right is None else [Answer(KNOWN, {"right": right})])],
             key=key,
             started_at=started,
             answered_at=now,
             interface=INTERFACE,
             client=client,
-            counted=shown.question.counts,
+            counted=question.counts,
+            following=None if ahead is None else self._new_task(self._seat(desk, question, now), ahead, desk),
         )
-        if not saved.repeated:
-            self._count("answer", shown.question, rater, made)
-        self._heard(rater, now)
+        if saved.repeated:
+            desk.stale = found.answered_at is None
+        else:
+            desk.close(place, now, right)
+            self._count("answer", question, desk.rater, made)
+        if saved.following is not None and ahead is not None:
+            desk.add(saved.following, ahead)
+        self._heard(desk.rater, now)
         return saved
 
     def undo(self, rater: str, *, now: int | None = None) -> int:
@@ -152,11 +179,13 @@ class Studio(RankingSide, OwnerSide):
         In a ranking pair by pair the last pair is asked again.
         """
         now = now_ms() if now is None else now
-        waiting = [task for task in self.database.tasks_of(rater) if task.answered_at is None]
-        if waiting and self._take_back_pair(rater, waiting[0], now):
-            return waiting[0].id
-        before = {one.task.id: one for one in answered(self.database, rater)}
-        task = self.database.undo_last(rater, since=self._heard(rater, now).started_at, at=now)
+        with self._desks.at(rater) as desk:
+            desk.stale = True
+            waiting = None if desk.open is None else desk.tasks[desk.open]
+            if waiting is not None and self._take_back_pair(rater, waiting, now):
+                return waiting.id
+            before = {one.task.id: one for one in answered(self.database, rater)}
+            task = self.database.undo_last(rater, since=self._heard(rater, now).started_at, at=now)
         if task.id in before:
             self._count("undo", before[task.id].shown.question, rater, before[task.id].judgments)
         return task.id
@@ -174,24 +203,39 @@ class Studio(RankingSide, OwnerSide):
         """Count all answers anew before the next question: somebody left, or came back."""
         with self._counting:
             self._tallies = None
+        self._desks.forget()
 
     # -- which question -------------------------------------------------------------------------------------
 
-    def _choose(self, state: State, now: int) -> Question | Rest | Finished:
+    def _choose(self, seat: _Seat, desk: Desk) -> Question | Rest | Finished:
         """The next step, its question held for this rater at once, so that no two get the last place."""
+        tallies = self._counted()
         with self._counting:
-            step = next_question(self.plan, state)
-            if isinstance(step, Question) and all(task.answered is not None for task in state.asked):
-                state.tallies.ask(step, state.rater, now)
+            step = next_question(self.plan, seat.state(desk.asked, tallies))
+            if isinstance(step, Question) and desk.open is None:
+                tallies.ask(step, seat.rater, seat.now)
         return step
+
+    def _ahead(self, desk: Desk, place: int, right: bool | None, now: int) -> Question | None:
+        """What comes after the task at `place` once it is answered; None where others' answers have a say in it."""
+        if self._is_tallied or desk.open != place or any(task.answered is None for task in desk.asked[place + 1 :]):
+            return None
+        asked = list(desk.asked)
+        asked[place] = replace(asked[place], answered=now, right=right)
+        seat = self._seat(desk, asked[place].question, now)
+        step = next_question(self.plan, seat.state(asked, Tallies()))
+        return step if isinstance(step, Question) else None
+
+    @cached_property
+    def _is_tallied(self) -> bool:
+        """Does how often a question was answered decide whether it is asked?"""
+        return any(run.phase.stop.kind != "everyone" for runs in self.plan.runs.values() for run in runs)
 
     def _counted(self) -> Tallies:
         """The tallies; left empty where every rater answers everything and nobody asks for them."""
         with self._counting:
             if self._tallies is None:
-                runs = [run for runs in self.plan.runs.values() for run in runs]
-                needed = any(run.phase.stop.kind != "everyone" for run in runs)
-                self._tallies = tallies_of(self.database) if needed else Tallies()
+                self._tallies = tallies_of(self.database) if self._is_tallied else Tallies()
             return self._tallies
 
     def _count(self, what: str, question: Question, rater: str, made: Any) -> None:
@@ -199,24 +243,23 @@ class Studio(RankingSide, OwnerSide):
         with self._counting:
             getattr(tallies, what)(question, rater, made)
 
-    def _known(self, rater: str) -> dict[int, bool]:
-        """Only the qualification decides what comes next."""
-        return known_answers(self.database, rater) if self.settings.qualification else {}
-
     def _number(self, state: RaterState) -> int:
         """The rater's place among those of the cohort; kept with the first task, for others may be erased."""
         return [other.id for other in self.database.raters() if other.cohort == state.cohort].index(state.id)
 
     # -- the screen -----------------------------------------------------------------------------------------
 
-    def _shown(self, seat: _Seat, question: Question, tasks: list[Task], asked: tuple[Asked, ...]) -> ShownTask:
-        task = next((task for task in tasks if task.answered_at is None), None)
-        task = task or self._new_task(seat, question, tasks)
-        question, now, times = question_of(task), seat.now, self.settings.times
+    def _shown(self, seat: _Seat, question: Question, desk: Desk) -> ShownTask:
+        if desk.open is None:
+            self._put(seat, question, desk)
+        place = desk.open
+        assert place is not None
+        task, shown, now, times = desk.tasks[place], desk.shown(place), seat.now, self.settings.times
+        question = shown.question
         ends = task.created_at + round(times.prompt * 1000)
         reading = task.screen["prompt_first"] and task.ready_at is None and now < ends
         least = least_seconds(question.kind, times)
-        done = sum(task.answered_at is not None for task in tasks)
+        done = sum(task.answered_at is not None for task in desk.tasks)
         total = questions_in_all(self.plan, question.cohort, seat.rater, seat.number)
         begun = self._begun(seat.rater, task.id, question)
         visit = self._heard(seat.rater, now)
@@ -224,7 +267,7 @@ class Studio(RankingSide, OwnerSide):
         return ShownTask(
             id=task.id,
             position=task.position,
-            shown=shown_of(task),
+            shown=shown,
             stage="prompt" if reading else "question",
             prompt=self.prompt_text(question),
             criteria=tuple(self.criteria[id] for id in question.criteria),
@@ -234,36 +277,42 @@ class Studio(RankingSide, OwnerSide):
             wait=least if reading else left(self._pair_time(task, question, begun, now)),
             done=done,
             total=max(total, done + 1),
-            can_undo=bool(begun.pairs) or any((task.answered_at or 0) >= visit.started_at for task in tasks),
+            can_undo=bool(begun.pairs) or any((task.answered_at or 0) >= visit.started_at for task in desk.tasks),
             worked_minutes=worked // 60_000 if break_due(worked, self.settings.break_minutes) else None,
-            trial=self._trial(question, asked),
+            trial=self._trial(question, desk.asked),
             pairs=begun.pairs,
         )
 
-    def _new_task(self, seat: _Seat, question: Question, tasks: list[Task]) -> Task:
-        position = len(tasks)
+    def _put(self, seat: _Seat, question: Question, desk: Desk) -> None:
+        """Put a question to the rater; where another device was first, its own."""
+        new = self._new_task(seat, question, desk)
+        added = {"about": new.about, "question": new.question, "screen": new.screen, "phase": new.phase, "at": new.at}
+        task = self.database.add_task(seat.rater, new.position, **added)
+        desk.add(task, question_of(task))
+
+    def _new_task(self, seat: _Seat, question: Question, desk: Desk) -> NewTask:
+        position = len(desk.tasks)
         shown = show(self.plan, question, rater=seat.rater, number=seat.number, position=position)
         screen = {
             "order": shown.order,
             "code_names": shown.code_names,
             "number": seat.number,
-            "prompt_first": self._prompt_first(question, question_of(tasks[-1]) if tasks else None),
+            "prompt_first": self._prompt_first(question, desk.asked[-1].question if desk.asked else None),
         }
-        return self.database.add_task(
-            seat.rater,
-            position,
-            about=about(question, position),
-            question=question.model_dump(mode="json", exclude_defaults=True),
-            screen=screen,
-            phase=question.phase or "qualification",
-            at=seat.now,
-        )
+        record = question.model_dump(mode="json", exclude_defaults=True)
+        phase = question.phase or "qualification"
+        return NewTask(position, about(question, position), record, screen, phase, seat.now)
+
+    @staticmethod
+    def _seat(desk: Desk, question: Question, now: int) -> _Seat:
+        """Whose desk it is, as the tasks on it tell."""
+        return _Seat(desk.rater, desk.number or 0, question.cohort, now)
 
     def prompt_text(self, question: Question) -> str | None:
-        """The prompt as the question's view shows it; else as its one criterion asks for it; else all of it."""
+        """The prompt as the question's view shows it; in the qualification as its criterion asks for it."""
         if question.prompt is None or question.prompt not in self.prompts:
             return None
-        own = self.criteria[question.criteria[0]].view if len(question.criteria) == 1 else ()
+        own = self.criteria[question.criteria[0]].view if question.why == "qualification" else ()
         return self.prompts[question.prompt].view(question.view or own) or None
 
     def _check_views(self) -> None:
@@ -299,7 +348,7 @@ class Studio(RankingSide, OwnerSide):
     def _phase(self, question: Question) -> Phase | None:
         return self.plan.find_run(question).phase if question.phase else None
 
-    def _trial(self, question: Question, asked: tuple[Asked, ...]) -> Trial | None:
+    def _trial(self, question: Question, asked: Sequence[Asked]) -> Trial | None:
         test = self.settings.qualification
         if test is None or question.why != "qualification":
             return None
@@ -322,4 +371,9 @@ class _Seat:
 
     rater: str
     number: int
+    cohort: str
     now: int
+
+    def state(self, asked: Sequence[Asked], tallies: Tallies) -> State:
+        """All that decides what comes next."""
+        return State(self.rater, self.number, self.cohort, self.now, "active", asked, tallies)
