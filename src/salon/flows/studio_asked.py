@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from salon.collect.assign import Asked, expected_questions
+from salon.collect.assign import expected_questions
 from salon.collect.question import Question, Shown
 from salon.collect.records import PairRow, Records, ScreenRow, ValueRow, rows_of
 from salon.collect.runs import Plan
@@ -40,11 +40,6 @@ def question_of(task: Task) -> Question:
 def shown_of(task: Task) -> Shown:
     """The screen of a task, as it was shown."""
     return Shown(question=question_of(task), order=task.screen["order"], code_names=task.screen["code_names"])
-
-
-def asked_of(tasks: Sequence[Task], right: dict[int, bool]) -> tuple[Asked, ...]:
-    """A rater's tasks as `next_question` wants them; `right` by task, where an answer was known."""
-    return tuple(Asked(question_of(task), task.answered_at, right.get(task.id)) for task in tasks)
 
 
 def known_answers(database: Database, rater: str) -> dict[int, bool]:
