@@ -1,0 +1,154 @@
+"""Judges criterion by criterion, and the panel they are held against: ceilings, splits, signal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from salon.judge.report_parts import CHANCE, Names, criteria_of, why_missing
+from salon.judge.results import CriterionJudged, JudgeFigures, JudgeReport, PanelFigures
+from salon.report import Badge, Block, Cell, Column, Details, Figure, Note, Section, Table, charts
+from salon.report.words import brief, level_words
+
+MOST_CRITERIA = 12
+MOST_DETAILS = 30
+SHOWN = {
+    "accuracy": ("Accuracy", "Unread pairs count 0"),
+    "parsed_only": ("Parsed only", "Over pairs that were read"),
+    "position_bias": ("b", "Follows the position"),
+    "tie_rate": ("t", "A tie in one order or both"),
+    "conditional": ("c", "Accuracy where both orders agree"),
+    "unseen": ("Unread", "Pairs with an unread verdict"),
+}
+SIGNAL = {"shared preference": "clear", "random": "none", "factions": "split", "too little data": "thin"}
+
+
+def criterion_section(report: JudgeReport, names: Names) -> Section | None:
+    """A map of judges by criteria, then every figure of each judge."""
+    criteria = criteria_of(report.judges)
+    if len(criteria) < 2 and all(one.orders == 1 for one in report.judges):
+        return None
+    blocks: list[Block | str] = []
+    if 1 < len(criteria) <= MOST_CRITERIA and len(report.judges) <= MOST_DETAILS:
+        blocks.append(_map(report.judges, criteria, names))
+    blocks += [
+        Details(Markup("{} by criterion").format(names(one)), [_table(report, one)], open=len(report.judges) == 1)
+        for one in report.judges[:MOST_DETAILS]
+    ]
+    if len(report.judges) > MOST_DETAILS:
+        blocks.append("The other judges' criteria are in the JSON.")
+    return Section("By criterion", blocks, "Where a judge sees what people see, and where it does not.")
+
+
+def _map(judges: Sequence[JudgeFigures], criteria: dict[str, str], names: Names) -> Figure:
+    rows, n = [], []
+    for one in judges:
+        found = {part.criterion: part.figures for part in one.criteria if part.figures is not None}
+        rows.append([found[id].accuracy.value if id in found else None for id in criteria])
+        n.append([found[id].pairs if id in found else 0 for id in criteria])
+    drawing = charts.heat_map(
+        rows, [names(one) for one in judges], [brief(name, 30) for name in criteria.values()], n=n, center=CHANCE,
+        title="Accuracy by judge and criterion", value_name="accuracy", decimals=2,
+    )  # fmt: skip
+    return Figure(drawing, "Accuracy by judge and criterion; blue above chance, orange below, pairs beneath.")
+
+
+def _table(report: JudgeReport, one: JudgeFigures) -> Table:
+    columns = [Column("name", "Criterion")]
+    columns += [Column(name, header, "estimate", 3, hint) for name, (header, hint) in SHOWN.items()]
+    columns += [
+        Column("with_ties", "Ties counted", "estimate", 3, "Same of first, second or tie; tied panels stay"),
+        Column("pairs", "Pairs", "count"),
+        Column("asked", "Asked", "count", hint="With votes, tied panels too"),
+        Column("there", "of", "count", hint="Pairs with a majority in the study"),
+    ]
+    caption = Markup("With {} intervals.").format(level_words(report))
+    return Table(columns, [_row(part) for part in one.criteria], caption)
+
+
+def _row(part: CriterionJudged) -> dict[str, object]:
+    cells: dict[str, object] = {name: Cell(None, "no pair with a majority") for name in SHOWN}
+    if part.figures is not None:
+        cells = {name: Cell(getattr(part.figures, name), why_missing(part.figures, name)) for name in SHOWN}
+    return {
+        "name": Cell(part.name, " ".join(part.warnings)),
+        **cells,
+        "with_ties": part.with_ties,
+        "pairs": part.decided,
+        "asked": part.asked,
+        "there": part.panel_pairs,
+    }
+
+
+def panel_section(report: JudgeReport, names: Names) -> Section:
+    """The people: how many votes, how good one more of them would be, and judges by how they split."""
+    absent = [one.name for one in report.panel if one.no_ceiling]
+    blocks: list[Block | str] = [_panel_table(report)]
+    if absent:
+        blocks.append(Note(f"No ceilings for {', '.join(absent)}: {report_reason(report.panel)}.", "thin"))
+    blocks += _buckets(report, names)
+    return Section("The panel", blocks, "The people the judges are held against, and how good one could get.")
+
+
+def report_reason(panel: Sequence[PanelFigures]) -> str:
+    """Why there are no ceilings."""
+    return next(one.no_ceiling for one in panel if one.no_ceiling) or ""
+
+
+def _panel_table(report: JudgeReport) -> Table:
+    columns = [
+        Column("name", "Criterion"),
+        Column("pairs", "Pairs", "count"),
+        Column("tied", "Tied", "count", hint="No majority: out of the denominators"),
+        Column("raters", "Votes a pair"),
+        Column("next_rater", "Next rater", "estimate", 3, "Accuracy of one more person against this panel"),
+        Column("oracle", "Oracle", "estimate", 3, "Accuracy of a predictor that knows every pair's odds"),
+    ]
+    signals = any(one.signal for one in report.panel)
+    columns += [Column("signal", "Signal", "badge", hint="What salon check says of these people")] if signals else []
+    rows = [
+        {
+            "name": one.name,
+            "pairs": one.pairs,
+            "tied": one.tied,
+            "raters": one.raters,
+            "next_rater": Cell(one.next_rater, one.no_ceiling or ""),
+            "oracle": Cell(one.oracle, one.no_ceiling or ""),
+            "signal": _signal(one),
+        }
+        for one in report.panel
+    ]
+    caption = Markup("Votes of people and the ceilings they set, with {} intervals.").format(level_words(report))
+    return Table(columns, rows, caption)
+
+
+def _signal(one: PanelFigures) -> Cell:
+    if one.signal is None:
+        return Cell(None)
+    return Cell(Badge(one.signal, SIGNAL.get(one.signal, "open")), one.sentence or "")
+
+
+def _buckets(report: JudgeReport, names: Names) -> list[Block]:
+    """Accuracy by split, one table a criterion; nothing where every panel split the same way."""
+    made: list[Block] = []
+    for id, name in criteria_of(report.judges).items():
+        parts = [(one, part) for one in report.judges for part in one.criteria if part.criterion == id]
+        splits = list(dict.fromkeys(bucket.split for _, part in parts for bucket in part.buckets))
+        if len(splits) < 2:
+            continue
+        columns = [Column("judge", "Judge"), *(Column(str(i), s, "estimate", 3) for i, s in enumerate(splits))]
+        rows = [{"judge": names(one), **_cells(part, splits)} for one, part in parts]
+        caption = f"{brief(name)}: accuracy by split of the panel; under each the number of pairs."
+        made.append(Details(f"{brief(name)}: accuracy by split of the panel", [Table(columns, rows, caption)]))
+    return made
+
+
+def _cells(part: CriterionJudged, splits: Sequence[str]) -> dict[str, Cell]:
+    found = {bucket.split: bucket for bucket in part.buckets}
+    return {
+        str(i): Cell(found[s].accuracy, found[s].accuracy.method, str(found[s].pairs))
+        if s in found
+        else Cell(None, "no pair split so")
+        for i, s in enumerate(splits)
+    }

@@ -1,0 +1,92 @@
+"""Worst disagreements as a gallery: the panel's choice beside the judge's, with the votes and the judge's words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from salon.judge.report_parts import Names
+from salon.judge.results import JudgeFigures, JudgeReport, WorstCase
+from salon.report import Block, Details, Section
+from salon.report.svg import element
+from salon.report.words import brief, counted, fixed
+
+_GRID = (
+    "display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,20rem),1fr));gap:2rem 1.6rem;margin:1.2rem 0"
+)
+_PAIR = "display:grid;grid-template-columns:1fr 1fr;gap:.6rem;align-items:end"
+_IMAGE = "display:block;width:100%;height:13rem;object-fit:contain;background:var(--null-wash)"
+_NONE = (
+    "display:flex;height:5rem;align-items:center;justify-content:center;background:var(--null-wash);color:var(--soft);"
+    "font-size:.8125rem"
+)
+_CAPTION = "font-size:.8125rem;line-height:1.4;color:var(--soft);overflow-wrap:anywhere"
+_WORDS = "font-size:.8438rem;line-height:1.45;margin:.6rem 0 0;overflow-wrap:anywhere"
+
+
+@dataclass(frozen=True)
+class Gallery(Block):
+    """Cases side by side; pictures are data URLs by item."""
+
+    cases: tuple[WorstCase, ...]
+    criteria: Mapping[str, str]
+    pictures: Mapping[str, str]
+
+    def __html__(self) -> str:
+        return element("div", *(self._case(case) for case in self.cases), style=_GRID)
+
+    def _case(self, case: WorstCase) -> Markup:
+        votes = Markup("{} to {}").format(fixed(case.votes[0], 0), fixed(case.votes[1], 0))
+        if case.votes[2]:
+            votes += Markup(", {}").format(counted(case.votes[2], "tie"))
+        liked = self._side(case.panel_choice, Markup("People, {}").format(votes))
+        other = self._side(case.judge_choice, Markup("Judge"))
+        head = brief(self.criteria.get(case.criterion, case.criterion), 40)
+        about = Markup("{}{}").format(head, f" · {brief(case.prompt, 60)}" if case.prompt else "")
+        said = element("p", element("q", brief(case.said, 240)), style=_WORDS) if case.said else None
+        gap = None
+        if case.margin is not None:
+            words = Markup("Its two numbers are {} standard deviations apart.").format(fixed(case.margin, 2))
+            gap = element("p", words, style=_WORDS)
+        return element(
+            "div", element("p", about, style=f"{_WORDS};margin:0 0 .5rem;font-weight:600"),
+            element("div", liked, other, style=_PAIR), said, gap,
+        )  # fmt: skip
+
+    def _side(self, item: str, words: Markup) -> Markup:
+        if item in self.pictures:
+            shown = Markup('<img src="{}" alt="{}" loading="lazy" style="{}">').format(
+                self.pictures[item], brief(item), _IMAGE
+            )
+        else:
+            shown = element("div", "no picture", style=_NONE)
+        label = element(
+            "div", element("strong", words, style="color:var(--ink)"), Markup("<br>"), brief(item, 40), style=_CAPTION
+        )
+        return element("div", shown, label)
+
+
+def gallery_section(report: JudgeReport, names: Names, pictures: Mapping[str, str]) -> Section | None:
+    """The best judge's cases open, the others' behind a line."""
+    judges = [one for one in report.judges if one.worst]
+    if not judges:
+        return None
+    blocks = [
+        Details(_summary(one, names), [Gallery(one.worst, _titles(one), pictures)], open=number == 0)
+        for number, one in enumerate(judges)
+    ]
+    return Section("Worst disagreements", blocks, "People were clear, the judge was clear, each the other way.")
+
+
+def _summary(one: JudgeFigures, names: Names) -> Markup:
+    soft = Markup('<span class="soft">{} of {}</span>').format(
+        fixed(len(one.worst), 0),
+        counted(one.worst_of, "pair named against the majority", "pairs named against the majority"),
+    )
+    return Markup("{} {}").format(names(one), soft)
+
+
+def _titles(one: JudgeFigures) -> dict[str, str]:
+    return {part.criterion: part.name for part in one.criteria}

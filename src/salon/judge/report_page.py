@@ -1,0 +1,256 @@
+"""The HTML of a judge report, composed from its JudgeReport alone: it prints numbers and computes none.
+
+Every number of the page carries its path in the JSON of `salon judge report --json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from markupsafe import Markup
+
+from salon.judge.report_criteria import criterion_section, panel_section
+from salon.judge.report_gallery import gallery_section
+from salon.judge.report_parts import CHANCE, Names, standing, two_orders, why_missing
+from salon.judge.report_plot import Dot, bias_plot
+from salon.judge.report_steady import agreement_section, cost_section, number_section, steady_section
+from salon.judge.results import KIND_WORDS, AccuracyFigures, JudgeFigures, JudgeReport
+from salon.report import (
+    Block,
+    Card,
+    Cell,
+    Column,
+    Figure,
+    Note,
+    Page,
+    Section,
+    Table,
+    Verdict,
+    Verdicts,
+    charts,
+    estimate_value,
+    located,
+)
+from salon.report.words import SIMULATED, brief, counted, fixed, level_words, one_way, sentence
+
+MOST_DRAWN = 40
+WORDS = {
+    "accuracy": "accuracy",
+    "position_bias": "position bias b",
+    "conditional": "conditional accuracy c",
+    "tie_rate": "tie rate t",
+    "unseen": "unread pairs u",
+}
+
+
+def judge_page(report: JudgeReport, pictures: Mapping[str, str] | None = None) -> Page:
+    """The whole report as one self-contained page; `pictures` are data URLs by item, for the gallery."""
+    here, names = located(report), Names.of(report)
+    sections = [
+        _verdict_section(here, names),
+        _accuracy_section(here, names),
+        _bias_section(here, names),
+        criterion_section(here, names),
+        panel_section(here, names),
+        steady_section(here, names),
+        number_section(here, names),
+        agreement_section(here, names),
+        cost_section(here, names),
+        gallery_section(here, names, pictures or {}),
+        _method_section(here),
+    ]
+    return Page(
+        title="What are these judges worth?",
+        tab=f"Judges: {brief(report.study)}",
+        subtitle=_subtitle(here),
+        kicker=f"Salon judge · {brief(report.study)}" + (" · simulated" if report.simulated else ""),
+        banner=_banner(report),
+        cards=_cards(here, names),
+        sections=[section for section in sections if section is not None],
+        notes=[
+            Markup("Intervals in brackets are at the {} level, whole prompts drawn again.").format(level_words(here))
+        ],
+        signature=one_way(report.signature_line),
+    )
+
+
+def _banner(report: JudgeReport) -> str:
+    made = [one.judge for one in report.judges if one.simulated]
+    if len(made) == len(report.judges) and made:
+        return "Simulated judges: no model gave these answers."
+    return SIMULATED if report.simulated and not made else "Some of these judges are simulated." if made else ""
+
+
+def _subtitle(report: JudgeReport) -> Markup:
+    pairs = sum(one.pairs for one in report.panel)
+    return Markup("{}: {} against the votes of people on {}.").format(
+        brief(report.study), counted(len(report.judges), "judge"), counted(pairs, "pair")
+    )
+
+
+def _cards(report: JudgeReport, names: Names) -> list[Card]:
+    best = report.judges[0]
+    above = sum(standing(one.macro.accuracy)[0] == "above" for one in report.judges)
+    words = Markup("{} of {}").format(fixed(above, 0), fixed(len(report.judges), 0))
+    cards = [
+        Card("Best judge, macro accuracy", estimate_value(best.macro.accuracy, None), names(best)),
+        Card("Better than chance", words, "interval above a half", "clear" if above else "none"),
+    ]
+    topped = sorted((one for one in report.panel if one.next_rater), key=lambda one: one.next_rater.value)
+    if len(topped) == 1:
+        note = "accuracy of one more person against this panel"
+        cards.append(Card("Next rater", estimate_value(topped[0].next_rater, None), note))
+    elif topped:
+        shown = Markup("{} – {}").format(*(fixed(one.next_rater.value) for one in (topped[0], topped[-1])))
+        note = f"accuracy of one more person; lowest {topped[0].name}, highest {topped[-1].name}"
+        cards.append(Card("Next rater", shown, note))
+    biased = max(two_orders(report.judges), key=lambda one: one.macro.position_bias.value, default=None)
+    if biased is not None:
+        bias = estimate_value(biased.macro.position_bias, None)
+        cards.append(Card("Strongest position bias", bias, f"{names(biased)}: pairs decided by position"))
+    return cards
+
+
+def _verdict_section(report: JudgeReport, names: Names) -> Section:
+    warnings = [Note(sentence(words), "alert", "Warning.") for words in report.warnings]
+    verdicts = [Verdict(names(one), standing(one.macro.accuracy)[1], _told(one)) for one in report.judges]
+    return Section("Verdicts", [*warnings, Verdicts(verdicts)], "Each judge in plain words, best first.")
+
+
+def _told(one: JudgeFigures) -> Markup:
+    """Accuracy, what it is made of, and how far it is from the best."""
+    parts = [Markup("Agrees with people on {}").format(estimate_value(one.macro.accuracy, None))]
+    if one.macro.position_bias is not None:
+        parts.append(Markup("follows the position on {}").format(estimate_value(one.macro.position_bias, None)))
+    if one.macro.unseen.value > 0:
+        parts.append(Markup("could not be read on {}").format(estimate_value(one.macro.unseen, None)))
+    if one.to_best is not None:
+        apart = one.to_best.high is not None and one.to_best.high < 0
+        parts.append(Markup("{} the best judge").format("below" if apart else "not told apart from"))
+    return Markup(", ").join(parts) + Markup(".")
+
+
+def _accuracy_section(report: JudgeReport, names: Names) -> Section:
+    blocks: list[Block | str] = []
+    if len(report.judges) <= MOST_DRAWN:
+        blocks.append(_accuracy_figure(report, names))
+    blocks.append(_accuracy_table(report, names))
+    return Section("Accuracy", blocks, "Agreement with the majority of people, pair by pair.")
+
+
+def _accuracy_figure(report: JudgeReport, names: Names) -> Figure:
+    rows = [
+        (names(one), one.macro.accuracy.value, one.macro.accuracy.low, one.macro.accuracy.high, KIND_WORDS[one.kind])
+        for one in report.judges
+    ]
+    lines = []
+    if len(report.panel) == 1 and report.panel[0].next_rater:
+        lines = [("next rater", report.panel[0].next_rater.value), ("oracle", report.panel[0].oracle.value)]
+    drawing = charts.dot_intervals(
+        rows, CHANCE, lines, title="Macro accuracy by judge", null_label="chance", sort=False,
+        x_label="accuracy against the majority of people, mean over criteria",
+    )  # fmt: skip
+    return Figure(drawing, "Macro accuracy, unread pairs counted as 0. Line: a coin, or always the first picture.")
+
+
+def _accuracy_table(report: JudgeReport, names: Names) -> Table:
+    shown = {
+        "accuracy": ("Accuracy", "Mean over criteria; unread pairs count 0"),
+        "parsed_only": ("Parsed only", "Over pairs that were read"),
+        "position_bias": ("b", "Share of read pairs whose verdict follows the position"),
+        "tie_rate": ("t", "Share of read pairs with a tie"),
+        "conditional": ("c", "Accuracy on pairs with the same item named in both orders"),
+        "unseen": ("Unread", "Share of pairs with an unread verdict"),
+    }
+    columns = [Column("judge", "Judge")]
+    columns += [Column(name, header, "estimate", 3, hint) for name, (header, hint) in shown.items()]
+    columns += [
+        Column("with_ties", "Ties counted", "estimate", 3, "Same of first, second or tie; tied panels stay"),
+        Column("to_best", "To the best", "estimate", 3, "Difference on the pairs both met, drawn together"),
+        Column("pairs", "Pairs", "count"),
+    ]
+    rows = [
+        {
+            "judge": Cell(names(one), one.signature or "", KIND_WORDS[one.kind]),
+            **figure_cells(one.macro, shown),
+            "with_ties": one.with_ties,
+            "to_best": Cell(one.to_best, "" if one.to_best else "the best judge itself, or no pair in common"),
+            "pairs": one.macro.pairs,
+        }
+        for one in report.judges
+    ]
+    caption = Markup("All judges: means over criteria, with {} intervals. Ties counted: over all pairs.")
+    return Table(columns, rows, caption.format(level_words(report)))
+
+
+def figure_cells(figures: AccuracyFigures, shown: Mapping[str, object]) -> dict[str, Cell]:
+    """A cell for each figure, with the reason where there is none."""
+    return {name: Cell(getattr(figures, name), why_missing(figures, name)) for name in shown}
+
+
+def _bias_section(report: JudgeReport, names: Names) -> Section | None:
+    judges = two_orders(report.judges)
+    if not judges:
+        return None
+    dots = [
+        Dot(names(one), b.value, c.value, (b.low, b.high), (c.low, c.high))
+        for one in judges[:MOST_DRAWN]
+        for b, c in [(one.macro.position_bias, one.macro.conditional)]
+    ]
+    figure = Figure(
+        bias_plot(dots),
+        "Right: answers by position. Up: sees what people see, where position does not decide. Along a dashed curve "
+        "accuracy is the same without ties.",
+    )
+    blocks: list[Block | str] = [figure, *_firsts(judges, names), *_correlations(report)]
+    return Section("Bias and perception", blocks, "A low accuracy may be a poor eye or a strong lean: which is it?")
+
+
+def _firsts(judges: Sequence[JudgeFigures], names: Names) -> list[Block]:
+    columns = [
+        Column("judge", "Judge"),
+        Column("bias", "b", "estimate", 3),
+        Column("first", "Took the first", "estimate", 3, "Of the pairs decided by position"),
+        Column("says", "Names the first", "estimate", 3, "Of all answers that name an item; even without bias: a half"),
+    ]
+    rows = [
+        {"judge": names(one), "bias": one.macro.position_bias, "first": one.macro.took_first, "says": one.says_first}
+        for one in judges
+    ]
+    return [Table(columns, rows, "Which position wins.")]
+
+
+def _correlations(report: JudgeReport) -> list[Block]:
+    known = [one for one in report.correlations if one.value is not None]
+    if not known:
+        return []
+    columns = [
+        Column("x", "Figure"),
+        Column("y", "with"),
+        Column("rho", "Spearman", "estimate", 2),
+        Column("n", "Judges", "count"),
+    ]
+    rows = [
+        {
+            "x": WORDS[one.x],
+            "y": WORDS[one.y],
+            "rho": Cell((one.value, one.low, one.high), one.reason or ""),
+            "n": one.n,
+        }
+        for one in known
+    ]
+    return [Table(columns, rows, "Over judges: which figures go together. Few judges make wide intervals.")]
+
+
+def _method_section(report: JudgeReport) -> Section:
+    notes = [Note(sentence(words)) for words in report.policies]
+    gaps = [part.figures.identity_gap for one in report.judges for part in one.criteria if part.figures]
+    largest = max(gaps, default=None)
+    proof = []
+    if largest is not None:
+        proof = [Markup("Identity, asserted for each judge and criterion: largest gap {}.").format(_tiny(largest))]
+    return Section("Policies", [*notes, *proof], "What was counted how.")
+
+
+def _tiny(gap: float) -> str:
+    return f"{gap:.0e}" if gap else "0"

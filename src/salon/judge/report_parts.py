@@ -1,0 +1,61 @@
+"""What the sections of a judge report share: names that fit, the judges of each kind, badges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from salon.judge.results import AccuracyFigures, Figure, JudgeFigures, JudgeReport
+from salon.report import Badge
+from salon.report.words import told_apart
+
+NAME = 44
+CHANCE = 0.5
+NO_ORDER = "one order, or none: no position bias can be given"
+NONE_READ = "no pair was read"
+NO_CLEAR = "no pair with the same answer in both orders"
+
+
+@dataclass(frozen=True)
+class Names:
+    """How judges and items are printed."""
+
+    judges: dict[str, str]
+
+    @classmethod
+    def of(cls, report: JudgeReport) -> Names:
+        """Brief, and numbered where two would read alike."""
+        return cls(told_apart((one.judge for one in report.judges), NAME))
+
+    def __call__(self, judge: str | JudgeFigures) -> str:
+        return self.judges[judge if isinstance(judge, str) else judge.judge]
+
+
+def standing(accuracy: Figure) -> tuple[str, Badge]:
+    """Against chance: above, below, or not told apart."""
+    if accuracy.low is None or accuracy.high is None:
+        return "thin", Badge("too little data", "thin")
+    if accuracy.low > CHANCE:
+        return "above", Badge("better than chance", "clear")
+    if accuracy.high < CHANCE:
+        return "below", Badge("worse than chance", "alert")
+    return "chance", Badge("no better than chance", "none")
+
+
+def two_orders(judges: Iterable[JudgeFigures]) -> list[JudgeFigures]:
+    """Judges that have a position bias and a conditional accuracy."""
+    return [one for one in judges if one.macro.position_bias is not None and one.macro.conditional is not None]
+
+
+def why_missing(figures: AccuracyFigures, name: str) -> str:
+    """The reason behind a dash."""
+    if figures.parsed_only is None:
+        return NONE_READ
+    if name in ("position_bias", "took_first") and figures.position_bias is None:
+        return NO_ORDER
+    return NO_CLEAR if getattr(figures, name) is None else ""
+
+
+def criteria_of(judges: Sequence[JudgeFigures]) -> dict[str, str]:
+    """Every criterion a judge met, id and name, in the study's order."""
+    return {part.criterion: part.name for one in judges for part in one.criteria}

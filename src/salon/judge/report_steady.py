@@ -1,0 +1,187 @@
+"""How steady judges are, what their numbers tell, whom they agree with, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from salon.judge.report_parts import CHANCE, Names
+from salon.judge.results import BandFigures, JudgeFigures, JudgeReport, UsageFigures
+from salon.report import Block, Cell, Column, Figure, Section, Table, charts, numbers, value
+from salon.report.words import brief, counted, level_words, listed, sentence
+
+MOST_IN_MATRIX = 24
+
+
+def steady_section(report: JudgeReport, names: Names) -> Section | None:
+    """Wordings of the question, and samples of the same one."""
+    blocks: list[Block | str] = []
+    worded = [one for one in report.judges if one.wordings is not None]
+    if worded:
+        blocks.append(_wording_table(worded, names))
+        blocks += [_by_wording(worded, names)]
+    sampled = [one for one in report.judges if one.self_agreement is not None]
+    if sampled:
+        columns = [
+            Column("judge", "Judge"),
+            Column("samples", "Samples", "count"),
+            Column("agreement", "Two samples agree", "estimate", 3),
+        ]
+        rows = [{"judge": names(one), "samples": one.samples, "agreement": one.self_agreement} for one in sampled]
+        blocks.append(Table(columns, rows, "Self-consistency: the same question asked again."))
+    if not blocks:
+        return None
+    return Section("Steadiness", blocks, "Does the answer hang on the wording, or on chance?")
+
+
+def _wording_table(judges: Sequence[JudgeFigures], names: Names) -> Table:
+    columns = [
+        Column("judge", "Judge"),
+        Column("sd", "Paraphrase sd", "number", 3, "Standard deviation of accuracy over wordings"),
+        Column("expected", "By chance", "number", 3, "The same if the wording made no difference"),
+        Column("p", "p", "p", hint="Share of random deals of wordings with as large a spread"),
+        Column("worst", "Criterion with the largest sd"),
+        Column("deals", "Deals", "count"),
+    ]
+    rows = []
+    for one in judges:
+        parts = [part for part in one.criteria if part.wordings is not None]
+        top = max(parts, key=lambda part: part.wordings.sd, default=None)
+        rows.append(
+            {
+                "judge": names(one),
+                **{name: getattr(one.wordings, name) for name in ("sd", "expected", "p", "deals")},
+                "worst": "–" if top is None else brief(top.name),
+            }
+        )
+    return Table(columns, rows, "Wordings of the question: spread of accuracy over all criteria, each dealt apart.")
+
+
+def _by_wording(judges: Sequence[JudgeFigures], names: Names) -> Table:
+    numbers = sorted({number for one in judges for number in one.wordings.wordings})
+    columns = [Column("judge", "Judge")]
+    columns += [Column(str(number), f"Wording {number + 1}", "number", 3) for number in numbers]
+    rows = []
+    for one in judges:
+        found = dict(zip(one.wordings.wordings, zip(one.wordings.means, one.wordings.pairs)))
+        cells = {str(n): Cell(found[n][0], "", counted(found[n][1], "pair")) if n in found else None for n in numbers}
+        rows.append({"judge": names(one), **cells})
+    return Table(columns, rows, "Accuracy by wording.")
+
+
+def number_section(report: JudgeReport, names: Names) -> Section | None:
+    """Do judges that give numbers tell strong from weak, or collapse into a band?"""
+    held = [(one, band) for one in report.judges for band in one.bands]
+    if not held:
+        return None
+    titles = {part.criterion: part.name for one in report.judges for part in one.criteria}
+    columns = [
+        Column("judge", "Judge"),
+        Column("of", "Criterion"),
+        Column("separation", "Strong above weak", "estimate", 3, "A half: cannot tell them apart"),
+        Column("middle", "Middle 80%", "text"),
+        Column("width", "of the scale", "percent", 0),
+        Column("levels", "Values in use", "number", 1, "Effective number: exp of the entropy"),
+        Column("commonest", "Commonest", "percent", 0, "Share of the most frequent value"),
+        Column("n", "Items", "count"),
+        Column("missing", "Missing", "count"),
+    ]
+    rows = [_band_row(names(one), band, titles) for one, band in held]
+    told = listed(dict.fromkeys(band.strong_is for _, band in held))
+    caption = Markup("Numbers and what they tell, with {} intervals. Strong and weak: {}.")
+    table = Table(columns, rows, caption.format(level_words(report), told))
+    return Section("Sensitivity", [table], "Do the numbers tell strong from weak, or collapse into a band?")
+
+
+def _band_row(name: str, band: BandFigures, titles: dict[str, str]) -> dict[str, object]:
+    return {
+        "judge": name,
+        "of": "all" if band.criterion is None else titles.get(band.criterion, band.criterion),
+        "separation": Cell(band.separation, "" if band.separation else band.strong_is),
+        "middle": Markup("{} – {}").format(*(value(x, None, numbers.significant(x)) for x in (band.low, band.high))),
+        "width": Cell(band.width, "" if band.width is not None else "the scale has no ends"),
+        "levels": band.levels,
+        "commonest": band.commonest,
+        "n": band.n,
+        "missing": band.missing,
+    }
+
+
+def agreement_section(report: JudgeReport, names: Names) -> Section | None:
+    """Every two judges: how often they name the same item where both name one."""
+    known = [one for one in report.agreement if one.agreement is not None]
+    if not known:
+        return None
+    judges = [one.judge for one in report.judges]
+    found = {frozenset((one.first, one.second)): one for one in known}
+    blocks: list[Block | str] = []
+    if len(judges) <= MOST_IN_MATRIX and len(judges) > 2:
+        pairs = [[found.get(frozenset((x, y))) if x != y else None for y in judges] for x in judges]
+        drawing = charts.heat_map(
+            [[None if one is None else one.agreement.value for one in row] for row in pairs],
+            [names(x) for x in judges], [names(x) for x in judges],
+            n=[[0 if one is None else one.pairs for one in row] for row in pairs],
+            center=CHANCE, limit=0.5, title="Agreement between judges", value_name="same item", decimals=2,
+        )  # fmt: skip
+        blocks.append(Figure(drawing, "Share of pairs on which both name the same item; a half by chance."))
+    ranked = sorted(known, key=lambda one: -one.agreement.value)
+    columns = [
+        Column("first", "Judge"),
+        Column("second", "and"),
+        Column("agreement", "Same item", "estimate", 3),
+        Column("pairs", "Pairs", "count"),
+    ]
+    rows = [
+        {"first": names(one.first), "second": names(one.second), "agreement": one.agreement, "pairs": one.pairs}
+        for one in ranked[:40]
+    ]
+    caption = Markup("Most agreeing first, with {} intervals. Pairs on which one names no item are left out.")
+    blocks.append(Table(columns, rows, caption.format(level_words(report))))
+    return Section("Agreement between judges", blocks, "Do judges make the same mistakes?")
+
+
+def cost_section(report: JudgeReport, names: Names) -> Section | None:
+    """Answers, unread ones and why, tokens, money, time, and what a point of accuracy costs."""
+    used = [one for one in report.judges if one.usage is not None]
+    if not used:
+        return None
+    columns = [
+        Column("judge", "Judge"),
+        Column("answers", "Answers", "count"),
+        Column("unread", "Unread", "count"),
+        Column("tokens_in", "Tokens in", "count"),
+        Column("tokens_out", "Tokens out", "count"),
+        Column("seconds_median", "Median time", "duration"),
+        Column("seconds_95", "95th", "duration", hint="95th percentile"),
+        Column("cost", "Cost", "number", 4),
+        Column("cost_per_1000", "a thousand", "number", 4, "Cost of a thousand pairs (items) on one criterion"),
+        Column("cost_per_point", "a point", "estimate", 4, "That cost for each hundredth of accuracy above chance"),
+    ]
+    plain = [column.path for column in columns[1:]]
+    rows = [
+        {"judge": names(one), **{name: Cell(getattr(one.usage, name), _why(one.usage, name)) for name in plain}}
+        for one in used
+    ]
+    table = Table(columns, rows, "What the answers took; costs in the currency of the price file.")
+    return Section("Cost", [table, *_reasons(used, names)], "What a judge costs, and what a point of accuracy does.")
+
+
+def _why(usage: UsageFigures, name: str) -> str:
+    if name == "cost_per_point" and usage.cost and usage.cost_per_point is None:
+        return "no accuracy above chance"
+    if name.startswith("cost") and usage.cost is None:
+        return "no cost is known"
+    return f"{usage.cost_unknown} answers without a known cost" if name == "cost" and usage.cost_unknown else ""
+
+
+def _reasons(judges: Sequence[JudgeFigures], names: Names) -> list[Block]:
+    rows = [
+        {"judge": names(one), "why": sentence(reason), "n": n}
+        for one in judges
+        for reason, n in [*one.usage.failed.items(), *one.usage.reasons.items()]
+    ]
+    if not rows:
+        return []
+    columns = [Column("judge", "Judge"), Column("why", "Why it could not be read"), Column("n", "Answers", "count")]
+    return [Table(columns, rows[:60], "Unread answers.")]

@@ -1,0 +1,84 @@
+"""The sentences of a judge report: how missing answers and ties were treated, and what to be careful with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from salon.judge.report_settings import ReportSettings
+from salon.judge.results import Figure, JudgeFigures, PanelFigures
+
+SCORES = (
+    "accuracy is agreement with the majority of people, pair by pair: 1 if the judge names the majority's item in both "
+    "orders, 0 if it names the other in both, 0.5 if the orders disagree or it sees a tie; a coin reaches 0.5"
+)
+UNREAD = (
+    "a pair with an unread verdict counts 0 in the accuracy and stays in its denominator; parsed only leaves it out; "
+    "position bias, ties and conditional accuracy are shares of the pairs that were read"
+)
+ONE_ORDER = "no position bias can be given for a judge shown one order only, or that scores items one by one: {}"
+NUMBERS = "of a judge that gives numbers the larger one wins, equal numbers tie, and a missing one is unread: {}"
+SAMPLES = "several samples of a question count as their vote, and as a tie where two answers lead together: {}"
+ABSENT = {
+    "unparsed": "a pair without an answer of a judge among the study's raters counts as unread: {}",
+    "not-asked": "a pair without an answer of a judge among the study's raters was not asked, and is left out: {}",
+}
+MACRO = "macro is the mean over criteria; accuracy = (1 - u)((1 - b - t) c + (b + t)/2) holds for each criterion only"
+
+FAR_FROM_EVEN, FEW = 0.3, 20
+
+
+def policies(
+    judges: Sequence[JudgeFigures], panel: Sequence[PanelFigures], settings: ReportSettings
+) -> tuple[str, ...]:
+    """What left which denominator."""
+    tied, pairs = sum(one.tied for one in panel), sum(one.pairs for one in panel)
+    said = [
+        SCORES,
+        f"pairs without a majority of people leave every denominator ({tied:,} of {pairs:,}); "
+        "only 'ties counted' keeps them, as ties that a judge has to see",
+        UNREAD,
+    ]
+    about = {
+        ONE_ORDER: [one.judge for one in judges if one.orders == 1],
+        NUMBERS: [one.judge for one in judges if one.kind in ("points", "scorer")],
+        SAMPLES: [one.judge for one in judges if one.samples > 1],
+        ABSENT[settings.missing]: [one.judge for one in judges if one.kind == "rater"],
+    }
+    said += [words.format(_listed(names)) for words, names in about.items() if names]
+    unvoted = sum(part.unvoted for one in judges for part in one.criteria)
+    if unvoted:
+        said.append(f"pairs that judges were asked about and nobody voted on are left out: {unvoted:,}")
+    return (*said, MACRO)
+
+
+def judge_warnings(judges: Sequence[JudgeFigures], panel: Sequence[PanelFigures]) -> tuple[str, ...]:
+    """What should not be taken at its face: judges at chance or above the ceiling, few pairs met, no signal."""
+    found = [
+        f"{one.name}: people show no shared preference ({one.signal}), so accuracy against their majority says little"
+        for one in panel
+        if one.signal is not None and one.signal != "shared preference"
+    ]
+    for judge in judges:
+        leaks = [part.name for part in judge.criteria for words in part.warnings if "leak" in words]
+        if leaks:
+            found.append(f"{judge.judge} is above what an oracle could reach, suspect a leak: {_listed(leaks)}")
+        met, there = (sum(getattr(part, name) for part in judge.criteria) for name in ("decided", "panel_pairs"))
+        if met < there:
+            found.append(f"{judge.judge} was asked about {met:,} of {there:,} pairs with a majority")
+        if judge.orders == 1 and judge.says_first is not None and _one_sided(judge.says_first):
+            found.append(f"{judge.judge} names the picture shown first in {judge.says_first.value:.0%} of its answers")
+        if judge.usage is not None and judge.usage.failed:
+            kinds = ", ".join(f"{kind} {count:,}" for kind, count in judge.usage.failed.items())
+            found.append(f"{judge.judge}: calls without a reply ({kinds}) count as unread; run it again to complete it")
+    return tuple(found)
+
+
+def _one_sided(share: Figure) -> bool:
+    """Far from even, whatever the content: in one order this is all that can be said of position."""
+    return abs(share.value - 0.5) > FAR_FROM_EVEN and share.n >= FEW
+
+
+def _listed(names: Iterable[str], most: int = 12) -> str:
+    given = list(dict.fromkeys(names))
+    more = f" and {len(given) - most} more" if len(given) > most else ""
+    return ", ".join(given[:most]) + more

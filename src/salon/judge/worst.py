@@ -1,0 +1,115 @@
+"""Worst disagreements: pairs on which panel and judge were clear, each the other way, with their pictures."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from salon.errors import BadFile
+from salon.judge.report_figures import Met
+from salon.judge.report_judges import ItemValues, Judge
+from salon.judge.report_panel import Places
+from salon.judge.results import WorstCase
+from salon.store.pictures import is_inside, read_picture
+from salon.study import Study
+
+LONGEST = 240
+THUMB = 360
+QUALITY = 80
+
+
+def worst_cases(
+    study: Study, places: Places, judge: Judge, met: Sequence[Met], most: int
+) -> tuple[tuple[WorstCase, ...], int]:
+    """The clearest disagreements, clearest panel first, and how many there are in all.
+
+    With m votes against k for the judge's choice, the order is by (m + 1)/(m + k + 2): five to none before two to none.
+    """
+    found = []
+    for one in met:
+        against = one.rows[one.faced.choice[one.rows] == -one.panel.winner[one.rows]]
+        votes = one.panel.votes[against]
+        larger, smaller = votes[:, :2].max(axis=1), votes[:, :2].min(axis=1)
+        clear = (larger + 1) / (larger + smaller + 2)
+        margin = _margins(judge, one, against)
+        found += list(zip(-clear, -margin, [one] * len(against), against.tolist()))
+    found.sort(key=lambda case: (case[0], case[1], case[2].panel.number, case[3]))
+    said = _texts(judge)
+    return tuple(_case(study, places, judge, one, row, said) for _, _, one, row in found[:most]), len(found)
+
+
+def _margins(judge: Judge, met: Met, rows):  # type: ignore[no-untyped-def]
+    """How far apart a scorer's two numbers are, in standard deviations of its numbers; 0 for a judge of pairs."""
+    if not isinstance(judge.answers, ItemValues) or not len(rows):
+        return np.zeros(len(rows))
+    x = judge.answers.by_criterion[met.panel.number]
+    a, b = judge.answers.places.items(met.panel.keys[rows])
+    return np.abs(x[a] - x[b]) / (np.nanstd(x) or 1.0)
+
+
+def _case(study: Study, places: Places, judge: Judge, met: Met, row: int, said: Mapping[tuple[str, ...], str]):  # type: ignore[no-untyped-def]
+    key = met.panel.keys[row : row + 1]
+    pair = [study.label("items", int(item[0])) for item in places.items(key)]
+    first, second, ties = met.panel.votes[row].tolist()
+    liked, other = pair if first > second else pair[::-1]
+    criterion = study.criteria[met.panel.number].id
+    gap = _margins(judge, met, np.array([row])) if isinstance(judge.answers, ItemValues) else None
+    return WorstCase(
+        criterion=criterion,
+        prompt=_prompt(study, int(places.items(key)[0][0])),
+        panel_choice=liked,
+        judge_choice=other,
+        votes=(max(first, second), min(first, second), ties),
+        said=said.get((criterion, *pair)),
+        margin=None if gap is None else float(gap[0]),
+    )
+
+
+def _prompt(study: Study, item: int) -> str | None:
+    items = study.table("items")
+    return items.column("prompt")[item].as_py() if "prompt" in items.column_names else None
+
+
+def _texts(judge: Judge) -> dict[tuple[str, ...], str]:
+    """The judge's words on each (criterion, pair), in the first order, shortened."""
+    if judge.table is None or judge.kind != "pairs":
+        return {}
+    table = judge.table.filter(pc.is_valid(judge.table.column("text")))
+    columns = [table.column(name).cast(pa.string()).to_pylist() for name in ("criterion", "a", "b", "text")]
+    said: dict[tuple[str, ...], str] = {}
+    for criterion, a, b, text in zip(*columns):
+        if b is not None:
+            said.setdefault((criterion, *sorted((a, b))), " ".join(text.split())[:LONGEST])
+    return said
+
+
+def thumbnails(study: Study, folder: Path | None, items: Sequence[str]) -> dict[str, str]:
+    """A small WebP of each item as a data URL; items without a readable picture inside `folder` are left out."""
+    if folder is None or "image" not in study.table("items").column_names:
+        return {}
+    table = study.table("items")
+    wanted = table.filter(pc.is_in(table.column("id"), value_set=pa.array(list(dict.fromkeys(items)), pa.string())))
+    made = {}
+    for id, image in zip(wanted.column("id").to_pylist(), wanted.column("image").to_pylist()):
+        path = folder / image if image else None
+        if path is None or not is_inside(path, folder):
+            continue
+        try:
+            made[id] = _thumbnail(path)
+        except BadFile:
+            continue
+    return made
+
+
+def _thumbnail(path: Path) -> str:
+    image = read_picture(path).image.copy()
+    image.thumbnail((THUMB, 2 * THUMB), reducing_gap=2.0)
+    target = io.BytesIO()
+    image.save(target, "WEBP", quality=QUALITY, method=3)
+    return "data:image/webp;base64," + base64.b64encode(target.getvalue()).decode()
