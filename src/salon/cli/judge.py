@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,28 +15,27 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 
 from salon.cli.console import json_option, print_json, print_table, say
-from salon.cli.given import given_study
-from salon.cli.options import options_from, settings_from
+from salon.cli.judge_asked import asked_options, planned
+from salon.cli.options import settings_from
 from salon.errors import SalonError
-from salon.judge.checklist import read_points
+from salon.judge import canary
+from salon.judge.folder import judge_folder
 from salon.judge.named import Named, check_budget, named_vlm
 from salon.judge.openai_chat import OpenAIChat
-from salon.judge.pairs import read_pairs
-from salon.judge.plan import JudgePlan, plan_run
-from salon.judge.run import JudgeRun, Progress, Watch, run_plan
-from salon.judge.settings import JudgeSettings
-from salon.judge.templates import Templates
+from salon.judge.plan import JudgePlan
+from salon.judge.run import JudgeRun, Progress, Watch, check_may_replace, run_plan
 from salon.judge.vlm import Vlm
-from salon.store.folder import local
-from salon.study import Study
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
-LATER = {"report": "salon.cli.judge_report:report"}
+LATER = {
+    "batch": "salon.cli.judge_batch:batch",
+    "route": "salon.cli.judge_route:route",
+    "report": "salon.cli.judge_report:report",
+}
 """Commands whose module is loaded when they are called."""
 
 
 class _Judges(click.Group):
-    """A group that loads the report only when it is asked for."""
+    """A group that loads a command only when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*super().list_commands(ctx), *LATER]
@@ -56,22 +56,9 @@ def judge() -> None:
 # -- run ---------------------------------------------------------------------------------------------------------
 
 
-def asked_options(command: Any) -> Any:
-    """Adds the options that say what is asked."""
-    given = (
-        click.option("--pairs-file", type=_FILE, help="Compare the pairs in this CSV file, columns a and b."),
-        click.option("--points", type=_FILE, help="Points of the checklists, TOML or JSONL."),
-        click.option("--templates", type=_FILE, help="Your own texts for judges, TOML."),
-    )
-    for option in reversed(given):
-        command = option(command)
-    return options_from(JudgeSettings)(command)
-
-
 @judge.command()
 @click.argument("study", type=click.Path(path_type=Path))
 @asked_options
-@options_from(Named)
 @click.option("--overwrite", is_flag=True, help="Replace what another judge of that name left.")
 @click.option("--dry-run", is_flag=True, help="Say what would be asked and what it may cost, and ask nothing.")
 @json_option
@@ -90,19 +77,22 @@ def run(study: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any
       salon judge run study --model gpt-4o --dry-run                           what would it cost?
     """
     named = settings_from(Named, flags)
-    named.check()
-    found = _folder_study(study)
-    plan = planned(found, study, looks=named.looks, **flags)
-    with named_vlm(named, found, study) as vlm:
+    plan = planned(study, named, **flags)
+    with named_vlm(named, plan.study, study) as vlm:
         forecast = _forecast(plan, vlm)
         warning = check_budget(named.budget, forecast["cost_at_most"], forecast["to_ask"])
         if dry_run:
             _print_forecast(forecast, warning, vlm.name, as_json)
             return
-        if warning:
-            say(f"note: {warning}", fg="yellow", err=True)
+        check_may_replace(plan, vlm, overwrite=overwrite)
+        warnings = [warning] if warning else []
+        if forecast["to_ask"] and isinstance(vlm, OpenAIChat) and vlm.is_hosted and named.canaries:
+            warnings += _drift(plan, vlm, named.canaries)
+        for told in warnings:
+            say(f"note: {told}", fg="yellow", err=True)
         with _watched(quiet=as_json) as watch:
             report = run_plan(plan, vlm, watch, overwrite=overwrite)
+        report = report.model_copy(update={"notes": (*warnings, *report.notes)})
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
@@ -111,31 +101,14 @@ def run(study: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any
         click.get_current_context().exit(1)
 
 
-def _folder_study(place: Path) -> Study:
-    """The study in a folder: a judge reads its pictures there, and writes beside them."""
-    return given_study(local(place))
-
-
-def planned(
-    study: Study,
-    folder: Path,
-    *,
-    looks: bool,
-    pairs_file: Path | None = None,
-    points: Path | None = None,
-    templates: Path | None = None,
-    **flags: Any,
-) -> JudgePlan:
-    """The plan that the flags describe, everything checked."""
-    return plan_run(
-        study,
-        folder,
-        settings_from(JudgeSettings, flags),
-        templates=None if templates is None else Templates.load(templates),
-        pairs=None if pairs_file is None else read_pairs(pairs_file, study),
-        points=() if points is None else read_points(points),
-        looks=looks,
-    )
+def _drift(plan: JudgePlan, vlm: OpenAIChat, canaries: int) -> list[str]:
+    """What the canaries say about the model, before anything else is bought."""
+    folder = judge_folder(plan.folder, vlm.name)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    path = folder.with_name(f"{folder.name}.canaries.jsonl")
+    return canary.watch(
+        vlm, canary.choose(plan.conversations(), canaries), path, day=datetime.now(UTC).date()
+    ).warnings()
 
 
 # -- what would be asked -----------------------------------------------------------------------------------------

@@ -59,7 +59,17 @@ class Named(Noun):
     )
     simulated_seed: int = Field(0, ge=0, description="Seed of a simulated judge.")
     script: Path | None = Field(None, description="No model: the answers in a file of JSON lines.")
+    canaries: int = Field(
+        8, ge=0, le=1000, description="Questions a hosted model is asked anew every day, to notice a change; 0: none."
+    )
     name: str | None = Field(None, description="Name of the judge  [default: that of its model]")
+
+    @property
+    def judge(self) -> str:
+        """The judge's name."""
+        local = None if self.transformers is None else Path(self.transformers).name
+        script = None if self.script is None else self.script.stem
+        return self.name or self.model or local or script or "simulated"
 
     @property
     def looks(self) -> bool:
@@ -83,15 +93,15 @@ def named_vlm(named: Named, study: Study, folder: Path) -> Iterator[Vlm]:
     """The VLM, for as long as the block lasts. Wrong files and a store of another version are found here."""
     named.check()
     if named.model is not None:
-        with CallStore(calls_file(named, folder)) as store, endpoint_vlm(named, store) as vlm:
+        with CallStore(calls_file(named, folder)) as store, endpoint_vlm(named, named.model, store) as vlm:
             yield vlm
     elif named.transformers is not None:
         yield _in_process(named, folder)
     elif named.simulated is not None:
         rates = {RATES[name]: value for name, value in read_rates(named.simulated).items()}
-        yield Simulated(named.name or "simulated", panel_truth(study), seed=named.simulated_seed, **rates)
+        yield Simulated(named.judge, panel_truth(study), seed=named.simulated_seed, **rates)
     elif named.script is not None:
-        yield Scripted(named.name or named.script.stem, named.script)
+        yield Scripted(named.judge, named.script)
 
 
 def calls_file(named: Named, folder: Path) -> Path:
@@ -100,12 +110,11 @@ def calls_file(named: Named, folder: Path) -> Path:
     return named.calls or home.with_name(f"{home.name}.calls.sqlite")
 
 
-def endpoint_vlm(named: Named, store: CallStore) -> OpenAIChat:
+def endpoint_vlm(named: Named, model: str, store: CallStore) -> OpenAIChat:
     """The model at the endpoint."""
-    assert named.model is not None
     return OpenAIChat(
-        named.name or named.model,
-        model=named.model,
+        named.judge,
+        model=model,
         base_url=named.endpoint,
         store=store,
         secrets=(Secret(named.key_env),) if named.key_env not in ("", "none") else (),

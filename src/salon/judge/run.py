@@ -96,8 +96,7 @@ def run_plan(plan: JudgePlan, vlm: Vlm, progress: Watch | None = None, *, overwr
     """As `judge_study`, for a plan that was made and checked before."""
     started = time.monotonic()
     target = judge_folder(plan.folder, vlm.name)
-    if not overwrite:
-        _check_may_replace(target, plan, vlm)
+    check_may_replace(plan, vlm, overwrite=overwrite)
     told = _asked(plan, vlm, progress or (lambda _: None))
     verdicts = [verdict for verdict_list, _ in told for verdict in verdict_list]
     notes = tuple(vlm.notes()) if isinstance(vlm, Noting) else ()
@@ -145,9 +144,10 @@ def _replies(plan: JudgePlan, vlm: Vlm) -> Iterator[tuple[int, Reply | NoReply]]
         yield index, NoReply(kind="error", reason=f"{vlm.name} gave no reply")
 
 
-def _check_may_replace(target: Path, plan: JudgePlan, vlm: Vlm) -> None:
+def check_may_replace(plan: JudgePlan, vlm: Vlm, *, overwrite: bool = False) -> None:
     """The same judge may go on, with more pairs or after failures; another one must not take its place unasked."""
-    if not target.exists():
+    target = judge_folder(plan.folder, vlm.name)
+    if overwrite or not target.exists():
         return
     try:
         before = read_record(target)

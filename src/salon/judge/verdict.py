@@ -6,8 +6,8 @@ A verdict is stated by
 - a line that says nothing else: `Verdict: B`;
 - a last line that is nothing but an answer: `B`.
 
-Prose never counts ("Image A has the better type"), nor does a `<think>` block. Of several statements the last one in the
-text binds, also when it is not on the menu: the judge is then unparsed, and no earlier statement is fallen back on. A
+Prose never counts ("Image A has the better type"), nor does a `<think>` block. Of several statements the last one
+binds, also when it is not on the menu: the judge is then unparsed, and no earlier statement is fallen back on. A
 text that breaks off after its last statement might have said something else, so it is unparsed as well.
 """
 
