@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, combine_pvalues, pearsonr
+from scipy.stats import binom, binomtest, norm, pearsonr
 from studios import SCREEN_MS, Walker, studio, study
 
 from salon.collect.agreement import panel_agreement, panel_correlation, repeat_agreement
@@ -17,6 +17,7 @@ from salon.collect.quality import QualitySettings, rater_flags
 from salon.collect.question import Given
 from salon.collect.records import PairRow, Records, ScreenRow, ValueRow, rows_of
 from salon.collect.screens import show
+from salon.collect.tossed import correlation_sign, share_sign, weigh
 
 RULE = QualitySettings()
 
@@ -125,12 +126,41 @@ def test_correlation_with_the_others_is_pearsons() -> None:
     assert mine.n == 9
 
 
-def test_small_signs_are_combined_as_by_fisher() -> None:
+def test_small_signs_are_weighed_by_definition() -> None:
+    """Gold 4 of 7 right, attention 1 of 4 missed: the honest chance of all that speaks as much for coins."""
     gold = screens(4, why="gold", right=True) + screens(3, why="gold", right=False)
     missed = screens(3, why="attention", right=True) + screens(1, why="attention", right=False)
-    records = Records(tuple(gold + missed))
-    ps = [found(records, reason).p for reason in ("gold", "attention")]
-    assert found(records, "at random").p == pytest.approx(combine_pvalues(ps, "fisher").pvalue)
+    finding = found(Records(tuple(gold + missed)), "at random")
+
+    def weight(right: int, missed: int) -> float:
+        coin, honest = binom.pmf(right, 7, 0.5) * binom.pmf(missed, 4, 0.5), chance(right, missed)
+        return float(np.log(coin / honest))
+
+    def chance(right: int, missed: int) -> float:
+        return float(binom.pmf(right, 7, RULE.gold_right) * binom.pmf(missed, 4, RULE.attention_missed))
+
+    seen = weight(4, 1)
+    as_much = sum(chance(r, m) for r in range(8) for m in range(5) if weight(r, m) >= seen - 1e-9)
+    assert finding.value == pytest.approx(seen)
+    assert finding.p == pytest.approx(as_much, rel=1e-6)
+    assert finding.flagged == (finding.value >= finding.limit)
+
+
+def test_the_weight_of_a_correlation_by_definition() -> None:
+    """Coins have z ~ N(0, 1/28), honest raters at worst N(atanh .5, 1/28); the sum of one sign keeps that law."""
+    sign = correlation_sign(0.1, 31, honest=0.5)
+    error = 1 / np.sqrt(28)
+    z, honest = np.arctanh([0.1, 0.5])
+    assert sign.seen == pytest.approx(norm.logpdf(z, 0, error) - norm.logpdf(z, honest, error))
+    assert weigh([sign], alpha=0.005).p == pytest.approx(norm.cdf((z - honest) / error), rel=0.02)
+
+
+def test_signs_that_cannot_tell_coins_apart_say_nothing() -> None:
+    assert share_sign(3, 5, honest=0.5, coin=0.5) is None
+    assert share_sign(0, 0, honest=0.9, coin=0.5) is None
+    assert share_sign(5, 5, honest=1.0, coin=1.0) is None
+    assert correlation_sign(0.2, 9, honest=0.0) is None
+    assert weigh([], alpha=0.005).p == 1.0
 
 
 def test_nothing_to_look_at_is_no_finding() -> None:

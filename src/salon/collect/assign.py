@@ -15,13 +15,12 @@ from typing import Literal
 
 import numpy as np
 
-from salon.collect.chance import seeded
-from salon.collect.design import next_adaptive_pair
 from salon.collect.entry import entry_question
 from salon.collect.planted import attention_question, gold_question, repeat_question
 from salon.collect.question import Question, Why
 from salon.collect.runs import Plan, Run
 from salon.collect.tally import Tallies, is_open
+from salon.collect.telling import budget, most_telling
 
 HOUR_MS = 60 * 60 * 1000
 
@@ -148,7 +147,7 @@ def expected_questions(run: Run, number: int) -> int:
     each = stop.raters_each if stop.kind == "fixed" else stop.most
     pairs = len(run.units)
     if run.phase.design.kind == "adaptive":
-        pairs = sum(_budget(run, group) for group in run.groups) // each
+        pairs = sum(budget(run, group) for group in run.pair_groups) // each
     return min(quota, -(-pairs * each // max(run.cohort.raters, 1)))
 
 
@@ -158,7 +157,7 @@ def _ordinary(run: Run, state: State, history: list[Question]) -> Question | Non
         return None
     seen = {run.place[question.key] for question in ordinary if question.key in run.place}
     if run.phase.design.kind == "adaptive":
-        unit = _most_telling(run, state, seen)
+        unit = most_telling(run, state.tallies, rater=state.rater, number=state.number, now=state.now, seen=seen)
     else:
         unit = _most_needed(run, state, seen, ordinary)
     return None if unit is None else run.question(unit)
@@ -177,45 +176,3 @@ def _most_needed(run: Run, state: State, seen: set[int], ordinary: list[Question
         free = [unit for unit in free if run.units[unit].prompt == ordinary[-1].prompt] or free
     answers = [len(tallies[unit].raters) + tallies[unit].awaited(state.now) for unit in free]
     return free[int(np.argmin(answers))] if free else None
-
-
-def _budget(run: Run, group: str) -> int:
-    """Answers an adaptive design spends on one group."""
-    return run.phase.design.pairs_of(_members(run, group)) * run.phase.stop.raters_each
-
-
-def _members(run: Run, group: str) -> int:
-    return len({item for unit in run.groups[group] for item in run.units[unit].items})
-
-
-def _most_telling(run: Run, state: State, seen: set[int]) -> int | None:
-    """The most telling pair of the group that has had the smallest part of its budget."""
-    rng = seeded(run.seed, "adaptive", *run.name, state.rater, len(seen))
-    allowed = run.allowed(state.number)
-    spent = []
-    for group, units in run.groups.items():
-        tallies = [state.tallies[run.keys[unit]] for unit in units]
-        used = sum(len(tally.raters) + tally.awaited(state.now) for tally in tallies) / _budget(run, group)
-        if used < 1 and any(allowed[unit] and unit not in seen for unit in units):
-            spent.append((used, rng.random(), group))
-    if not spent:
-        return None
-    return _telling_in(run, state, min(spent)[2], seen, rng)
-
-
-def _telling_in(run: Run, state: State, group: str, seen: set[int], rng: np.random.Generator) -> int | None:
-    units = run.groups[group]
-    names = sorted({item for unit in units for item in run.units[unit].items})
-    code = {name: number for number, name in enumerate(names)}
-    pairs = np.array([[code[item] for item in run.units[unit].items] for unit in units], np.int64)
-    votes, awaited = np.zeros((len(units), 3)), np.zeros(len(units), np.int64)
-    for row, unit in enumerate(units):
-        tally = state.tallies[run.keys[unit]]
-        a, b = run.units[unit].items
-        for counted in tally.votes.values():  # several criteria on one screen tell about the order together
-            votes[row] += counted[a], counted[b], counted["tie"] + counted["both_bad"]
-        awaited[row] = tally.awaited(state.now)
-    allowed = run.allowed(state.number)
-    free = np.array([allowed[unit] and unit not in seen for unit in units])
-    chosen = next_adaptive_pair(len(names), pairs, votes, awaited, free, rng=rng)
-    return None if chosen is None else units[chosen]

@@ -16,9 +16,3 @@ def seeded(seed: int, *names: object) -> np.random.Generator:
     """A generator of its own for `names`, the same on every machine."""
     digest = hashlib.blake2b(json.dumps([seed, *map(str, names)]).encode(), digest_size=16).digest()
     return np.random.default_rng(int.from_bytes(digest, "little"))
-
-
-def coin(seed: int, *names: object) -> bool:
-    """A fair coin of its own for `names`; much cheaper than a generator."""
-    digest = hashlib.blake2b(json.dumps([seed, *map(str, names)]).encode(), digest_size=1).digest()
-    return bool(digest[0] & 1)

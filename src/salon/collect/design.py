@@ -7,8 +7,8 @@ most 1. The first two rounds, and the turn d = 1, are one closed path through al
 whatever else is drawn. Of several draws the one with the smallest diameter is kept: 50 items and 612 pairs have
 diameter 2, the least there is short of all pairs.
 
-Adaptive. The pair whose answer is expected to tell most about the order (`stats.active`), each answer that is still
-awaited counting as half of the news. Its answers depend on earlier ones: the study's design must say so.
+Adaptive. The pair whose answer is expected to bring the order nearest to the right one (`stats.order_gain`), answers
+that are still awaited counted as given. Its answers depend on earlier ones: the study's design must say so.
 
 Sources: the circle method, Kirkman 1847; PPaint A.3 (612 of 1,225 pairs, diameter 2).
 """
@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salon.errors import DesignError, TooFew
-from salon.stats.active import pair_gains, pair_posterior, prior_posterior
+from salon.stats.active import PairPosterior, pair_posterior, prior_posterior
 from salon.stats.graph import connectivity
+from salon.stats.order_gain import expecting, order_gains
 from salon.stats.pair_counts import PairCounts
 
 Ints = NDArray[np.int64]
@@ -71,27 +72,27 @@ def next_adaptive_pair(
 ) -> int | None:
     """Index into `pairs` (m, 2) of the most telling one that is `allowed` (m,); None when none is.
 
-    `votes` (m, 3): first better, second better, tie. `awaited` (m,): asked of others and not answered yet. Before the
-    first answers all pairs tell the same: then the pair whose items have been asked about least, ties by lot.
+    `votes` (m, 3): first better, second better, tie. `awaited` (m,): asked of others and not answered yet. Pairs that
+    tell the same are drawn by lot.
     """
     if not allowed.any():
         return None
-    low, high = np.sort(pairs, axis=1).T
-    gains = _gains(items, pairs, votes)[low, high] / 2.0**awaited
-    asked = votes.sum(axis=1) + awaited
-    known = np.bincount(pairs.ravel(), weights=np.repeat(asked, 2), minlength=items)
-    order = np.lexsort((rng.random(len(pairs)), known[low] + known[high], -gains.round(9), ~allowed))
-    return int(order[0])
+    known = expecting(_posterior(items, pairs, votes), np.repeat(pairs, awaited, axis=0))
+    gains = order_gains(known)[pairs[:, 0], pairs[:, 1]]
+    best = np.flatnonzero(allowed & (gains >= gains[allowed].max() * (1 - 1e-9)))
+    return int(rng.choice(best))
 
 
-def _gains(items: int, pairs: Ints, votes: NDArray[np.float64]) -> NDArray[np.float64]:
-    met = votes.sum(axis=1) > 0
-    if not met.any():
-        posterior = prior_posterior(items)
-    else:
-        i, j = pairs[met].T
-        posterior = pair_posterior(PairCounts(items, i, j, *votes[met].T))
-    return pair_gains(posterior.scores, posterior.covariance)
+def _posterior(items: int, pairs: Ints, votes: NDArray[np.float64]) -> PairPosterior:
+    """What the votes tell about the scores; pairs may stand in any order and either way round."""
+    met = np.flatnonzero(votes.sum(axis=1) > 0)
+    if not len(met):
+        return prior_posterior(items)
+    low, high = np.sort(pairs[met], axis=1).T
+    turned = pairs[met, 0] > pairs[met, 1]
+    counted = np.where(turned[:, None], votes[met][:, [1, 0, 2]], votes[met])
+    order = np.lexsort((high, low))
+    return pair_posterior(PairCounts(items, low[order], high[order], *counted[order].T))
 
 
 def _relabelled(pairs: list[Pair], items: int, rng: np.random.Generator) -> list[Pair]:

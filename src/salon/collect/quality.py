@@ -14,7 +14,8 @@ So for every rater within the null the chance of a false flag is at most `alpha`
     intransitive     triples that run in circles, no two sharing a pair           `cycle_share` of them
     panel            pairs answered as the majority of the others                 chance + `panel_part` (usual - chance)
                      values: correlation with the mean of the others              `panel_part` of the usual
-    at random        Fisher's -2 sum ln p of the five reasons above               chi-square, 2 for each
+    at random        how much likelier a coin is than an honest rater at worst,   as in the five reasons
+                     by the five reasons above taken together (`tossed`)
 
 Independence. Answers of one screen are averaged and count once. Triples share no pair. Sides are balanced by design,
 so a lean is the rater's own. Pairs that share an item are not quite independent given a rater's taste: that is why the
@@ -37,19 +38,17 @@ from typing import Literal
 
 import numpy as np
 from pydantic import Field
-from scipy.stats import binom, chi2, norm
+from scipy.stats import binom, norm
 
 from salon.collect.agreement import Correlation, panel_agreement, panel_correlation, repeat_agreement
 from salon.collect.circles import circular_triples
 from salon.collect.records import PairRow, Records, ScreenRow, ValueRow
+from salon.collect.tossed import Sign, correlation_sign, share_sign, weigh
 from salon.study.noun import Noun
 
 Reason = Literal[
     "too fast", "one side", "one value", "repeats", "gold", "attention", "intransitive", "panel", "at random"
 ]
-
-BY_CHANCE: tuple[Reason, ...] = ("repeats", "gold", "attention", "intransitive", "panel")
-"""Reasons in which answering by chance shows."""
 
 _USUAL_RATERS = 3
 """Raters needed to say what is usual."""
@@ -85,6 +84,10 @@ class Finding:
     flagged: bool
     words: str
     """One sentence for the owner."""
+    coin: float | None = None
+    """The value of a rater who tosses coins; None where coins do not show."""
+    kind: Literal["share", "correlation", "evidence"] = "share"
+    """What `value` is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +137,20 @@ def _by_rater(rows: Sequence[ScreenRow] | Sequence[PairRow] | Sequence[ValueRow]
     return found
 
 
-def _at_least(reason: Reason, hits: float, n: int, limit: float, rule: QualitySettings, words: str) -> Finding | None:
+def _at_least(
+    reason: Reason, hits: float, n: int, limit: float, rule: QualitySettings, words: str, coin: float | None = None
+) -> Finding | None:
     """The finding when many hits are bad; parts of a hit are rounded down, in the rater's favour."""
     p = float(binom.sf(np.floor(hits + 1e-9) - 1, n, limit)) if n else 1.0
-    return Finding(reason, hits / n, n, limit, p, p <= rule.alpha, words.format(hits / n)) if n else None
+    return Finding(reason, hits / n, n, limit, p, p <= rule.alpha, words.format(hits / n), coin) if n else None
 
 
-def _at_most(reason: Reason, hits: float, n: int, limit: float, rule: QualitySettings, words: str) -> Finding | None:
+def _at_most(
+    reason: Reason, hits: float, n: int, limit: float, rule: QualitySettings, words: str, coin: float | None = None
+) -> Finding | None:
     """The finding when few hits are bad; parts of a hit are rounded up, in the rater's favour."""
     p = float(binom.cdf(np.ceil(hits - 1e-9), n, limit)) if n else 1.0
-    return Finding(reason, hits / n, n, limit, p, p <= rule.alpha, words.format(hits / n)) if n else None
+    return Finding(reason, hits / n, n, limit, p, p <= rule.alpha, words.format(hits / n), coin) if n else None
 
 
 def _too_fast(screens: list[ScreenRow], rule: QualitySettings) -> Finding | None:
@@ -183,25 +190,27 @@ def _one_value(values: list[ValueRow], everyone: Counter[tuple[str, float]], rul
 def _repeats(pairs: list[PairRow], values: list[ValueRow], rule: QualitySettings) -> Finding | None:
     alike, chance = repeat_agreement(pairs, values)
     limit = chance + rule.repeat_kappa * (1 - chance)
-    return _at_most("repeats", sum(alike), len(alike), limit, rule, "answers {:.0%} of repeated questions alike")
+    return _at_most(
+        "repeats", sum(alike), len(alike), limit, rule, "answers {:.0%} of repeated questions alike", chance
+    )
 
 
 def _known(screens: list[ScreenRow], rule: QualitySettings) -> Finding | None:
     gold = [row.right is True for row in screens if row.why == "gold"]
-    return _at_most("gold", sum(gold), len(gold), rule.gold_right, rule, "hits {:.0%} of known answers")
+    return _at_most("gold", sum(gold), len(gold), rule.gold_right, rule, "hits {:.0%} of known answers", 0.5)
 
 
 def _attention(screens: list[ScreenRow], rule: QualitySettings) -> Finding | None:
     missed = [row.right is not True for row in screens if row.why == "attention"]
     words = "misses {:.0%} of attention checks"
-    return _at_least("attention", sum(missed), len(missed), rule.attention_missed, rule, words)
+    return _at_least("attention", sum(missed), len(missed), rule.attention_missed, rule, words, 0.5)
 
 
 def _intransitive(pairs: list[PairRow], rule: QualitySettings) -> Finding | None:
     side_by_side = [row for row in pairs if row.left is not None and row.why == "ordinary"]
     circular, triples = circular_triples(side_by_side)
     words = "runs in circles in {:.0%} of triples"
-    return _at_least("intransitive", circular, triples, rule.cycle_share, rule, words)
+    return _at_least("intransitive", circular, triples, rule.cycle_share, rule, words, 0.25)
 
 
 def _panel(shares: Sequence[float], usual: float | None, rule: QualitySettings) -> Finding | None:
@@ -209,7 +218,7 @@ def _panel(shares: Sequence[float], usual: float | None, rule: QualitySettings) 
         return None
     limit = 0.5 + max(usual - 0.5, 0) * rule.panel_part
     words = f"agrees with the others in {{:.0%}} of answers (usual: {usual:.0%})"
-    return _at_most("panel", float(np.sum(shares)), len(shares), limit, rule, words)
+    return _at_most("panel", float(np.sum(shares)), len(shares), limit, rule, words, 0.5)
 
 
 def _along(mine: Correlation | None, usual: float | None, rule: QualitySettings) -> Finding | None:
@@ -219,19 +228,28 @@ def _along(mine: Correlation | None, usual: float | None, rule: QualitySettings)
     limit = max(usual, 0.0) * rule.panel_part
     p = float(norm.cdf((np.arctanh(mine.r) - np.arctanh(limit)) * np.sqrt(mine.n - 3)))
     words = f"values correlate {mine.r:.2f} with the others' (usual: {usual:.2f})"
-    return Finding("panel", mine.r, mine.n, limit, p, p <= rule.alpha, words)
+    return Finding("panel", mine.r, mine.n, limit, p, p <= rule.alpha, words, 0.0, "correlation")
 
 
 def _at_random(found: Sequence[Finding], rule: QualitySettings) -> Iterator[Finding]:
     """Several small signs of answering by chance, taken together."""
-    signs = [one.p for one in found if one.reason in BY_CHANCE]
+    signs = [sign for one in found if (sign := _sign(one)) is not None]
     if len(signs) < 2:
         return
-    value = float(-2 * np.log(np.maximum(signs, 1e-300)).sum())
-    p = float(chi2.sf(value, 2 * len(signs)))
-    limit = float(chi2.isf(rule.alpha, 2 * len(signs)))
+    all_in_all = weigh(signs, alpha=rule.alpha)
+    flagged = all_in_all.p <= rule.alpha
     words = f"looks like chance in {len(signs)} checks taken together"
-    yield Finding("at random", value, len(signs), limit, p, p <= rule.alpha, words)
+    yield Finding(
+        "at random", all_in_all.weight, len(signs), all_in_all.limit, all_in_all.p, flagged, words, kind="evidence"
+    )
+
+
+def _sign(one: Finding) -> Sign | None:
+    if one.coin is None:
+        return None
+    if one.kind == "correlation":
+        return correlation_sign(one.value, one.n, honest=one.limit, coin=one.coin)
+    return share_sign(one.value * one.n, one.n, honest=one.limit, coin=one.coin)
 
 
 def _usual(figures: Sequence[float]) -> float | None:

@@ -37,6 +37,17 @@ class Unit:
 
 
 @dataclass(frozen=True, eq=False)
+class PairGroup:
+    """The pairs of items that are compared with each other."""
+
+    units: NDArray[np.int64]
+    """(m,) their numbers in the run."""
+    pairs: NDArray[np.int64]
+    """(m, 2) their items, as numbers from 0."""
+    items: int
+
+
+@dataclass(frozen=True, eq=False)
 class Run:
     """One walk through a phase's units under the criteria of one screen."""
 
@@ -65,12 +76,17 @@ class Run:
         return {key: number for number, key in enumerate(self.keys)}
 
     @cached_property
-    def groups(self) -> dict[str, tuple[int, ...]]:
-        """Units by what they are compared within."""
+    def pair_groups(self) -> tuple[PairGroup, ...]:
+        """Of a run of pairs: the pairs by what they are compared within."""
         found: dict[str, list[int]] = defaultdict(list)
         for number, unit in enumerate(self.units):
             found[unit.group].append(number)
-        return {group: tuple(numbers) for group, numbers in found.items()}
+        return tuple(self._pair_group(units) for units in found.values())
+
+    def _pair_group(self, units: list[int]) -> PairGroup:
+        code: dict[str, int] = {}
+        pairs = [[code.setdefault(item, len(code)) for item in self.units[unit].items] for unit in units]
+        return PairGroup(np.array(units), np.array(pairs), len(code))
 
     @property
     def name(self) -> tuple[str, ...]:

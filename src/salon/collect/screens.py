@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from salon.collect.chance import coin, seeded
+from salon.collect.chance import seeded
 from salon.collect.question import Question, Shown, code_names
 from salon.collect.runs import Plan, Run
 from salon.collect.sides import turned
@@ -11,7 +11,7 @@ from salon.collect.sides import turned
 def show(plan: Plan, question: Question, *, rater: str, number: int, position: int) -> Shown:
     """The screen for task `position` of a rater, the same whenever it is made; `number` as in `State`."""
     if question.counts:
-        order = _balanced(plan.find_run(question), question, rater, number)
+        order = _balanced(plan.find_run(question), question, number)
     else:
         order = turned(question.items, 0, rng=seeded(plan.settings.seed, "planted", rater, position))
     return Shown(
@@ -21,16 +21,14 @@ def show(plan: Plan, question: Question, *, rater: str, number: int, position: i
     )
 
 
-def _balanced(run: Run, question: Question, rater: str, number: int) -> tuple[str, ...]:
+def _balanced(run: Run, question: Question, number: int) -> tuple[str, ...]:
     if question.kind == "compare":
-        order = question.items if _first_left(run, question, rater, number) else question.items[::-1]
+        order = question.items if _first_left(run, question, number) else question.items[::-1]
     else:
         order = turned(question.items, number, rng=seeded(run.seed, "places", *run.name, question.key))
     return order[::-1] if question.why == "repeat" else order
 
 
-def _first_left(run: Run, question: Question, rater: str, number: int) -> bool:
-    if run.phase.design.kind == "adaptive":  # nobody knows which pairs will be asked, so no trail can be laid
-        return coin(run.seed, "side", *run.name, rater, question.key)
+def _first_left(run: Run, question: Question, number: int) -> bool:
     couple, second = divmod(number, 2)
     return bool(run.first_left(couple)[run.place[question.key]]) != bool(second)

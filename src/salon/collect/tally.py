@@ -7,7 +7,7 @@ judgments in the database: it only steers which question comes next, it is never
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from salon.collect.question import Question
@@ -45,6 +45,10 @@ class Tallies:
 
     def __getitem__(self, key: str) -> Tally:
         return self._tallies.get(key, _NOTHING)
+
+    def begun(self, keys: Iterable[str]) -> Iterator[tuple[int, Tally]]:
+        """Place in `keys` and tally of those that were asked of anybody."""
+        return ((place, self._tallies[key]) for place, key in enumerate(keys) if key in self._tallies)
 
     def ask(self, question: Question, rater: str, at: int) -> None:
         """Note that `rater` is being asked, at `at` milliseconds."""
