@@ -28,7 +28,7 @@ from salon.collect.plan import make_plan
 from salon.collect.quality import RaterFindings, rater_flags
 from salon.collect.settings import StudioSettings
 from salon.errors import SalonError
-from salon.flows.studio_adjudicate import settled_study
+from salon.flows.studio_adjudicate import Disputes, disputes_of, settled_study
 from salon.flows.studio_asked import records_of
 from salon.store.database import Database
 from salon.store.database.connected import now_ms
@@ -66,6 +66,7 @@ class Figures:
     """Judgments by hour of the day they were given in, UTC: 2026-01-31T12."""
     judged: dict[str, int] = field(default_factory=dict)
     """Judgments about each item."""
+    disputes: Disputes = field(default_factory=Disputes)
 
 
 def figures_of(database: Database, settings: StudioSettings) -> Figures:
@@ -76,6 +77,7 @@ def figures_of(database: Database, settings: StudioSettings) -> Figures:
         "flags": rater_flags(records_of(database, make_plan(study, settings), {one.id: one for one in study.criteria})),
         "hours": hours_of(study),
         "judged": judged_of(study),
+        "disputes": disputes_of(database, study),
     }
     report, words = _checked(settled_study(database, study, adjudicators=False))
     panel = {} if report is None else {name: over_raters(report.raters, name) for name in PANEL}

@@ -16,13 +16,14 @@ from salon.collect.pay import Payment, Visit, payment, worked_ms
 from salon.collect.quality import RaterFindings, rater_flags
 from salon.collect.runs import Plan
 from salon.collect.settings import StudioSettings
+from salon.flows.studio_adjudicate import ADJUDICATORS, AdjudicatorSide, adjudicator_name, settled_study
 from salon.flows.studio_asked import questions_in_all, records_of
 from salon.flows.studio_figures import Figures
 from salon.flows.studio_live import FiguresFailed, FiguresWorker
 from salon.flows.studio_steps import Invitation, RaterProgress
 from salon.store.database import Database, RaterState
 from salon.store.export import export_study
-from salon.study import Criterion, Rater
+from salon.study import Criterion, Rater, Study
 
 _REST_S, _REST_PART = 5.0, 3.0
 """Between two checks the worker rests so many seconds, and so many times as long as the last one took."""
@@ -57,7 +58,7 @@ class LiveCheck:
         return None if self.figures is None else self.figures.words
 
 
-class OwnerSide(ABC):
+class OwnerSide(AdjudicatorSide, ABC):
     """The owner's half of a studio."""
 
     database: Database
@@ -148,6 +149,19 @@ class OwnerSide(ABC):
         finished = self.database.rater(rater).status == "done"
         return payment(visits, answers, finished=finished, pay=self.settings.pay)
 
+    def payments(self) -> dict[str, Payment]:
+        """Hours, answers and pay of every rater so far."""
+        visits: dict[str, list[Visit]] = {}
+        for visit in self.database.visits():
+            visits.setdefault(visit.rater, []).append(Visit(visit.started_at, visit.last_seen_at))
+        answered = self.database.answered()
+        return {
+            one.id: payment(
+                visits.get(one.id, []), answered.get(one.id, 0), finished=one.status == "done", pay=self.settings.pay
+            )
+            for one in self.database.raters()
+        }
+
     def _hours(self) -> dict[str, float]:
         visits: dict[str, list[Visit]] = {}
         for visit in self.database.visits():
@@ -186,9 +200,21 @@ class OwnerSide(ABC):
             self.recount()
         return Invitation(rater, self.database.new_link("rater", rater, at=now))
 
+    def invite_adjudicator(self, *, now: int | None = None) -> Invitation:
+        """A link for somebody who settles disputed questions, and the pseudonym under which that is kept."""
+        token = self.database.new_link("adjudicator", at=now)
+        name = adjudicator_name(self.database.who(token, at=now).link)
+        self.database.add_rater(Rater(id=name, cohort=ADJUDICATORS), status="active", at=now)
+        return Invitation(name, token)
+
     def pause(self, rater: str, *, now: int | None = None) -> None:
         """Nothing is asked of the rater until `reinvite`; answers stay."""
         self.database.set_status(rater, "paused", at=now)
+
+    def resume(self, rater: str, *, now: int | None = None) -> None:
+        """A paused rater is asked again; the link stays the same."""
+        if self.database.rater(rater).status == "paused":
+            self.database.set_status(rater, "active", at=now)
 
     def remove(self, rater: str, *, now: int | None = None) -> None:
         """The rater's links end and no reading of the study holds their answers."""
@@ -201,8 +227,12 @@ class OwnerSide(ABC):
         self.recount()
 
     def export(self, target: Path, to: str = "parquet", *, overwrite: bool = False) -> None:
-        """The study as it stands now, as a folder for others."""
-        export_study(self.database.read_study(), target, to, overwrite=overwrite, images=self.folder)
+        """The study as it stands now, rulings of adjudicators kept to, as a folder for others."""
+        export_study(self.settled(), target, to, overwrite=overwrite, images=self.folder)
+
+    def settled(self) -> Study:
+        """The study as it stands now, without items that adjudicators dropped."""
+        return settled_study(self.database, self.database.read_study())
 
     @staticmethod
     def _is_out(state: RaterState) -> bool:

@@ -15,6 +15,7 @@ from salon.web.api import rater as api_rater
 from salon.web.auth import Doorkeeper, check_csrf
 from salon.web.guard import Guard
 from salon.web.images import Images
+from salon.web.pages import adjudicator, owner_raters
 from salon.web.pages import owner as owner_pages
 from salon.web.pages import rater as rater_pages
 from salon.web.settings import WebSettings, checked, read_password, read_secret
@@ -39,7 +40,7 @@ def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
     )
     app.state.images = _images(studio)
     errors.install(app)
-    for room in (auth, images, api_rater, api_owner, rater_pages, owner_pages):
+    for room in (auth, images, api_rater, api_owner, rater_pages, owner_pages, owner_raters, adjudicator):
         app.include_router(room.router)
     app.include_router(_plain)
     app.mount("/static", _Static(directory=STATIC, check_dir=False))

@@ -29,13 +29,18 @@ from salon.errors import BadValue
 from salon.store.database import Database, Who
 from salon.store.database.connected import now_ms
 from salon.store.database.errors import BadLink
-from salon.web.errors import NotAllowed, NotFromHere, NotSignedIn, log, plain_page
+from salon.web.errors import NotAllowed, NotFromHere, NotSignedIn, log
 from salon.web.guard import Buckets, address_of
+from salon.web.pages.render import page
 from salon.web.settings import WebSettings, write_password
+from salon.web.words import PageWords
 
 HOME = {"rater": "/", "owner": "/owner", "adjudicator": "/adjudicate"}
 """Where a link leads."""
 SAFE = ("GET", "HEAD", "OPTIONS")
+UPLOADS = frozenset({"/owner/settings", "/owner/import", "/owner/pictures"})
+"""The only forms that may send files."""
+MOST_FILES = 50
 _NOBODYS = "$argon2id$v=19$m=65536,t=3,p=4$HBAJeEMgL3Ya3PDU6JGQ9w$2KgrZ7IZfMcnPyJXPlAOB+nHpv6Ou42K1GhVcTGDTYU"
 """Hash of a password nobody knows: where none is set, a guess takes as long as where one is."""
 _SHORTEST_PASSWORD, _LONGEST_PASSWORD = 10, 1000
@@ -253,7 +258,8 @@ async def _form_field(request: Request) -> str:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
         return ""
-    value = (await request.form(max_files=0)).get("csrf", "")
+    most = MOST_FILES if request.url.path in UPLOADS else 0
+    value = (await request.form(max_files=most)).get("csrf", "")
     return value if isinstance(value, str) else ""
 
 
@@ -290,15 +296,17 @@ def enter(token: str, request: Request) -> Response:
 @router.get("/login")
 def login_page(request: Request) -> HTMLResponse:
     """Where the owner gives a password; who is signed in already may change to the owner."""
-    csrf = door(request).csrf_of(request) or ""
-    return HTMLResponse(plain_page("The owner's door", _LOGIN.format(csrf=csrf)))
+    return _login_page(request)
 
 
 @router.post("/login")
 def login(request: Request, password: Annotated[str, Form(max_length=_LONGEST_PASSWORD)]) -> Response:
     """Let the owner in."""
     keeper = door(request)
-    return _welcome(keeper, keeper.login(password, address_of(request.scope)))
+    try:
+        return _welcome(keeper, keeper.login(password, address_of(request.scope)))
+    except NotSignedIn:
+        return _login_page(request, wrong=True)
 
 
 @router.post("/logout")
@@ -306,19 +314,25 @@ def logout(session: Anyone, request: Request) -> Response:
     """End the session."""
     keeper = door(request)
     keeper.logout(session)
-    response = HTMLResponse(plain_page("Goodbye", "<p>You are signed out.</p>"))
+    t = PageWords(_language(request))
+    response = page("message.html", language=_language(request), title=t("login.bye_title"), words=t("login.bye"))
     keeper.take_cookie(response)
     return response
+
+
+def _login_page(request: Request, *, wrong: bool = False) -> HTMLResponse:
+    csrf, language = door(request).csrf_of(request) or "", _language(request)
+    title = PageWords(language)("login.title")
+    status = 401 if wrong else 200
+    return page("message.html", language=language, status=status, title=title, words="", login=csrf, wrong=wrong)
+
+
+def _language(request: Request) -> str:
+    language: str = request.app.state.studio.settings.language
+    return language
 
 
 def _welcome(keeper: Doorkeeper, session: Session) -> Response:
     response = RedirectResponse(HOME[session.role], status_code=303)
     keeper.give_cookie(response, session)
     return response
-
-
-_LOGIN = """<form method="post" action="/login"><input type="hidden" name="csrf" value="{csrf}">
-<input name="username" value="owner" autocomplete="username" hidden>
-<p><label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required autofocus></p>
-<p><button class="main" type="submit">Sign in</button></p></form>"""

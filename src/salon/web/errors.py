@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import logging
 import math
-from html import escape
 from http import HTTPStatus
 
 from fastapi import FastAPI, Request
@@ -30,6 +29,8 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from salon.errors import BadFile, BadValue, DesignError, InputError, SalonError, StatsError
 from salon.flows.studio_steps import TooEarly
 from salon.store.database import errors as database
+from salon.web.pages.render import page
+from salon.web.words import PageWords
 
 log = logging.getLogger("salon.web")
 
@@ -139,7 +140,7 @@ def told(error: Exception, request_id: str) -> SalonError:
     return Fault()
 
 
-def error_response(error: Exception, path: str, request_id: str) -> Response:
+def error_response(error: Exception, path: str, request_id: str, language: str = "en") -> Response:
     """The one answer to an error: JSON below /api, a page elsewhere."""
     said = told(error, request_id)
     status = status_of(said)
@@ -147,7 +148,9 @@ def error_response(error: Exception, path: str, request_id: str) -> Response:
     headers = {} if wait is None else {"Retry-After": str(wait)}
     if path.startswith("/api/") or path == "/api":
         return JSONResponse(said.as_json() | {"request": request_id}, status, headers)
-    return HTMLResponse(_page(said, status, request_id), status, headers)
+    response = _page(said, status, request_id, language)
+    response.headers.update(headers)
+    return response
 
 
 def _wait(error: SalonError) -> int | None:
@@ -161,7 +164,8 @@ def install(app: FastAPI) -> None:
     """Answer every error of the routes of `app` in the one way."""
 
     async def answer(request: Request, error: Exception) -> Response:
-        return error_response(_named(error), request.url.path, request.state.request_id)
+        language = request.app.state.studio.settings.language
+        return error_response(_named(error), request.url.path, request.state.request_id, language)
 
     for kind in (SalonError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, answer)
@@ -184,32 +188,22 @@ def _named(error: Exception) -> Exception:
     return error
 
 
-def plain_page(title: str, body: str) -> str:
-    """A page that needs nothing but the stylesheet; `body` is HTML already."""
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark"><link rel="icon" href="/static/favicon.svg">'
-        f'<title>{escape(title)}</title><link rel="stylesheet" href="/static/base.css"></head>'
-        f'<body class="plain"><main><h1>{escape(title)}</h1>{body}</main></body></html>'
+def _page(error: SalonError, status: int, request_id: str, language: str) -> HTMLResponse:
+    """The friendly page: what happened in the rater's language, the error's own words for whoever wants them."""
+    t = PageWords(language)
+    known = status if f"status.{status}_title" in t else 500 if status >= HTTPStatus.INTERNAL_SERVER_ERROR else 400
+    said = [] if isinstance(error, Fault) else [_sentence(part) for part in (error.needed, error.remedy) if part]
+    return page(
+        "message.html",
+        language=language,
+        status=status,
+        title=t(f"status.{known}_title"),
+        words=t(f"status.{known}_words"),
+        said=" ".join(said),
+        code=status,
+        request_id=request_id,
     )
-
-
-def _page(error: SalonError, status: int, request_id: str) -> str:
-    parts = [f"<p>{escape(_sentence(text))}</p>" for text in (error.needed, error.remedy) if text]
-    parts.append(f"<p><small>{status} · request {escape(request_id)}</small></p>")
-    return plain_page(_TITLES.get(status, "That did not work"), "".join(parts))
 
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
-
-
-_TITLES = {
-    401: "Please open your link again",
-    403: "This is not open to you",
-    404: "Nothing here",
-    429: "One moment, please",
-    500: "Something went wrong",
-    503: "One moment, please",
-}

@@ -10,19 +10,19 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from salon.errors import BadFile
+from salon.store.database.added import Added
 from salon.store.database.audit import Audit
 from salon.store.database.backup import Backups
 from salon.store.database.errors import Unavailable
 from salon.store.database.links import Links
 from salon.store.database.raters import Raters
 from salon.store.database.schema import check_schema, migrate
-from salon.store.database.submit import Answers
 from salon.store.database.tasks import Tasks
 
 _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
 
 
-class Database(Tasks, Answers, Links, Raters, Audit, Backups):
+class Database(Tasks, Added, Links, Raters, Audit, Backups):
     """One study being collected. Every method is one transaction; any number of threads may use it."""
 
     def __enter__(self) -> Self:

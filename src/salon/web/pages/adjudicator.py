@@ -1,0 +1,291 @@
+"""The adjudicator's pages: what raters are split on, one question after the other, and what was ruled.
+
+Pictures stand under numbers in an order that no id decides; nothing here names a generator, a file or a rater. The
+owner may look on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from salon.collect.adjudicate import Agreement, Disagreement
+from salon.errors import BadValue
+from salon.flows.studio import Studio
+from salon.flows.studio_adjudicate import (
+    Disputes,
+    KeptRuling,
+    adjudicator_name,
+    dispute_key,
+    rulings_of,
+    screen_order,
+)
+from salon.report.numbers import estimate, percent
+from salon.store.database.connected import now_ms
+from salon.web.auth import Session, signed_in
+from salon.web.errors import NoSuchPage, NotAllowed
+from salon.web.images import Images
+from salon.web.pages.owner_figures import age
+from salon.web.pages.owner_form import Fields, Once, text_of
+from salon.web.pages.render import page
+from salon.web.words import PageWords
+
+router = APIRouter(include_in_schema=False)
+
+NOTES = {"saved": "settle.saved", "undone": "settle.undone"}
+MOST_SHOWN = 60
+"""Disputes on the first page."""
+
+
+def _may_look(session: Annotated[Session, Depends(signed_in)]) -> Session:
+    if session.role not in ("adjudicator", "owner"):
+        raise NotAllowed("an adjudicator's link is needed for this", found=f"the link of a {session.role}")
+    return session
+
+
+def _may_rule(session: Annotated[Session, Depends(_may_look)]) -> Session:
+    if session.role != "adjudicator":
+        raise NotAllowed("an adjudicator's link is needed to rule", found=f"the link of the {session.role}")
+    return session
+
+
+Looking = Annotated[Session, Depends(_may_look)]
+Ruling = Annotated[Session, Depends(_may_rule)]
+Key = Annotated[str, Query(pattern="^[0-9a-f]{20}$")]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One answer that may be ruled."""
+
+    value: str
+    """What the form sends: a place on the screen, a word, or a value."""
+    label: str
+    votes: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """A disputed question as the page shows it."""
+
+    key: str
+    criterion: str
+    question: str
+    prompt: str | None
+    pictures: list[dict[str, str | None]]
+    options: list[Option]
+    all: int
+
+
+# -- looking --------------------------------------------------------------------------------------------------
+
+
+@router.get("/adjudicate")
+def disputes(session: Looking, request: Request, note: str = "") -> HTMLResponse:
+    """All disputed questions, and agreement before and after the rulings."""
+    studio, t = _studio(request), _words(request)
+    live, rulings = studio.live_check(), rulings_of(studio.database)
+    found = live.figures.disputes if live.figures else Disputes()
+    left = _open(found, rulings)
+    return _page(
+        "disputes",
+        session,
+        request,
+        said=t(NOTES[note]) if note in NOTES else "",
+        cases=[_case(one, request, t, "thumbnail") for one in left[:MOST_SHOWN]],
+        left=len(left) + found.found - len(found.open),
+        found=found.found,
+        ready=live.figures is not None,
+        rows=_agreement(found, studio),
+        rulings=[_told(one, request, t, session) for one in reversed(rulings)],
+        age=age(live, now_ms()),
+    )
+
+
+@router.get("/adjudicate/case")
+def case(session: Looking, request: Request, key: Key) -> HTMLResponse:
+    """One disputed question, with the answers it may be given."""
+    found = _dispute(request, key)
+    return _page("case", session, request, case=_case(found, request, _words(request), "screen"), once=Once.new())
+
+
+# -- ruling ---------------------------------------------------------------------------------------------------
+
+
+@router.post("/adjudicate/settle")
+def settle(session: Ruling, request: Request, fields: Fields) -> Response:
+    """Give a disputed question its final answer."""
+    found = _dispute(request, text_of(fields, "key"))
+    answer = _item(found, text_of(fields, "answer"))
+    _studio(request).settle(_name(session), found, answer, key=_once(fields))
+    return _onward(request, found)
+
+
+@router.post("/adjudicate/drop")
+def drop(session: Ruling, request: Request, fields: Fields) -> Response:
+    """Take an item out of what is exported."""
+    found = _dispute(request, text_of(fields, "key"))
+    place = text_of(fields, "place")
+    item = _item(found, place)
+    if item not in found.items:
+        raise BadValue("a picture of this question is needed", found=repr(place))
+    _studio(request).drop(_name(session), found.criterion, item, key=_once(fields))
+    return _onward(request, found)
+
+
+@router.post("/adjudicate/undo")
+def undo(session: Ruling, request: Request, fields: Fields) -> Response:
+    """Take a ruling of one's own back."""
+    number = text_of(fields, "ruling")
+    if not number.isascii() or not number.isdigit() or len(number) > 9:
+        raise BadValue("the number of a ruling is needed", found=repr(number))
+    _studio(request).take_ruling_back(_name(session), int(number))
+    return RedirectResponse("/adjudicate?note=undone", 303)
+
+
+def _once(fields: Fields) -> str:
+    """The form's own key: sent twice, it rules once."""
+    return f"ruling-{text_of(fields, 'once', most=40)}"
+
+
+def _onward(request: Request, ruled: Disagreement) -> RedirectResponse:
+    """To the next open question, or back to all."""
+    studio = _studio(request)
+    figures = studio.live_check().figures
+    left = _open(figures.disputes if figures else Disputes(), rulings_of(studio.database))
+    if not left:
+        return RedirectResponse("/adjudicate?note=saved", 303)
+    return RedirectResponse(f"/adjudicate/case?key={dispute_key(left[0].criterion, left[0].items)}", 303)
+
+
+# -- from figures to pages ------------------------------------------------------------------------------------
+
+
+def _open(found: Disputes, rulings: list[KeptRuling]) -> list[Disagreement]:
+    """Disputes that no ruling settles and whose items are all still in the study."""
+    settled = {dispute_key(one.ruling.criterion, one.ruling.items) for one in rulings if one.ruling.answer is not None}
+    dropped = {item for one in rulings if one.ruling.answer is None for item in one.ruling.items}
+    return [
+        one
+        for one in found.open
+        if dispute_key(one.criterion, one.items) not in settled and not dropped.intersection(one.items)
+    ]
+
+
+def _dispute(request: Request, key: str) -> Disagreement:
+    studio = _studio(request)
+    figures = studio.live_check().figures
+    open_ones = _open(figures.disputes if figures else Disputes(), rulings_of(studio.database))
+    found = next((one for one in open_ones if dispute_key(one.criterion, one.items) == key), None)
+    if found is None:
+        raise NoSuchPage(
+            "an open question is needed", found="none, or one that is settled", remedy="look at all of them"
+        )
+    return found
+
+
+def _item(dispute: Disagreement, sent: str) -> str:
+    """What a form sent as an answer: a place on the screen stands for its item."""
+    order = screen_order(dispute)
+    if len(order) > 1 and sent.isascii() and sent.isdigit() and int(sent[:4]) < len(order):
+        return order[int(sent)]
+    return order[0] if sent == "item" else sent
+
+
+def _case(dispute: Disagreement, request: Request, t: PageWords, size: Any) -> Case:
+    studio: Studio = _studio(request)
+    images: Images = request.app.state.images
+    order, criterion = screen_order(dispute), studio.criteria[dispute.criterion]
+    alone = len(order) == 1
+    prompts = {studio.items[item].prompt for item in order if item in studio.items}
+    prompt = prompts.pop() if len(prompts) == 1 else None
+    return Case(
+        key=dispute_key(dispute.criterion, dispute.items),
+        criterion=criterion.title,
+        question=(criterion.rate_question if alone else criterion.question) or criterion.title,
+        prompt=studio.prompts[prompt].view(()) if prompt in studio.prompts else None,
+        pictures=[
+            {"name": t("settle.picture", number=place + 1), "shown": images.address(item, size)}
+            | {"full": images.address(item, "full")}
+            for place, item in enumerate(order)
+        ],
+        options=[_option(dispute, one, order, studio, t) for one in studio.options(dispute)],
+        all=sum(dispute.votes.values()),
+    )
+
+
+def _option(dispute: Disagreement, answer: str, order: tuple[str, ...], studio: Studio, t: PageWords) -> Option:
+    votes = dispute.votes.get(answer, 0)
+    if answer in order and len(order) > 1:
+        place = order.index(answer)
+        return Option(str(place), t("settle.picture", number=place + 1), votes)
+    if answer in ("tie", "both_bad"):
+        return Option(answer, t("settle.tie") if answer == "tie" else t("settle.both_bad"), votes)
+    scale = studio.criteria[dispute.criterion].scale
+    labels = dict(zip((f"{level:g}" for level in scale.levels), scale.labels)) if scale and scale.labels else {}
+    return Option(answer, f"{answer} {labels.get(answer, '')}".strip(), votes)
+
+
+def _agreement(found: Disputes, studio: Studio) -> list[dict[str, Any]]:
+    after = {one.criterion: one for one in found.after}
+    return [
+        {
+            "criterion": studio.criteria[one.criterion].title,
+            "questions": one.questions,
+            "answers": one.answers,
+            "kappa": [_kappa(one), _kappa(after.get(one.criterion))],
+            "final": [_share(one), _share(after.get(one.criterion))],
+        }
+        for one in found.before
+    ]
+
+
+def _kappa(row: Agreement | None) -> str:
+    kappa = row.kappa if row else None
+    return "–" if kappa is None else estimate(kappa.value, kappa.low, kappa.high)
+
+
+def _share(row: Agreement | None) -> str:
+    return "–" if row is None else percent(row.with_final)
+
+
+def _told(one: KeptRuling, request: Request, t: PageWords, session: Session) -> dict[str, Any]:
+    studio, images = _studio(request), request.app.state.images
+    ruling = one.ruling
+    dispute = Disagreement(ruling.criterion, ruling.items, {}, 0.0)
+    order = screen_order(dispute)
+    said = t("settle.dropped")
+    if ruling.answer is not None:
+        said = _option(dispute, ruling.answer, order, studio, t).label
+    return {
+        "id": one.id,
+        "by": one.by,
+        "at": datetime.fromtimestamp(one.at / 1000, UTC).strftime("%Y-%m-%d %H:%M"),
+        "criterion": studio.criteria[ruling.criterion].title,
+        "said": said,
+        "shown": [images.address(item, "thumbnail") for item in order],
+        "own": session.role == "adjudicator" and one.by == _name(session),
+    }
+
+
+def _page(name: str, session: Session, request: Request, **values: object) -> HTMLResponse:
+    studio = _studio(request)
+    shared = {"study": studio.name, "csrf": session.csrf, "rules": session.role == "adjudicator"}
+    return page(f"adjudicate/{name}.html", language=studio.settings.language, status=200, **(shared | values))
+
+
+def _name(session: Session) -> str:
+    return adjudicator_name(session.who.link)
+
+
+def _words(request: Request) -> PageWords:
+    return PageWords(_studio(request).settings.language)
+
+
+def _studio(request: Request) -> Studio:
+    studio: Studio = request.app.state.studio
+    return studio
