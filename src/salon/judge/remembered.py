@@ -80,6 +80,12 @@ class Remembered:
         return found
 
 
-@cache
 def _hash(path: Path) -> str:
+    found = path.stat()
+    return _hashed(path, found.st_mtime_ns, found.st_size)
+
+
+@cache
+def _hashed(path: Path, _changed: int, _size: int) -> str:
+    """Of the file's bytes, which are read again when the file has changed."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
