@@ -49,6 +49,7 @@ class Remembered:
 
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.path, "a", encoding="utf-8") as file:
+            file.write("\n" if file.tell() else "")  # a killed run may have left its last line open
             for number, reply in self.vlm.reply(unknown()):
                 index, key = asked[number]
                 if isinstance(reply, Reply):
