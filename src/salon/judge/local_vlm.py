@@ -1,0 +1,174 @@
+"""A VLM in this process as a judge: conversations in, replies with the exact chances of the options out.
+
+Pictures are made smaller as they are for an endpoint, but handed over as pixels, never as JPEG. The shape of the answer
+is not enforced here: a text that does not keep to it is read, or not read, like any other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from salon.errors import BadFile, BadValue, MissingExtra
+from salon.judge.chances import Token, begun_by, option_chances
+from salon.judge.chat_pictures import PictureSettings, within
+from salon.judge.vlm import Conversation, NoReply, Reply
+from salon.models.vlm import LoadedVlm, Messages, Said, TooLong
+from salon.store.pictures import read_picture
+from salon.study.signature import Signature
+
+try:
+    import torch
+    import transformers
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("models") from None
+
+_Asked = list[tuple[int, Conversation, Messages]]
+_BEFORE = b" \t\r\n\"'([{*`:,"
+"""What may share a token with the beginning of an option."""
+
+
+class LocalVlm:
+    """A checkpoint by folder or hub name, loaded when the first question comes.
+
+    `batch` conversations are answered at a time; those that are sampled go one by one, so that an answer never hangs
+    on its neighbours.
+    """
+
+    def __init__(
+        self,
+        source: str | Path,
+        *,
+        name: str | None = None,
+        device: str = "auto",
+        dtype: str = "auto",
+        batch: int = 1,
+        pictures: PictureSettings | None = None,
+    ) -> None:
+        if batch < 1:
+            raise BadValue("batch is 1 or more", found=batch, where=str(source))
+        self.source, self.batch = str(source), batch
+        self.name = name or Path(self.source).name
+        self.pictures = pictures or PictureSettings()
+        self._device, self._dtype = device, dtype
+        self._watched: dict[tuple[str, ...], list[int]] = {}
+
+    @cached_property
+    def loaded(self) -> LoadedVlm:
+        """The model; MissingWeights where there is none."""
+        return LoadedVlm(self.source, device=self._device, dtype=self._dtype)
+
+    @cached_property
+    def signature(self) -> Signature:
+        """The weights and what runs them; device and batch change no more than rounding."""
+        where = Path(self.source)
+        told = {"source": where.name if where.is_dir() else self.source, "dtype": self.loaded.dtype}
+        versions = {"transformers": transformers.__version__, "torch": torch.__version__.partition("+")[0]}
+        pixels = {"pictures.pixels": self.pictures.pixels}
+        return Signature(method="transformers-vlm", data=self.loaded.fingerprint, settings=told | pixels | versions)
+
+    def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
+        """(index, reply), batch by batch in the order asked."""
+        numbered = enumerate(conversations)
+        while chunk := list(islice(numbered, self.batch)):
+            ready: _Asked = []
+            for index, conversation in chunk:
+                try:
+                    ready.append((index, conversation, self._messages(conversation)))
+                except BadFile as error:
+                    yield index, NoReply(kind="broken-image", reason=str(error))
+            for group in _alike(ready):
+                yield from self._answered(group)
+
+    def _messages(self, asked: Conversation) -> Messages:
+        parts: list[dict[str, Any]] = []
+        for part in asked.parts:
+            if isinstance(part, str):
+                parts.append({"type": "text", "text": part})
+            else:
+                image = within(read_picture(part.path).image, self.pictures.pixels)
+                parts.append({"type": "image", "image": image})
+        system = (
+            [] if asked.system is None else [{"role": "system", "content": [{"type": "text", "text": asked.system}]}]
+        )
+        return [*system, {"role": "user", "content": parts}]
+
+    def _answered(self, group: _Asked) -> Iterator[tuple[int, Reply | NoReply]]:
+        """The replies of one batch. Where memory is short its halves are tried, down to one question."""
+        if not group:
+            return
+        started = time.perf_counter()
+        try:
+            said = self._said(group)
+        except TooLong as error:
+            for row in sorted(error.rows):
+                yield group[row][0], NoReply(kind="too-long", reason=error.reason)
+            yield from self._answered([one for row, one in enumerate(group) if row not in error.rows])
+            return
+        except RuntimeError as error:
+            if len(group) == 1:
+                yield group[0][0], NoReply(kind="error", reason=f"{type(error).__name__}: {error}"[:1000])
+                return
+            half = len(group) // 2
+            yield from self._answered(group[:half])
+            yield from self._answered(group[half:])
+            return
+        seconds = (time.perf_counter() - started) / len(group)
+        for (index, asked, _), one in zip(group, said):
+            yield index, self._reply(asked, one, seconds)
+
+    def _said(self, group: _Asked) -> list[Said]:
+        first = group[0][1]
+        return self.loaded.say(
+            [messages for _, _, messages in group],
+            max_tokens=first.decoding.max_tokens,
+            temperature=first.decoding.temperature,
+            seed=_seed(first),
+            watched=self._beginnings(first.options),
+        )
+
+    def _reply(self, asked: Conversation, said: Said, seconds: float) -> Reply:
+        tokens = [Token(text, likely) for text, likely in said.tokens]
+        return Reply(
+            text=said.text,
+            cut=said.cut,
+            chances=option_chances(tokens, asked.options),
+            model=self.name,
+            tokens_in=said.tokens_in,
+            tokens_out=said.tokens_out,
+            seconds=round(seconds, 4),
+        )
+
+    def _beginnings(self, options: tuple[str, ...]) -> list[int]:
+        """All tokens that begin one of the options, with whatever may stand before it in the same token."""
+        if options not in self._watched:
+            texts = enumerate(self.loaded.vocabulary)
+            self._watched[options] = [id for id, text in texts if _begins_one(text, options)]
+        return self._watched[options]
+
+
+def _begins_one(text: bytes, options: Sequence[str]) -> bool:
+    bare = text.lstrip(_BEFORE)
+    return bool(bare) and begun_by(text, text[: len(text) - len(bare)], options) is not None
+
+
+def _alike(ready: _Asked) -> list[_Asked]:
+    """Questions that may share a batch: greedy ones with the same options and length of answer."""
+    groups: dict[object, _Asked] = {}
+    for index, asked, messages in ready:
+        kind = index if asked.decoding.temperature else (asked.options, asked.decoding.max_tokens)
+        groups.setdefault(kind, []).append((index, asked, messages))
+    return list(groups.values())
+
+
+def _seed(asked: Conversation) -> int:
+    """A seed that hangs on the question, the number of the sample and the user's seed alone."""
+    parts = [part if isinstance(part, str) else part.item for part in asked.parts]
+    text = json.dumps([asked.decoding.seed, asked.sample, asked.system, *parts])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
