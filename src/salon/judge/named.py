@@ -129,9 +129,9 @@ def endpoint_vlm(named: Named, model: str, store: CallStore) -> OpenAIChat:
 
 def _in_process(named: Named, folder: Path) -> Vlm:
     local = importlib.import_module("salon.judge.local_vlm")  # torch only for those who need it
-    vlm: Vlm = local.LocalVlm(
-        named.transformers, device=named.device, dtype=named.dtype, batch=named.batch_size, name=named.name
-    )
+    pictures = PictureSettings(pixels=named.pixels)
+    terms = {"device": named.device, "dtype": named.dtype, "batch": named.batch_size, "pictures": pictures}
+    vlm: Vlm = local.LocalVlm(named.transformers, name=named.judge, **terms)
     home = folder.resolve()
     return Remembered(vlm, named.calls or home.with_name(f"{home.name}.replies.jsonl"))
 
