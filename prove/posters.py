@@ -20,8 +20,8 @@ from scipy import stats
 from prove._ocr import folded
 from prove._page import table, wrapped
 from prove._read_posters import FADED, Faded, Reading, WordRead, fade, read_again, read_poster, sample
+from salon.engine.processes import over_processes
 from salon.render.brief import STYLES
-from salon.render.paint.pool import over_processes
 from salon.stats.behavior import wilson
 from salon.stats.resample import bootstrap_totals
 from salon.stats.result import Estimate

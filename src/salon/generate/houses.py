@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from salon.engine.processes import over_processes
 from salon.errors import BadValue, SalonError
 from salon.render.brief_text import read_brief
 from salon.render.chance import chance
@@ -17,7 +18,6 @@ from salon.render.compose import Hand
 from salon.render.defects import DEFECTS
 from salon.render.draw import draw_poster
 from salon.render.layout import DefectKind, Layout
-from salon.render.paint.pool import over_processes
 from salon.render.paint.raster import paint_png
 from salon.render.paint.svg import write_svg
 from salon.render.poster import layout_json

@@ -39,7 +39,7 @@ def over_processes(
     What a task raised comes as its result, with the traceback as a note. `function` is one that a fresh process can
     import; with one process everything runs here. By default there is one process for each core this one may use.
     """
-    count = _cores() if processes is None else processes
+    count = cores() if processes is None else processes
     if count < 1:
         raise BadValue("at least one process", found=count)
     if count == 1:
@@ -47,7 +47,7 @@ def over_processes(
     return _spread(function, enumerate(tasks), count)
 
 
-def _cores() -> int:
+def cores() -> int:
     """Cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

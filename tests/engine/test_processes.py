@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from salon.engine.processes import WorkerDied, over_processes
 from salon.errors import BadValue, UnknownReference
-from salon.render.paint.pool import WorkerDied, over_processes
 
 
 def square(n: int) -> int:
@@ -85,10 +85,10 @@ def test_fewer_than_one_process_is_refused():
 
 INTERRUPTED = """
 import os, sys, time
-from salon.render.paint.pool import over_processes
-import test_pool
+from salon.engine.processes import over_processes
+import test_processes
 if __name__ == "__main__":
-    for index, child in over_processes(test_pool.own_id_then_sleep, range(9), processes=2):
+    for index, child in over_processes(test_processes.own_id_then_sleep, range(9), processes=2):
         print(child, flush=True)
 """
 
@@ -121,7 +121,7 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path):
     script.write_text(
         "print('once')\n"
         "from math import sqrt\n"
-        "from salon.render.paint.pool import over_processes\n"
+        "from salon.engine.processes import over_processes\n"
         "print(sorted(over_processes(sqrt, [4, 9, 16], processes=2)))\n"
     )
     said = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120)

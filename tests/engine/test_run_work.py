@@ -1,0 +1,130 @@
+"""Work done exactly once: here, in a pool and on Ray, with workers and whole runs that die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from salon.engine.run import results, run_work
+from salon.engine.work import EngineSettings, Task
+from salon.errors import BadFile, BadValue
+
+SCHEMA = pa.schema([pa.field("square", pa.int64()), pa.field("note", pa.string())])
+
+
+class Squares:
+    """Squares of numbers, with workers that die when they meet certain numbers for the first time, or always."""
+
+    schema = SCHEMA
+
+    def __init__(
+        self, folder: Path, *, once: tuple[int, ...] = (), always: tuple[int, ...] = (), slow: float = 0
+    ) -> None:
+        self.folder, self.once, self.always, self.slow = folder, once, always, slow
+        self.signature = "squares"
+
+    def open(self) -> Any:
+        (self.folder / f"opened-{os.getpid()}").touch()
+        return lambda values: [self._square(value) for value in values]
+
+    def _square(self, value: int) -> dict[str, Any]:
+        time.sleep(self.slow)
+        mark = self.folder / f"died-{value}"
+        if value in self.always or (value in self.once and not mark.exists()):
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if value < 0:
+            raise BadValue("a number that is not negative", found=value)
+        return {"square": value * value, "note": None if value % 2 else "even"}
+
+
+def tasks(count: int) -> list[Task]:
+    return [Task(f"{number:05d}", number) for number in range(count)]
+
+
+def found(work: Squares, folder: Path) -> dict[str, int]:
+    table = results(work, folder)
+    return dict(zip(table.column("key").to_pylist(), table.column("square").to_pylist()))
+
+
+def wanted(count: int) -> dict[str, int]:
+    return {f"{number:05d}": number * number for number in range(count)}
+
+
+@pytest.mark.parametrize("engine", ["here", "pool"])
+def test_every_task_once_and_a_second_run_makes_nothing(engine: str, tmp_path: Path) -> None:
+    work, out, steps = Squares(tmp_path), tmp_path / "out", []
+    settings = EngineSettings(engine=engine, workers=2, batch=7)
+    done = run_work(work, tasks(50), out, settings, steps.append)
+    assert (done.made, done.kept, sum(steps)) == (50, 0, 50)
+    assert found(work, out) == wanted(50)
+    assert results(work, out).column("note").to_pylist()[:2] == ["even", None]
+    again = run_work(work, tasks(60), out, settings.model_copy(update={"batch": 4}))
+    assert (again.made, again.kept) == (10, 50)
+    assert found(work, out) == wanted(60)
+
+
+def test_work_is_opened_once_in_each_worker(tmp_path: Path) -> None:
+    run_work(Squares(tmp_path), tasks(40), tmp_path / "out", EngineSettings(engine="pool", workers=2, batch=2))
+    assert len(list(tmp_path.glob("opened-*"))) <= 2
+
+
+def test_a_worker_that_dies_costs_nothing_and_a_task_that_kills_is_named(tmp_path: Path) -> None:
+    work = Squares(tmp_path, once=(3, 17, 30), always=(21,))
+    done = run_work(work, tasks(40), tmp_path / "out", EngineSettings(engine="pool", workers=2, batch=8, attempts=2))
+    assert [lost.key for lost in done.lost] == ["00021"]
+    assert "SIGKILL" in done.lost[0].reason
+    assert done.deaths >= 3 + 2
+    rest = wanted(40)
+    del rest["00021"]
+    assert found(work, tmp_path / "out") == rest
+
+
+def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code = (
+        f"import sys; sys.path[:0] = {[str(Path(__file__).parent)]!r}\n"
+        "from pathlib import Path; from test_run_work import *\n"
+        f"run_work(Squares(Path({str(tmp_path)!r}), slow=.01), tasks(400), {str(out)!r}, EngineSettings(batch=5))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code]) as running:
+        while len(list(out.glob("part-*"))) < 8:
+            time.sleep(0.01)
+            assert running.poll() is None
+        running.kill()
+    work = Squares(tmp_path)
+    done = run_work(work, tasks(400), out, EngineSettings(batch=50))
+    assert done.kept >= 40
+    assert done.kept % 5 == 0
+    assert done.made + done.kept == 400
+    assert found(work, out) == wanted(400)
+
+
+def test_what_the_work_raises_ends_the_run_and_keeps_what_is_done(tmp_path: Path) -> None:
+    given = [*tasks(20), Task("bad", -1)]
+    with pytest.raises(BadValue, match="negative"):
+        run_work(Squares(tmp_path), given, tmp_path / "out", EngineSettings(batch=5))
+    assert found(Squares(tmp_path), tmp_path / "out") == wanted(20)
+
+
+def test_keys_and_shards_are_checked(tmp_path: Path) -> None:
+    work, out = Squares(tmp_path), tmp_path / "out"
+    with pytest.raises(BadValue, match="two with"):
+        run_work(work, [Task("a", 1), Task("a", 2)], out)
+    assert results(work, out).num_rows == 0
+    run_work(work, tasks(3), out)
+    other = Squares(tmp_path)
+    other.signature = "cubes"
+    with pytest.raises(BadFile, match="another work"):
+        run_work(other, tasks(3), out)
+    next(out.glob("part-*")).write_bytes(b"PAR1 torn")
+    with pytest.raises(BadFile, match="done again"):
+        run_work(work, tasks(3), out)
