@@ -1,0 +1,196 @@
+"""Scores of a study's items by one scorer: each picture looked at once, the table written whole.
+
+    STUDY/scores/NAME.parquet     item, value, sigma, unscored (why there is no value)
+    STUDY/scores/NAME.json        the scorer's card and signature, and the counts
+
+Results are kept by content: the same picture, prompt and signature are never worked out twice, so a run that was killed
+goes on where it stopped, and copies of a picture cost nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import Field
+
+from salon.errors import BadColumns, BadFile, BadValue
+from salon.judge.scorers.picture import Result, Scored, TextInput, Unscored
+from salon.models.kept import Kept
+from salon.store.atomic import whole_file
+from salon.study import Item, Prompt, Study
+from salon.study.noun import Noun
+from salon.study.scorer import Scorer, ScorerCard
+
+FOLDER = "scores"
+COLUMNS = pa.schema(
+    [("item", pa.string()), ("value", pa.float64()), ("sigma", pa.float64()), ("unscored", pa.string())]
+)
+POLICY = "items without a value stay in the table with the reason; they are never given one"
+_Asked = tuple[Item, Prompt | None]
+_ONLY_HERE = "item "
+"""Beginning of keys that mean nothing to another run: the scorer does not say what its results depend on."""
+
+
+class ScoreSettings(Noun):
+    """How `salon score` works."""
+
+    text: TextInput = Field("full", description="What scorers read of a prompt: intent, or all of it.")
+    batch: int = Field(8, ge=1, le=4096, description="Items that a network looks at together.")
+    device: str | None = Field(None, description="cpu, cuda, cuda:1 or mps  [default: the best there is]")
+    limit: int | None = Field(None, ge=1, description="Only the first items of the study.")
+
+
+class ScoreRun(Noun):
+    """What a run gave."""
+
+    scorer: str
+    items: int
+    scored: int
+    unscored: dict[str, int]
+    """How many for each reason."""
+    reused: int
+    """Known from earlier runs, or from another item with the same picture and prompt."""
+    low: float | None
+    high: float | None
+    missing: str = POLICY
+    card: ScorerCard
+    signature: str
+    file: str
+
+
+def score_study(
+    study: Study,
+    folder: Path,
+    scorer: Scorer,
+    settings: ScoreSettings | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    kept: Kept | None = None,
+) -> ScoreRun:
+    """Score the items of `study`, whose pictures are in `folder`, and write the table there.
+
+    `progress` is told (done, wanted). `kept` remembers results; the user's cache unless given.
+    """
+    settings = settings or ScoreSettings()
+    asked = _asked(study, folder, settings.limit)
+    if not asked:
+        raise BadValue("a study with items is needed", found="none", where=str(folder))
+    memory = kept or Kept()
+    results, reused = _results(scorer, asked, settings.batch, memory, progress or (lambda done, wanted: None))
+    return _written(folder, scorer, asked, results, reused)
+
+
+def _asked(study: Study, folder: Path, limit: int | None) -> list[_Asked]:
+    """Items with the whole path of their picture, each with its prompt."""
+    prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
+    items = list(study.nouns("items"))[:limit]
+    whole = (
+        item if item.image is None else item.model_copy(update={"image": str(folder / item.image)}) for item in items
+    )
+    return [(item, prompts.get(item.prompt or "")) for item in whole]
+
+
+def _results(
+    scorer: Scorer, asked: Sequence[_Asked], batch: int, kept: Kept, progress: Callable[[int, int], None]
+) -> tuple[list[Result], int]:
+    """One result per item, in their order; those in hand first, then batch by batch, each kept at once."""
+    keys = [_key(scorer, item, prompt) or f"{_ONLY_HERE}{number}" for number, (item, prompt) in enumerate(asked)]
+    known: dict[str, Result] = {key: Scored(**record) for key, record in kept.many(set(keys)).items()}
+    first = {key: number for number, key in reversed(list(enumerate(keys)))}
+    open_ = [number for key, number in first.items() if key not in known][::-1]
+    done = reused = len(asked) - len(open_)
+    progress(done, len(asked))
+    for part in _parts(open_, max(batch, getattr(scorer, "batch", 1))):
+        found = results_of(scorer, [asked[number] for number in part])
+        fresh = {keys[number]: result for number, result in zip(part, found, strict=True)}
+        known |= fresh
+        done += len(part)
+        kept.keep({key: one._asdict() for key, one in fresh.items() if isinstance(one, Scored) and _lasts(key)})
+        progress(done, len(asked))
+    return [known[key] for key in keys], reused
+
+
+def results_of(scorer: Scorer, asked: Sequence[_Asked]) -> list[Result]:
+    """What a scorer says of items; one that gives only numbers says no more than that of a gap."""
+    items, prompts = [item for item, _ in asked], [prompt for _, prompt in asked]
+    told = getattr(scorer, "results", None)
+    if told is not None:
+        return list(told(items, prompts))
+    return [
+        Unscored("the scorer gave no number") if value is None else Scored(float(value))
+        for value in scorer.score(items, prompts)
+    ]
+
+
+def _key(scorer: Scorer, item: Item, prompt: Prompt | None) -> str | None:
+    make = getattr(scorer, "key", None)
+    return None if make is None else make(item, prompt)
+
+
+def _lasts(key: str) -> bool:
+    return not key.startswith(_ONLY_HERE)
+
+
+def _parts(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    return (numbers[start : start + size] for start in range(0, len(numbers), size))
+
+
+# -- the table -------------------------------------------------------------------------------------------------------
+
+
+def _written(folder: Path, scorer: Scorer, asked: Sequence[_Asked], results: Sequence[Result], reused: int) -> ScoreRun:
+    file = scores_file(folder, scorer.name)
+    file.parent.mkdir(exist_ok=True)
+    rows = {
+        "item": [item.id for item, _ in asked],
+        "value": [one.value if isinstance(one, Scored) else None for one in results],
+        "sigma": [one.sigma if isinstance(one, Scored) else None for one in results],
+        "unscored": [one.reason if isinstance(one, Unscored) else None for one in results],
+    }
+    with whole_file(file) as target:
+        pq.write_table(pa.table(rows, COLUMNS), target, compression="zstd")
+    run = _run(scorer, rows, reused, file)
+    with whole_file(file.with_suffix(".json")) as target:
+        target.write(json.dumps(run.model_dump(mode="json"), ensure_ascii=False, indent=2).encode())
+    return run
+
+
+def _run(scorer: Scorer, rows: dict[str, list[Any]], reused: int, file: Path) -> ScoreRun:
+    values = [value for value in rows["value"] if value is not None]
+    reasons = [reason for reason in rows["unscored"] if reason is not None]
+    return ScoreRun(
+        scorer=scorer.name,
+        items=len(rows["item"]),
+        scored=len(values),
+        unscored={reason: reasons.count(reason) for reason in sorted(set(reasons))},
+        reused=reused,
+        low=min(values, default=None),
+        high=max(values, default=None),
+        card=getattr(scorer, "card", ScorerCard()),
+        signature=str(scorer.signature),
+        file=str(file.relative_to(file.parent.parent)),
+    )
+
+
+def scores_file(folder: Path, name: str) -> Path:
+    """Where the scores of a scorer are kept in a study folder; its name may hold no path."""
+    if not name or name.startswith(".") or any(letter in name for letter in "/\\:\0"):
+        raise BadValue("a scorer's name is a plain word", found=repr(name), remedy="choose another with --name")
+    return folder / FOLDER / f"{name}.parquet"
+
+
+def read_scores(file: Path) -> pa.Table:
+    """A table of scores: item, value, and sigma where it has one; BadFile or BadColumns where it is none."""
+    try:
+        table = pq.read_table(file)
+    except (OSError, pa.ArrowException) as error:
+        raise BadFile("a Parquet table of scores is needed", found=str(error).split("\n")[0], where=str(file)) from None
+    for name in ("item", "value"):
+        if name not in table.column_names:
+            raise BadColumns.missing(name, table.column_names, where=str(file))
+    return table

@@ -1,0 +1,107 @@
+"""Does the picture show what the prompt says? Answered offline by three small networks, and named after them.
+
+There is no network with pictures and texts in one space inside any package, so this is a composite, and never called
+CLIP. Two numbers are added:
+
+    seen   the picture's ImageNet classes, as the mean of their names' MiniLM vectors weighed by their chances (ConSE,
+           Norouzi et al. 2014), against the prompt's MiniLM vector, both less the mean of all class names
+    read   the text in the picture against the prompt, both as MiniLM vectors
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+
+import numpy as np
+from PIL import Image
+
+from salon.judge.scorers.measured import kept_reading
+from salon.judge.scorers.picture import PictureScorer, Result, Scored, Shown, TextInput, parts_read
+from salon.models.effnet import EFFNET, class_chances
+from salon.models.kept import Kept
+from salon.models.minilm import MINILM, embed_texts
+from salon.models.ocr import READER
+from salon.study.scorer import ScorerCard
+from salon.study.signature import Signature
+
+COMPOSITE = "effnet-lite2+minilm+ocr"
+TEXT_MATCH = "minilm+ocr"
+SEEN_WEIGHT = 0.5
+"""Share of what is seen; the rest is what is read."""
+_MOST = 10
+"""Classes that count, the likeliest."""
+_LICENCE = "Apache-2.0 (EfficientNet-Lite2, RapidOCR), Apache-2.0 (MiniLM; packaged under MIT)"
+
+
+def composite(kept: Kept | None = None, *, text: TextInput = "full", batch: int = 8) -> PictureScorer:
+    """The mean of `seen` and `read`, from -1 to 1; a picture without text has 0 for what is read."""
+    card = ScorerCard(
+        reads="image and prompt", view=parts_read(text), low=-1, high=1, licence=_LICENCE,
+        transform="0.5 cos(seen, prompt) + 0.5 cos(read, prompt)",
+        measures="Whether things and words in the picture are near to the prompt in meaning.",
+        source="docs/methods/scorers.md",
+    )  # fmt: skip
+    settings = {"image": EFFNET, "text": MINILM, "ocr": READER, "view": "+".join(card.view) or "all"}
+    signature = Signature(method=COMPOSITE, settings=settings)
+    memory = kept or Kept()
+
+    def look(shown: Sequence[Shown]) -> list[Result]:
+        texts = [one.text for one in shown]
+        seen = seen_alike([one.image for one in shown], texts)
+        read = read_alike([kept_reading(one, memory).text for one in shown], texts)
+        return [Scored(float(SEEN_WEIGHT * a + (1 - SEEN_WEIGHT) * b)) for a, b in zip(seen, read, strict=True)]
+
+    return PictureScorer(COMPOSITE, card, signature, look, batch=batch)
+
+
+def text_match(kept: Kept | None = None, *, text: TextInput = "full", batch: int = 8) -> PictureScorer:
+    """How near the text in the picture is to the prompt in meaning, from -1 to 1; 0 where there is no text."""
+    card = ScorerCard(
+        reads="image and prompt", view=parts_read(text), low=-1, high=1, licence=_LICENCE,
+        transform="cos(read, prompt)", source="docs/methods/scorers.md",
+        measures="Whether the words in the picture are near to the prompt in meaning.",
+    )  # fmt: skip
+    settings = {"text": MINILM, "ocr": READER, "view": "+".join(card.view) or "all"}
+    memory = kept or Kept()
+
+    def look(shown: Sequence[Shown]) -> list[Result]:
+        read = read_alike([kept_reading(one, memory).text for one in shown], [one.text for one in shown])
+        return [Scored(float(value)) for value in read]
+
+    return PictureScorer(TEXT_MATCH, card, Signature(method=TEXT_MATCH, settings=settings), look, batch=batch)
+
+
+def seen_alike(images: Sequence[Image.Image], texts: Sequence[str]) -> np.ndarray:
+    """Cosine of each picture's classes with its text, both less the mean of all class names."""
+    names, middle = _classes()
+    chances = class_chances(images)
+    least = np.sort(chances, axis=1)[:, [-_MOST]]
+    weights = np.where(chances >= least, chances, 0)
+    shown = (weights / weights.sum(axis=1, keepdims=True)) @ names - middle
+    return _cosines(shown, embed_texts(texts) - middle)
+
+
+def read_alike(read: Sequence[str], texts: Sequence[str]) -> np.ndarray:
+    """Cosine of the words read with each text; 0 where none were."""
+    there = np.array([bool(one.strip()) for one in read])
+    return np.where(there, _cosines(embed_texts([one or " " for one in read]), embed_texts(texts)), 0.0)
+
+
+@cache
+def _classes() -> tuple[np.ndarray, np.ndarray]:
+    """The MiniLM vectors of ImageNet's class names, and their mean."""
+    names = embed_texts(class_names())
+    return names, names.mean(axis=0)
+
+
+@cache
+def class_names() -> tuple[str, ...]:
+    """ImageNet's thousand classes in their order, in everyday words."""
+    text = (resources.files("salon.models") / "imagenet_labels.txt").read_text(encoding="utf-8")
+    return tuple(name for row in text.strip().split("\n") for name in row.split("; "))
+
+
+def _cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a * b).sum(axis=1) / np.maximum(np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1), 1e-12)

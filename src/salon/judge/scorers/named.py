@@ -1,0 +1,106 @@
+"""A scorer from the words that name it on the command line.
+
+    words, contrast, palette ...       a measurement, by rule
+    effnet-lite2+minilm+ocr            pictures against prompts, by small networks inside packages
+    minilm+ocr                         the text in the picture against the prompt
+    clip:FOLDER ... hpsv3:FOLDER       a released scorer, from a folder with its weights or a hub name
+    checklist:FILE@VLM                 a weighed checklist, asked of the VLM in a folder
+    table:FILE                         scores made elsewhere: item, value, sigma
+
+Each kind is imported when it is named, so its libraries are only needed by those who use it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from pathlib import Path
+from typing import Any
+
+from salon.errors import BadValue
+from salon.judge.score import ScoreSettings
+from salon.models.kept import Kept
+from salon.study import Scorer
+
+RULES: dict[str, str] = {
+    "words": "share of the words asked for that can be read",
+    "contrast": "WCAG contrast of the text",
+    "palette": "nearness to the colors the brief names",
+    "harmony": "how quiet the colors are beside each other",
+    "alignment": "whether lines of text share edges or middles",
+    "hierarchy": "how much larger the largest line is",
+    "room": "space around the text",
+    "place": "whether the headline is where the brief asks",
+    "spacing": "how even the headline's letters are set",
+    "balance": "whether left and right draw the eye alike",
+    "focus": "how much the headline draws the eye",
+    "naturalness": "fine structure as in clean drawn posters",
+}
+COMPOSITES: dict[str, tuple[str, str]] = {
+    "effnet-lite2+minilm+ocr": ("composite", "things and words in the picture against the prompt"),
+    "minilm+ocr": ("text_match", "words in the picture against the prompt"),
+}
+RELEASED: dict[str, tuple[str, str]] = {
+    "clip": ("clip_score", "CLIP score; any CLIP"),
+    "pickscore": ("pickscore", "PickScore"),
+    "hpsv2": ("hpsv2", "HPSv2.1"),
+    "laion": ("laion_aesthetic", "LAION-Aesthetic-V2"),
+    "imagereward": ("image_reward", "ImageReward"),
+    "mps": ("mps", "MPS"),
+    "hpsv3": ("hpsv3", "HPSv3, with its sigma"),
+}
+
+
+def scorer_lines() -> list[tuple[str, str]]:
+    """How each scorer is named, and what it is; for `--list`."""
+    composites = [(name, told) for name, (_, told) in COMPOSITES.items()]
+    released = [(f"{name}:FOLDER", told) for name, (_, told) in RELEASED.items()]
+    others = [("checklist:FILE@VLM", "weighed yes-or-no questions"), ("table:FILE", "scores made elsewhere")]
+    return [*RULES.items(), *composites, *released, *others]
+
+
+def scorer_named(text: str, settings: ScoreSettings | None = None, kept: Kept | None = None) -> Scorer:
+    """The scorer that `text` names, under these settings; BadValue with the nearest name otherwise."""
+    settings = settings or ScoreSettings()
+    kind, _, place = text.partition(":")
+    if text in RULES:
+        return _part("measured").measured(text, kept)
+    if text in COMPOSITES:
+        make = getattr(_part("composite"), COMPOSITES[text][0])
+        return make(kept, text=settings.text, batch=settings.batch)
+    if kind in RELEASED and place:
+        return _released(kind, place, settings)
+    if kind == "table" and place:
+        return _part("table").TableScorer(Path(place))
+    if kind == "checklist" and "@" in place:
+        return _checklist(place, settings)
+    raise _unknown(text)
+
+
+def _released(kind: str, place: str, settings: ScoreSettings) -> Scorer:
+    options: dict[str, Any] = {"device": settings.device, "batch": settings.batch}
+    if kind != "laion":  # it reads no prompt
+        options["text"] = settings.text
+    return getattr(_part("released"), RELEASED[kind][0])(place, **options)
+
+
+def _checklist(place: str, settings: ScoreSettings) -> Scorer:
+    file, _, vlm = place.partition("@")
+    part = _part("checklist")
+    questions = part.read_questions(Path(file))
+    answering = importlib.import_module("salon.judge.local_vlm").LocalVlm(vlm, device=settings.device or "auto")
+    return part.checklist_scorer(answering, questions, text=settings.text, batch=settings.batch)
+
+
+def _part(name: str) -> Any:
+    return importlib.import_module(f"salon.judge.scorers.{name}")
+
+
+def _unknown(text: str) -> BadValue:
+    known = [name for name, _ in scorer_lines()]
+    near = difflib.get_close_matches(text, known, n=2, cutoff=0.4)
+    return BadValue(
+        "the name of a scorer is needed",
+        found=repr(text),
+        remedy=(f"did you mean {' or '.join(near)}? " if near else "") + "salon score --list names all",
+    )

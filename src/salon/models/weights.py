@@ -1,0 +1,160 @@
+"""Where weights come from: inside installed packages, a file or folder of the user's, or the local hub cache.
+
+    BadFile
+    └── MissingWeights        weights are needed that are not there
+
+Weights are read from safetensors, or from pickles that hold nothing but tensors; code that comes with weights is never
+run. Nothing is fetched here: a hub name is looked up in the local cache, unless the user's own settings allow more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from salon.errors import BadFile, MissingExtra
+
+try:
+    import safetensors.torch
+    import torch
+    from transformers.utils import logging
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("models") from None
+
+_END = 1 << 16
+"""Bytes of each end of a file that its fingerprint covers."""
+_HOLDERS = ("state_dict", "model", "module")
+"""Keys under which released checkpoints keep their tensors."""
+
+State = dict[str, torch.Tensor]
+
+
+class MissingWeights(BadFile):
+    """Weights are needed that are not there."""
+
+
+def packaged(package: str, inner: str) -> Path:
+    """A file that comes inside an installed package; MissingExtra where it is not installed."""
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise MissingExtra("models")
+    return Path(next(iter(spec.submodule_search_locations))) / inner
+
+
+def package_version(name: str) -> str:
+    """The version of an installed package."""
+    try:
+        return version(name)
+    except PackageNotFoundError:  # pragma: no cover - a package without metadata
+        return "unknown"
+
+
+def first_there(folder: Path, names: Iterable[str], *, of: str) -> Path:
+    """The first of the files `names` that `folder` holds; MissingWeights when none is there."""
+    wanted = list(names)
+    found = next((folder / name for name in wanted if (folder / name).is_file()), None)
+    if found is None:
+        raise MissingWeights(
+            f"{of} needs a file named {' or '.join(wanted)}",
+            found=_listing(folder),
+            where=str(folder),
+            remedy="put the released file there; docs/methods/scorers.md says what each folder holds",
+        )
+    return found
+
+
+def _listing(folder: Path) -> str:
+    if not folder.is_dir():
+        return "no such folder" if not folder.exists() else "a file"
+    names = sorted(path.name for path in folder.iterdir())
+    return ", ".join(names[:8]) + (" ..." if len(names) > 8 else "") or "an empty folder"
+
+
+def read_state(path: Path) -> State:
+    """The tensors of a checkpoint by name, out of whatever it wraps them in."""
+    try:
+        if path.suffix == ".safetensors":
+            return safetensors.torch.load_file(path)
+        loaded = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # unpicklers raise almost anything
+        raise BadFile(
+            "a checkpoint of tensors is needed",
+            found=" ".join(str(error).split())[:200] or type(error).__name__,
+            where=str(path),
+            remedy="save its state_dict as safetensors; a pickled model is not opened, because that runs its code",
+        ) from None
+    return _tensors(loaded, path)
+
+
+def _tensors(loaded: Any, path: Path) -> State:
+    for key in _HOLDERS:
+        if isinstance(loaded, Mapping) and isinstance(loaded.get(key), Mapping):
+            loaded = loaded[key]
+    if not isinstance(loaded, Mapping) or not all(isinstance(value, torch.Tensor) for value in loaded.values()):
+        raise BadFile("a checkpoint of named tensors is needed", found=type(loaded).__name__, where=str(path))
+    return {name.removeprefix("module."): tensor for name, tensor in loaded.items()}
+
+
+def load_all(module: torch.nn.Module, state: Mapping[str, torch.Tensor], *, where: str, spare: str = "") -> None:
+    """Fill `module` from `state`: every tensor it needs, none left over but those that start with `spare`.
+
+    Libraries that skip what does not fit leave random weights behind and a score that looks like one.
+    """
+    try:
+        missing, unexpected = module.load_state_dict(dict(state), strict=False)
+    except RuntimeError as error:
+        raise BadFile(
+            "weights of the right shapes are needed", found=" ".join(str(error).split()), where=where
+        ) from None
+    unexpected = [name for name in unexpected if not (spare and name.startswith(spare))]
+    if missing or unexpected:
+        parts = [f"{len(names)} {word} ({', '.join(names[:3])} ...)" for word, names in
+                 (("missing", missing), ("left over", unexpected)) if names]  # fmt: skip
+        raise MissingWeights("weights that fit the network are needed", found=", ".join(parts), where=where)
+
+
+def from_hub(load: Callable[..., Any], source: str | Path, *, what: str, **options: Any) -> Any:
+    """`load(source)` from a folder or the hub's cache; MissingWeights says what to give where it is not there."""
+    logging.disable_progress_bar()  # a bar for each of many small networks hides the progress of the run
+    offline = Path(source).is_dir() or os.environ.get("HF_HUB_OFFLINE") == "1"
+    try:
+        return load(str(source), local_files_only=offline, **options)
+    except (OSError, ValueError, KeyError) as error:
+        raise MissingWeights(
+            f"{what} is needed: a folder, or a hub name that is in the local cache",
+            found=" ".join(str(error).split())[:200] or type(error).__name__,
+            where=str(source),
+            remedy="name the folder that save_pretrained wrote, or fetch it once where there is a network",
+        ) from None
+
+
+def best_device() -> str:
+    """CUDA or MPS where there is one, else the CPU."""
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def fingerprint(place: str | Path) -> str | None:
+    """Twelve hex digits over names, sizes and both ends of the files of a folder, or of one file.
+
+    None for a hub name. To read tens of gigabytes whole would take minutes.
+    """
+    place = Path(place)
+    if not place.exists():
+        return None
+    files = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
+    digest = hashlib.sha256()
+    for path in files:
+        size = path.stat().st_size
+        digest.update(f"{path.name}\n{size}\n".encode())
+        with open(path, "rb") as file:
+            digest.update(file.read(_END))
+            file.seek(max(_END, size - _END))
+            digest.update(file.read(_END))
+    return digest.hexdigest()[:12]

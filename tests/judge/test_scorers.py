@@ -1,0 +1,186 @@
+"""Scores of a study: each picture once, gaps with their reasons, the table whole."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+from scored_study import Redness, study_in
+
+from salon.errors import BadColumns, BadFile, BadValue
+from salon.judge.score import ScoreSettings, read_scores, score_study
+from salon.judge.scorers.named import RULES, scorer_lines, scorer_named
+from salon.judge.scorers.table import TableScorer
+from salon.models.kept import Kept
+from salon.study import Item, Scorer
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "study").mkdir()
+    return tmp_path / "study"
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return Kept(tmp_path / "kept.sqlite")
+
+
+def test_gaps_have_reasons_and_never_a_value(folder, kept):
+    run = score_study(study_in(folder), folder, Redness().scorer, kept=kept)
+    rows = {row["item"]: row for row in pq.read_table(folder / run.file).to_pylist()}
+    assert len(rows) == run.items == 10
+    assert rows["p0-red"]["value"] == 1
+    assert rows["p0-red"]["sigma"] == 0.1
+    for item, why in (("p0-teal", "no red"), ("broken", "cannot be read"), ("bare", "no picture")):
+        assert rows[item]["value"] is rows[item]["sigma"] is None
+        assert why in rows[item]["unscored"]
+    assert run.scored == 4  # red and gold, twice
+    assert sum(run.unscored.values()) == 6
+    assert (run.low, run.high) == (1, 1)
+    card = json.loads((folder / "scores" / "redness.json").read_text())
+    assert card["signature"] == "redness|salon:test"
+    assert card["card"]["reads"] == "image"
+
+
+def test_a_picture_is_looked_at_once(folder, kept):
+    red = Redness()
+    study = study_in(folder)
+    first = score_study(study, folder, red.scorer, kept=kept)
+    assert len(red.looked) == 4  # the same four pictures under both prompts
+    again = score_study(study, folder, red.scorer, kept=kept)
+    assert len(red.looked) == 6  # gaps are tried again: teal and navy
+    assert again.reused > first.reused
+    assert again.model_copy(update={"reused": first.reused}) == first
+
+
+def test_the_prompt_counts_where_it_is_read(folder, kept):
+    red = Redness("image and prompt")
+    study = study_in(folder, broken=False)
+    score_study(study, folder, red.scorer, kept=kept)
+    assert len(red.looked) == 8
+    values = pq.read_table(folder / "scores" / "redness.parquet").to_pylist()
+    by_item = {row["item"]: row["value"] for row in values}
+    assert by_item["p0-red"] - 1 == len("a fair\n\nby the sea")
+    assert by_item["p1-red"] - 1 == len("a tea house")
+
+
+def test_intent_alone_leaves_prompts_without_one_unscored(folder, kept):
+    red = Redness("image and prompt", view=("intent",))
+    run = score_study(study_in(folder, broken=False), folder, red.scorer, kept=kept)
+    rows = {row["item"]: row for row in pq.read_table(folder / run.file).to_pylist()}
+    assert rows["p0-red"]["value"] - 1 == len("a fair")
+    assert "no intent" in rows["p1-red"]["unscored"]
+
+
+def test_a_killed_run_goes_on(folder, kept):
+    red, study = Redness(), study_in(folder)
+    told = []
+
+    def stop(done, wanted):
+        told.append((done, wanted))
+        if len(red.looked) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        score_study(study, folder, red.scorer, ScoreSettings(batch=1), stop, kept=kept)
+    assert not (folder / "scores").exists()
+    whole = score_study(study, folder, red.scorer, ScoreSettings(batch=1), kept=kept)
+    assert whole.scored == 4
+    assert red.looked.count(red.looked[0]) == 1  # red was kept before the stop
+    assert told[-1][1] == 10
+
+
+def test_limit_and_names(folder, kept):
+    study, red = study_in(folder), Redness()
+    assert score_study(study, folder, red.scorer, ScoreSettings(limit=3), kept=kept).items == 3
+    red.scorer.name = "../outside"
+    with pytest.raises(BadValue, match="plain word"):
+        score_study(study, folder, red.scorer, kept=kept)
+
+
+def test_a_scorer_of_numbers_alone(folder, kept):
+    class Lengths:
+        name, signature = "lengths", Redness().scorer.signature
+
+        def score(self, items, prompts):
+            return [None if item.image is None else float(len(item.id)) for item in items]
+
+    assert isinstance(Lengths(), Scorer)
+    run = score_study(study_in(folder), folder, Lengths(), kept=kept)
+    assert (run.scored, run.unscored) == (9, {"the scorer gave no number": 1})
+
+
+# -- tables -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_scores_made_elsewhere(tmp_path, form):
+    file = tmp_path / f"hpsv3.{form}"
+    rows = [{"item": "a", "value": 1.5, "sigma": 0.2}, {"item": "b", "value": -2}]
+    if form == "csv":
+        file.write_text("item,value,sigma\na,1.5,0.2\nb,-2,\n")
+    else:
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    table = TableScorer(file)
+    items = [Item(id="b"), Item(id="c"), Item(id="a")]
+    assert table.score(items, [None] * 3) == [-2, None, 1.5]
+    assert table.results(items, [None] * 3)[2].sigma == 0.2
+    assert table.name == "hpsv3"
+    other = tmp_path / "other.csv"
+    other.write_text("item,value\na,1\n")
+    assert TableScorer(other).signature.data != table.signature.data
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [("item,score\na,1\n", BadColumns), ("item,value\na,1\na,2\n", BadValue), ("item,value\na,inf\n", BadValue),
+     ("item,value\na,high\n", BadValue), ("", BadFile)],
+)  # fmt: skip
+def test_bad_tables(tmp_path, text, error):
+    file = tmp_path / "t.csv"
+    file.write_text(text)
+    with pytest.raises(error):
+        TableScorer(file)
+
+
+def test_reading_scores_back(folder, kept):
+    run = score_study(study_in(folder), folder, Redness().scorer, kept=kept)
+    assert read_scores(folder / run.file).column_names == ["item", "value", "sigma", "unscored"]
+    with pytest.raises(BadFile):
+        read_scores(folder / "study.toml")
+
+
+# -- names ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_name_is_told_the_nearest():
+    with pytest.raises(BadValue, match="did you mean contrast"):
+        scorer_named("contrst")
+    with pytest.raises(BadValue):
+        scorer_named("clip")  # without a folder
+
+
+def test_the_list_is_that_of_the_rules():
+    from salon.judge.scorers.measured import MEASUREMENTS
+
+    assert list(RULES) == list(MEASUREMENTS)
+    assert len(dict(scorer_lines())) == len(scorer_lines())
+
+
+# -- what is kept -----------------------------------------------------------------------------------------------------
+
+
+def test_kept_values_come_back(tmp_path):
+    kept = Kept(tmp_path / "deep" / "kept.sqlite")
+    kept.keep({f"k{n}": {"value": n} for n in range(1200)})
+    kept.keep({"k7": {"value": -1}})
+    found = Kept(kept.path).many([f"k{n}" for n in range(1300)])
+    assert len(found) == 1200
+    assert found["k7"] == {"value": -1}
+
+
+def test_a_cache_that_cannot_be_opened_costs_only_time(tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    kept = Kept(tmp_path / "file" / "kept.sqlite")
+    kept.keep({"a": 1})
+    assert kept.many(["a"]) == {"a": 1}
