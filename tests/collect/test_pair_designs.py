@@ -78,6 +78,14 @@ def test_an_awaited_answer_counts_as_given() -> None:
     assert adaptive(nothing, [1, 0, 1], [True] * 3) == 1
 
 
+def test_a_rater_is_asked_about_items_they_know_less() -> None:
+    """Nothing is known yet, but this rater answered two questions about items 0 and 1 more than the others."""
+    nothing, nobody, rng = np.zeros((6, 3)), np.zeros(6, np.int64), np.random.default_rng(0)
+    pairs, surplus = np.array(complete_pairs(4)), np.array([2.0, 2.0, -2.0, -2.0])
+    chosen = next_adaptive_pair(4, pairs, nothing, nobody, np.ones(6, bool), surplus=surplus, rng=rng)
+    assert pairs[chosen].tolist() == [2, 3]
+
+
 def test_pairs_may_stand_in_any_order_and_either_way_round() -> None:
     """As in a studio whose items are numbered otherwise than its pairs."""
     rng = np.random.default_rng(0)
