@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from salon.errors import BadValue, TooFew
@@ -91,6 +91,7 @@ def test_all_sixteen_pairs_of_verdicts():
     assert pair_kinds(every).tolist() == [said.get(pair, UNSEEN) for pair in every]
 
 
+@settings(max_examples=30)
 @given(verdict_pairs)
 def test_by_definition_and_identity(verdicts):
     """The slow way, pair by pair; the identity holds on any answers, read or not."""
@@ -108,6 +109,7 @@ def test_by_definition_and_identity(verdicts):
     assert identity_gap(one) < 1e-12
 
 
+@settings(max_examples=30)
 @given(verdict_pairs, st.integers(2, 4))
 def test_relabel_swap_and_weight(verdicts, times):
     """The order of pairs and the names of prompts do not matter; all pairs twice change nothing but n; with the two
@@ -125,6 +127,7 @@ def test_relabel_swap_and_weight(verdicts, times):
         assert swapped.took_first.value == pytest.approx(1 - plain.took_first.value)
 
 
+@settings(max_examples=30)
 @given(verdict_pairs)
 def test_one_more_right_verdict_never_hurts(verdicts):
     better = [list(pair) for pair in verdicts]
@@ -226,7 +229,7 @@ def test_nothing_read_nothing_claimed():
 
 
 def test_a_rate_of_none_is_not_sure():
-    """No tie in 20 prompts: up to 1 - .025^(1/20) = .168 is not excluded."""
+    """No tie on 20 pairs: up to 1 - .025^(1/20) = .168 is not excluded."""
     one = figures([(WITH, WITH)] * 20).pooled
     assert (one.tie_rate.low, one.tie_rate.high) == (0, pytest.approx(1 - 0.025 ** (1 / 20)))
     assert (one.accuracy.low, one.accuracy.high) == (pytest.approx(0.025 ** (1 / 20)), 1)

@@ -13,6 +13,7 @@ from salon.errors import StatsError, TooFew
 from salon.judge.report_figures import (
     Met,
     accuracy_figures,
+    buckets,
     criterion_judged,
     measured,
     meet,
@@ -87,7 +88,7 @@ def judge_report(
     panel = tuple(_panel_figures(study, one, top, signals or {}) for one, top in zip(voted, tops) if len(one.keys))
     return JudgeReport(
         study=study.name,
-        simulated=study.simulated or any(judge.simulated for judge in judges),
+        simulated=study.simulated,
         signature=signature,
         signature_line=str(signature),
         level=settings.level,
@@ -131,6 +132,7 @@ def _figures(
         macro=macro,
         pooled=accuracy_figures(found.pooled),
         with_ties=with_ties(met, settings, rng),
+        buckets=buckets(met, settings, rng),
         says_first=_says_first(study, places, judge, settings, rng),
         criteria=tuple(criterion_judged(study, one, part, top, settings, rng) for one, part, top in asked),
         wordings=wordings(met, settings, rng),
@@ -219,8 +221,8 @@ def _correlation(judges: Sequence[JudgeFigures], x: str, y: str) -> Correlation:
     """Over the judges that have both figures."""
     both = [(getattr(one.macro, x), getattr(one.macro, y)) for one in judges]
     known = [(first.value, second.value) for first, second in both if first is not None and second is not None]
-    if len(known) < 3:
-        reason = "at least three judges with both figures are needed"
+    if len(known) < 4:
+        reason = "at least four judges with both figures are needed"
         return Correlation(x=x, y=y, value=None, low=None, high=None, n=len(known), reason=reason)
     found = method_agreement(*np.array(known).T)
     return Correlation(

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from salon.judge.report_parts import CHANCE, Names, criteria_of, why_missing
-from salon.judge.results import CriterionJudged, JudgeFigures, JudgeReport, PanelFigures
+from salon.judge.results import BucketFigures, CriterionJudged, JudgeFigures, JudgeReport, PanelFigures
 from salon.report import Badge, Block, Cell, Column, Details, Figure, Note, Section, Table, charts
-from salon.report.words import brief, level_words
+from salon.report.words import brief, counted, level_words
 
 MOST_CRITERIA = 12
 MOST_DETAILS = 30
@@ -130,24 +130,31 @@ def _signal(one: PanelFigures) -> Cell:
 
 
 def _buckets(report: JudgeReport, names: Names) -> list[Block]:
-    """Accuracy by split, one table a criterion; nothing where every panel split the same way."""
-    made: list[Block] = []
-    for id, name in criteria_of(report.judges).items():
-        parts = [(one, part) for one in report.judges for part in one.criteria if part.criterion == id]
-        splits = list(dict.fromkeys(bucket.split for _, part in parts for bucket in part.buckets))
-        if len(splits) < 2:
-            continue
-        columns = [Column("judge", "Judge"), *(Column(str(i), s, "estimate", 3) for i, s in enumerate(splits))]
-        rows = [{"judge": names(one), **_cells(part, splits)} for one, part in parts]
-        caption = f"{brief(name)}: accuracy by split of the panel; under each the number of pairs."
-        made.append(Details(f"{brief(name)}: accuracy by split of the panel", [Table(columns, rows, caption)]))
-    return made
+    """Accuracy by split over all criteria, then one table a criterion; nothing where all panels split one way."""
+    over_all = _split_table([(names(one), one.buckets) for one in report.judges], "All criteria")
+    criteria = criteria_of(report.judges)
+    if over_all is None or len(criteria) < 2:
+        return [] if over_all is None else [over_all]
+    tables = []
+    for id, name in criteria.items():
+        parts = [(names(one), part.buckets) for one in report.judges for part in one.criteria if part.criterion == id]
+        tables.append(_split_table(parts, brief(name)))
+    return [over_all, Details("Accuracy by split, for each criterion", [one for one in tables if one is not None])]
 
 
-def _cells(part: CriterionJudged, splits: Sequence[str]) -> dict[str, Cell]:
-    found = {bucket.split: bucket for bucket in part.buckets}
+def _split_table(parts: Sequence[tuple[str, Sequence[BucketFigures]]], name: str) -> Table | None:
+    splits = list(dict.fromkeys(bucket.split for _, found in parts for bucket in found))
+    if len(splits) < 2:
+        return None
+    columns = [Column("judge", "Judge"), *(Column(str(i), s, "estimate", 3) for i, s in enumerate(splits))]
+    rows = [{"judge": judge, **_cells(found, splits)} for judge, found in parts]
+    return Table(columns, rows, f"{name}: accuracy by split of the panel, clearest first; pairs beneath.")
+
+
+def _cells(buckets: Sequence[BucketFigures], splits: Sequence[str]) -> dict[str, Cell]:
+    found = {bucket.split: bucket for bucket in buckets}
     return {
-        str(i): Cell(found[s].accuracy, found[s].accuracy.method, str(found[s].pairs))
+        str(i): Cell(found[s].accuracy, found[s].accuracy.method, counted(found[s].pairs, "pair"))
         if s in found
         else Cell(None, "no pair split so")
         for i, s in enumerate(splits)

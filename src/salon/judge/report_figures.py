@@ -115,7 +115,7 @@ def criterion_judged(
         name=criterion.title,
         figures=None if found is None else accuracy_figures(found),
         with_ties=with_ties([met], settings, rng),
-        buckets=_buckets(met, settings, rng),
+        buckets=buckets([met], settings, rng),
         wordings=wordings([met], settings, rng),
         asked=int(met.faced.asked.sum()),
         decided=len(met.rows),
@@ -125,23 +125,26 @@ def criterion_judged(
     )
 
 
-def _buckets(met: Met, settings: ReportSettings, rng: np.random.Generator) -> tuple[BucketFigures, ...]:
+def buckets(met: Sequence[Met], settings: ReportSettings, rng: np.random.Generator) -> tuple[BucketFigures, ...]:
     """Accuracy by how the panel split, clearest first."""
-    votes = met.panel.votes[met.rows]
-    larger, smaller = votes[:, :2].max(axis=1), votes[:, :2].min(axis=1)
-    splits = sorted(set(zip(larger.tolist(), smaller.tolist())), key=lambda s: (-s[0] / sum(s), -sum(s)))
-    if len(splits) <= MOST_SPLITS:
-        chosen = [(f"{m}-{k}", (larger == m) & (smaller == k)) for m, k in splits]
-    else:
-        share = larger / (larger + smaller)
-        ends = list(pairwise(SHARES))[::-1]
-        chosen = [(f"{100 * low:.0f}-{100 * high:.0f}%", (share > low) & (share <= high)) for low, high in ends]
+    votes = np.concatenate([one.panel.votes[one.rows] for one in met])
+    scores, cluster = (np.concatenate([getattr(one, name) for one in met]) for name in ("scores", "cluster"))
     made = []
-    for name, rows in chosen:
+    for name, rows in _splits(votes[:, :2].max(axis=1), votes[:, :2].min(axis=1)):
         if rows.any():
-            rate = match_rate(met.scores[rows], met.cluster[rows], draws=settings.draws, rng=rng, level=settings.level)
+            rate = match_rate(scores[rows], cluster[rows], draws=settings.draws, rng=rng, level=settings.level)
             made.append(BucketFigures(split=name, accuracy=Figure.of(rate), pairs=int(rows.sum())))
     return tuple(made)
+
+
+def _splits(larger: Ints, smaller: Ints) -> list[tuple[str, NDArray[np.bool_]]]:
+    """(name, pairs) of every split of a panel; of shares of the larger side where there are too many splits."""
+    splits = sorted(set(zip(larger.tolist(), smaller.tolist())), key=lambda s: (-s[0] / sum(s), -sum(s)))
+    if len(splits) <= MOST_SPLITS:
+        return [(f"{m}-{k}", (larger == m) & (smaller == k)) for m, k in splits]
+    share = larger / (larger + smaller)
+    ends = list(pairwise(SHARES))[::-1]
+    return [(f"{100 * low:.0f}-{100 * high:.0f}%", (share > low) & (share <= high)) for low, high in ends]
 
 
 def wordings(met: Sequence[Met], settings: ReportSettings, rng: np.random.Generator) -> WordingFigures | None:

@@ -57,9 +57,7 @@ class Gallery(Block):
 
     def _side(self, item: str, words: Markup) -> Markup:
         if item in self.pictures:
-            shown = Markup('<img src="{}" alt="{}" loading="lazy" style="{}">').format(
-                self.pictures[item], brief(item), _IMAGE
-            )
+            shown = Markup('<img src="{}" alt="{}" style="{}">').format(self.pictures[item], brief(item), _IMAGE)
         else:
             shown = element("div", "no picture", style=_NONE)
         label = element(

@@ -75,10 +75,10 @@ def judge_page(report: JudgeReport, pictures: Mapping[str, str] | None = None) -
 
 
 def _banner(report: JudgeReport) -> str:
-    made = [one.judge for one in report.judges if one.simulated]
-    if len(made) == len(report.judges) and made:
-        return "Simulated judges: no model gave these answers."
-    return SIMULATED if report.simulated and not made else "Some of these judges are simulated." if made else ""
+    """That people, or judges, were never asked."""
+    made = sum(one.simulated for one in report.judges)
+    which = "All of these judges are simulated." if made == len(report.judges) else "Some judges are simulated."
+    return " ".join([*([SIMULATED] if report.simulated else []), *([which] if made else [])])
 
 
 def _subtitle(report: JudgeReport) -> Markup:
@@ -148,7 +148,7 @@ def _accuracy_figure(report: JudgeReport, names: Names) -> Figure:
         lines = [("next rater", report.panel[0].next_rater.value), ("oracle", report.panel[0].oracle.value)]
     drawing = charts.dot_intervals(
         rows, CHANCE, lines, title="Macro accuracy by judge", null_label="chance", sort=False,
-        x_label="accuracy against the majority of people, mean over criteria",
+        x_label="accuracy, mean over criteria",
     )  # fmt: skip
     return Figure(drawing, "Macro accuracy, unread pairs counted as 0. Line: a coin, or always the first picture.")
 
@@ -167,20 +167,23 @@ def _accuracy_table(report: JudgeReport, names: Names) -> Table:
     columns += [
         Column("with_ties", "Ties counted", "estimate", 3, "Same of first, second or tie; tied panels stay"),
         Column("to_best", "To the best", "estimate", 3, "Difference on the pairs both met, drawn together"),
-        Column("pairs", "Pairs", "count"),
     ]
     rows = [
         {
-            "judge": Cell(names(one), one.signature or "", KIND_WORDS[one.kind]),
+            "judge": Cell(names(one), one.signature or "", _on_pairs(one)),
             **figure_cells(one.macro, shown),
             "with_ties": one.with_ties,
             "to_best": Cell(one.to_best, "" if one.to_best else "the best judge itself, or no pair in common"),
-            "pairs": one.macro.pairs,
         }
         for one in report.judges
     ]
     caption = Markup("All judges: means over criteria, with {} intervals. Ties counted: over all pairs.")
     return Table(columns, rows, caption.format(level_words(report)))
+
+
+def _on_pairs(one: JudgeFigures) -> Markup:
+    simulated = ", simulated" if one.simulated else ""
+    return Markup("{}, {}{}").format(KIND_WORDS[one.kind], counted(one.macro.pairs, "pair"), simulated)
 
 
 def figure_cells(figures: AccuracyFigures, shown: Mapping[str, object]) -> dict[str, Cell]:
@@ -199,8 +202,8 @@ def _bias_section(report: JudgeReport, names: Names) -> Section | None:
     ]
     figure = Figure(
         bias_plot(dots),
-        "Right: answers by position. Up: sees what people see, where position does not decide. Along a dashed curve "
-        "accuracy is the same without ties.",
+        "Right: answers by position. Up: sees what people see, where position does not decide. Along a curve "
+        "accuracy is the same, without ties; the line is chance.",
     )
     blocks: list[Block | str] = [figure, *_firsts(judges, names), *_correlations(report)]
     return Section("Bias and perception", blocks, "A low accuracy may be a poor eye or a strong lean: which is it?")

@@ -54,7 +54,7 @@ def bias_plot(dots: Sequence[Dot], *, title: str = "Position bias and perception
         *(_leader(dot, x, y, level, width - room) for dot, level in zip(dots, levels)),
         *(_dot(dot, x, y) for dot in dots),
         *(text(width - room + 14, at, dot.label, "label haloed", room=room - 16) for dot, at in zip(dots, levels)),
-        x_axis(x, bottom, label="b: share of pairs whose verdict follows the position"),
+        x_axis(x, bottom, label="b: follows the position"),
     )
 
 
@@ -68,8 +68,8 @@ def _curve(accuracy: float, x: Scale, y: Scale) -> Markup | None:
     points = [f"{x(u):.2f} {y(v):.2f}" for u, v in zip(b[inside], c[inside])]
     path = element("path", d="M" + "L".join(points), class_="null-line" + ("" if accuracy == 0.5 else " dashed"))
     at = y(float(c[inside][0])) - 4
-    name = text(x(float(b[inside][0])) + 4, at, f"accuracy {numbers.fixed(accuracy, 2)}", "tick haloed", size=10)
-    return group(path, name if at > y.stop else None)
+    name = text(x(float(b[inside][0])) + 4, at, numbers.fixed(accuracy, 2), "tick small")
+    return group(path, name if at > y.stop + 8 else None)
 
 
 def _dot(dot: Dot, x: Scale, y: Scale) -> Markup:

@@ -158,6 +158,7 @@ def cost_section(report: JudgeReport, names: Names) -> Section | None:
         Column("cost_per_1000", "a thousand", "number", 4, "Cost of a thousand pairs (items) on one criterion"),
         Column("cost_per_point", "a point", "estimate", 4, "That cost for each hundredth of accuracy above chance"),
     ]
+    columns = [one for one in columns if one.path == "judge" or any(_known(judge, one.path) for judge in used)]
     plain = [column.path for column in columns[1:]]
     rows = [
         {"judge": names(one), **{name: Cell(getattr(one.usage, name), _why(one.usage, name)) for name in plain}}
@@ -165,6 +166,10 @@ def cost_section(report: JudgeReport, names: Names) -> Section | None:
     ]
     table = Table(columns, rows, "What the answers took; costs in the currency of the price file.")
     return Section("Cost", [table, *_reasons(used, names)], "What a judge costs, and what a point of accuracy does.")
+
+
+def _known(one: JudgeFigures, name: str) -> bool:
+    return getattr(one.usage, name) is not None
 
 
 def _why(usage: UsageFigures, name: str) -> str:

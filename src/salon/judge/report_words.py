@@ -24,6 +24,12 @@ ABSENT = {
 }
 MACRO = "macro is the mean over criteria; accuracy = (1 - u)((1 - b - t) c + (b + t)/2) holds for each criterion only"
 
+PEOPLE = {
+    "random": "people agree no more than by chance",
+    "factions": "people fall into factions",
+    "not distinguishable with this design": "people cannot be told from random raters with this design",
+    "too little data": "too few answers of people to tell whether they agree",
+}
 FAR_FROM_EVEN, FEW = 0.3, 20
 
 
@@ -53,11 +59,11 @@ def policies(
 
 def judge_warnings(judges: Sequence[JudgeFigures], panel: Sequence[PanelFigures]) -> tuple[str, ...]:
     """What should not be taken at its face: judges at chance or above the ceiling, few pairs met, no signal."""
-    found = [
-        f"{one.name}: people show no shared preference ({one.signal}), so accuracy against their majority says little"
-        for one in panel
-        if one.signal is not None and one.signal != "shared preference"
-    ]
+    found = []
+    for signal, words in PEOPLE.items():
+        criteria = [one.name for one in panel if one.signal == signal]
+        if criteria:
+            found.append(f"{words}, so accuracy against their majority says little: {_listed(criteria)}")
     for judge in judges:
         leaks = [part.name for part in judge.criteria for words in part.warnings if "leak" in words]
         if leaks:

@@ -156,6 +156,7 @@ class JudgeFigures(Noun):
     macro: AccuracyFigures
     pooled: AccuracyFigures
     with_ties: Figure | None
+    buckets: tuple[BucketFigures, ...] = Field(default=(), description="Over all criteria.")
     says_first: Figure | None = Field(
         default=None,
         description="Of answers naming an item, share that name the one shown first. Not b: one order mixes it with "

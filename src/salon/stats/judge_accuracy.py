@@ -21,7 +21,7 @@ b = 0 in the identity. A coin has accuracy 1/2, and so has a judge that always t
 
 Intervals: whole prompts are drawn again; everything is a function of the counts of kinds by prompt and criterion, so
 all figures of a judge come from the same draws. A share of 0 or 1 has no spread to draw from: its open end is the
-exact bound for n prompts of one kind, 1 - ((1 - level)/2)^(1/n).
+exact bound for n pairs that are all alike, 1 - ((1 - level)/2)^(1/n), as if they were independent.
 
 Sources: Zheng et al. 2023 (MT-Bench) for S1; TASTE 6.6 for b, c and the identity.
 """
@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, TooFew
-from salon.stats.resample import bootstrap_totals, check_settings, draw_totals, interval, row_kinds
+from salon.stats.resample import check_settings, draw_totals, interval, row_kinds
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -46,6 +46,7 @@ WITH, AGAINST, TIE, UNREAD = 1, -1, 0, 2
 RIGHT, WRONG, TOOK_FIRST, TOOK_SECOND, TIED, UNSEEN = range(6)
 _KINDS = 6
 _ROUNDING = 1e-9
+_FEW = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,27 +138,24 @@ def judge_accuracy(table: KindTable, *, draws: int, rng: np.random.Generator, le
     prompts, criteria, _ = table.counts.shape
     check_settings(prompts, draws, level)
     flat = table.counts.reshape(prompts, -1)
-    rows, many = row_kinds(flat)
-    drawn = draw_totals(rows, many, draws=draws, rng=rng).reshape(draws, criteria, _KINDS)
+    drawn = _drawn(flat, draws, rng).reshape(draws, criteria, _KINDS)
     total = flat.sum(axis=0).astype(float).reshape(1, criteria, _KINDS)
     here = np.flatnonzero(total[0].sum(axis=1) > 0)
 
-    def figures(reduce: Callable[[Statistic], Statistic], pairs: float) -> Accuracy:
+    def figures(totals: FloatArray, draws_of: FloatArray) -> Accuracy:
+        """The mean over the criteria of (draws, criteria, kinds); of one criterion, itself."""
         made = {
-            name: _estimate(reduce(statistic), total, drawn, n=prompts, level=level)
-            for name, statistic in _STATISTICS.items()
+            name: _estimate(ratio, totals, draws_of, n=prompts, level=level)
+            for name, ratio in _RATIOS.items()
             if table.orders == 2 or name not in ("position_bias", "took_first")
         }
         absent = dict.fromkeys(("position_bias", "took_first"))
-        return Accuracy(**{**absent, **made}, pairs=int(pairs))  # type: ignore[arg-type]
-
-    def one(k: int) -> Accuracy:
-        return figures(lambda statistic: lambda t: statistic(t[:, k]), total[0, k].sum())
+        return Accuracy(**{**absent, **made}, pairs=int(totals.sum()))  # type: ignore[arg-type]
 
     found = JudgeAccuracy(
-        by_criterion=tuple(one(k) if k in here else None for k in range(criteria)),
-        pooled=figures(lambda statistic: lambda t: statistic(t.sum(axis=1)), total.sum()),
-        macro=figures(lambda statistic: lambda t: _macro(statistic, t[:, here]), total.sum()),
+        by_criterion=tuple(figures(total[:, [k]], drawn[:, [k]]) if k in here else None for k in range(criteria)),
+        pooled=figures(total.sum(axis=1, keepdims=True), drawn.sum(axis=1, keepdims=True)),
+        macro=figures(total[:, here], drawn[:, here]),
         orders=table.orders,
     )
     for part in (*found.by_criterion, found.pooled):
@@ -174,15 +172,19 @@ def accuracy_difference(
             "two judges on the same prompts and criteria are needed",
             found=f"{first.counts.shape[:2]} and {second.counts.shape[:2]}",
         )
+    check_settings(len(first.counts), draws, level)
     both = np.concatenate([table.counts.reshape(len(table.counts), -1) for table in (first, second)], axis=1)
     shape = (2, *first.counts.shape[1:])
 
     def difference(totals: FloatArray) -> FloatArray:
         split = totals.reshape(len(totals), *shape)
-        one, other = (_macro(_accuracy, _with_pairs(split[:, k], both, shape)) for k in (0, 1))
+        one, other = (_macro(_ACCURACY, _with_pairs(split[:, k], both, shape)) for k in (0, 1))
         return one - other
 
-    return bootstrap_totals(difference, both, draws=draws, rng=rng, level=level)
+    value = float(difference(both.sum(axis=0, keepdims=True).astype(float))[0])
+    if len(both) == 1:
+        return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
+    return interval(value, difference(_drawn(both, draws, rng)), n=len(both), unit="prompt", level=level)
 
 
 def identity_gap(of: Accuracy) -> float:
@@ -203,15 +205,24 @@ def match_rate(
         raise TooFew("a rate needs at least one question", found="none")
     _, row = np.unique(np.asarray(prompts), return_inverse=True)
     table = np.column_stack([np.bincount(row, weights=hit), np.bincount(row)])
-    made = bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, draws=draws, rng=rng, level=level)
-    return _never_sure(made) if np.ptp(hit) == 0 else made
+    check_settings(len(table), draws, level)
+    value = float(hit.mean())
+    if len(table) == 1:
+        return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
+    totals = _drawn(table, draws, rng)
+    made = interval(value, totals[:, 0] / totals[:, 1], n=len(table), unit="prompt", level=level)
+    return _never_sure(made, len(hit))
 
 
-# -- the statistics, as functions of totals (draws, kinds) -----------------------------------------------------------
+# -- the statistics: tops and bottoms of ratios, as functions of totals (draws, kinds) ---------------------------------
 
 
-def _half(t: FloatArray) -> FloatArray:
-    return np.asarray(t[:, TOOK_FIRST] + t[:, TOOK_SECOND] + t[:, TIED]) / 2
+def _points(t: FloatArray) -> FloatArray:
+    return np.asarray(t[:, RIGHT] + (t[:, TOOK_FIRST] + t[:, TOOK_SECOND] + t[:, TIED]) / 2)
+
+
+def _all(t: FloatArray) -> FloatArray:
+    return np.asarray(t.sum(axis=1))
 
 
 def _read(t: FloatArray) -> FloatArray:
@@ -222,24 +233,22 @@ def _follows(t: FloatArray) -> FloatArray:
     return np.asarray(t[:, TOOK_FIRST] + t[:, TOOK_SECOND])
 
 
-def _accuracy(t: FloatArray) -> FloatArray:
-    return _ratio(t[:, RIGHT] + _half(t), t.sum(axis=1))
-
-
-_STATISTICS: dict[str, Statistic] = {
-    "accuracy": _accuracy,
-    "parsed_only": lambda t: _ratio(t[:, RIGHT] + _half(t), _read(t)),
-    "conditional": lambda t: _ratio(t[:, RIGHT], t[:, RIGHT] + t[:, WRONG]),
-    "position_bias": lambda t: _ratio(_follows(t), _read(t)),
-    "took_first": lambda t: _ratio(t[:, TOOK_FIRST], _follows(t)),
-    "tie_rate": lambda t: _ratio(t[:, TIED], _read(t)),
-    "unseen": lambda t: _ratio(t[:, UNSEEN], t.sum(axis=1)),
+Ratio = tuple[Statistic, Statistic]
+_ACCURACY: Ratio = (_points, _all)
+_RATIOS: dict[str, Ratio] = {
+    "accuracy": _ACCURACY,
+    "parsed_only": (_points, _read),
+    "conditional": (lambda t: t[:, RIGHT], lambda t: t[:, RIGHT] + t[:, WRONG]),
+    "position_bias": (_follows, _read),
+    "took_first": (lambda t: t[:, TOOK_FIRST], _follows),
+    "tie_rate": (lambda t: t[:, TIED], _read),
+    "unseen": (lambda t: t[:, UNSEEN], _all),
 }
 
 
-def _macro(statistic: Statistic, t: FloatArray) -> FloatArray:
-    """Mean over the criteria that have it; a draw without any is NaN."""
-    each = np.stack([statistic(t[:, k]) for k in range(t.shape[1])], axis=1)
+def _macro(of: Ratio, t: FloatArray) -> FloatArray:
+    """Mean over the criteria (draws, criteria, kinds) that have the ratio; a draw without any is NaN."""
+    each = np.stack([_ratio(of[0](t[:, k]), of[1](t[:, k])) for k in range(t.shape[1])], axis=1)
     known = ~np.isnan(each)
     return _ratio(np.where(known, each, 0.0).sum(axis=1), known.sum(axis=1))
 
@@ -250,28 +259,36 @@ def _with_pairs(t: FloatArray, both: IntArray, shape: tuple[int, ...]) -> FloatA
     return t[:, (pairs > 0).all(axis=0)]
 
 
+def _drawn(table: FloatArray | IntArray, draws: int, rng: np.random.Generator) -> FloatArray:
+    """Totals (draws, columns) of prompts (rows) drawn again; few prompts are drawn all at once."""
+    n = len(table)
+    if n <= _FEW:
+        return np.asarray(rng.multinomial(n, np.full(n, 1 / n), size=draws) @ table, dtype=np.float64)
+    return draw_totals(*row_kinds(table), draws=draws, rng=rng)
+
+
 def _ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
     """top/bottom, NaN where nothing is left in the denominator."""
     return np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), np.nan)
 
 
-def _estimate(statistic: Statistic, total: FloatArray, drawn: FloatArray, *, n: int, level: float) -> Estimate | None:
-    value = float(statistic(total)[0])
+def _estimate(of: Ratio, total: FloatArray, drawn: FloatArray, *, n: int, level: float) -> Estimate | None:
+    value = float(_macro(of, total)[0])
     if np.isnan(value):
         return None
     if n == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    made = interval(value, statistic(drawn), n=n, unit="prompt", level=level)
-    return _never_sure(made) if made.low == made.high else made
+    pairs = int(of[1](total.sum(axis=1))[0])
+    return _never_sure(interval(value, _macro(of, drawn), n=n, unit="prompt", level=level), pairs)
 
 
-def _never_sure(made: Estimate) -> Estimate:
-    """The exact bound where every prompt says the same: never an interval of no width."""
-    if made.low is None or made.value not in (0.0, 1.0):
+def _never_sure(made: Estimate, pairs: int) -> Estimate:
+    """The exact bound where all pairs say the same: never an interval of no width."""
+    if made.low is None or made.low != made.high or made.value not in (0.0, 1.0):
         return made
-    reach = 1 - ((1 - made.level) / 2) ** (1 / made.n)
+    reach = 1 - ((1 - made.level) / 2) ** (1 / pairs)
     low, high = (0.0, reach) if made.value == 0 else (1 - reach, 1.0)
-    return Estimate(made.value, low, high, made.n, made.unit, made.level, f"exact bound for {made.n} prompts alike")
+    return Estimate(made.value, low, high, made.n, made.unit, made.level, f"exact bound for {pairs} pairs alike")
 
 
 def _check_identity(part: Accuracy | None) -> None:

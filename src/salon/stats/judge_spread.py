@@ -31,6 +31,7 @@ from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+_MOST_CELLS = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +80,24 @@ def wording_spread(
     score, wording = score[order], wording[order]
     blocks = np.split(np.arange(len(score)), np.flatnonzero(stratum[order][1:] != stratum[order][:-1]) + 1)
 
-    def means(given: IntArray) -> FloatArray:
-        return np.asarray(np.bincount(given, weights=score) / pairs)
-
-    dealt = np.array(
-        [means(np.concatenate([rng.permutation(wording[block]) for block in blocks])).std(ddof=1) for _ in range(deals)]
-    )
-    found = means(wording)
+    found = np.bincount(wording, weights=score) / pairs
     sd = float(found.std(ddof=1))
+    step = max(1, _MOST_CELLS // len(score))
+    sizes = [min(step, deals - start) for start in range(0, deals, step)]
+    dealt = np.concatenate([_deal(score, wording, blocks, pairs, size, rng) for size in sizes])
     p = (1 + int((dealt >= sd - 1e-12).sum())) / (deals + 1)
     numbers = tuple(int(label) for label in labels)
     return WordingSpread(numbers, tuple(map(float, found)), tuple(map(int, pairs)), sd, float(dealt.mean()), p, deals)
+
+
+def _deal(
+    score: FloatArray, wording: IntArray, blocks: list[IntArray], pairs: IntArray, deals: int, rng: np.random.Generator
+) -> FloatArray:
+    """Spreads of `deals` random deals of the wordings within blocks."""
+    again = np.concatenate([rng.permuted(np.tile(wording[block], (deals, 1)), axis=1) for block in blocks], axis=1)
+    cell = again + len(pairs) * np.arange(deals)[:, None]
+    sums = np.bincount(cell.ravel(), weights=np.tile(score, deals), minlength=deals * len(pairs))
+    return np.asarray((sums.reshape(deals, -1) / pairs).std(axis=1, ddof=1))
 
 
 def self_agreement(
