@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from salon.cli.console import working
 from salon.cli.given import given_study
 from salon.cli.options import options_from, settings_from
 from salon.judge.checklist import Point, read_points, ticked_points
@@ -49,15 +50,12 @@ def planned(
     """The plan that the flags describe, everything checked. A judge reads pictures in a folder, and writes there."""
     named.check()
     study = given_study(local(folder))
-    return plan_run(
-        study,
-        folder,
-        settings_from(JudgeSettings, flags),
-        templates=None if templates is None else Templates.load(templates),
-        pairs=None if pairs_file is None else read_pairs(pairs_file, study),
-        points=routed_points(study, points, routes, named.judge),
-        looks=named.looks,
-    )
+    settings = settings_from(JudgeSettings, flags)
+    own = None if templates is None else Templates.load(templates)
+    pairs = None if pairs_file is None else read_pairs(pairs_file, study)
+    asked = routed_points(study, points, routes, named.judge)
+    with working("looking at pictures", None) as step:
+        return plan_run(study, folder, settings, templates=own, pairs=pairs, points=asked, looks=named.looks, step=step)
 
 
 def routed_points(study: Study, points: Path | None, routes: Path | None, judge: str) -> list[Point]:

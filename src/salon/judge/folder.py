@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import Field
 
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.judge.record import Verdict
@@ -75,7 +74,6 @@ class JudgeRecord(Noun):
     """What the servers called the model that answered."""
     simulated: bool = False
     """True when no model answered."""
-    notes: tuple[str, ...] = Field(default=())
 
 
 def judge_folder(study: Path | str, name: str) -> Path:

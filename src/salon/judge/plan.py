@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from salon.store.pictures import is_inside, read_picture
 from salon.study import Criterion, Study
 from salon.study.signature import Setting, Signature
 
+Step = Callable[[str], None]
 BYTES_PER_TOKEN = 4
 """Of English text, about."""
 
@@ -91,7 +92,7 @@ class JudgePlan:
             calls += 1
             pictures += len(conversation.sights)
             size += sum(len(text.encode()) for text in texts)
-        return Estimate(calls, pictures, -(-size // BYTES_PER_TOKEN), calls * self.settings.max_tokens)
+        return Estimate(calls, pictures, -(-size // BYTES_PER_TOKEN), calls * self.settings.decoding.max_tokens)
 
 
 def plan_run(
@@ -103,11 +104,13 @@ def plan_run(
     pairs: Sequence[Pair] | None = None,
     points: Sequence[Point] = (),
     looks: bool = True,
+    step: Step | None = None,
 ) -> JudgePlan:
     """Every question of a run, checked: criteria have what it takes, prompts their parts, items pictures that decode.
 
     `pairs` are compared instead of those the settings name. `points` are asked instead of those people ticked.
     `looks=False` is for what neither reads nor looks, a simulation or a script: no rubric and no picture is needed.
+    `step` is called with every item whose picture is looked at.
     """
     texts = templates or Templates.builtin()
     criteria = _criteria(study, settings, looks=looks)
@@ -121,7 +124,7 @@ def plan_run(
     asked = tuple(one for question in questions for one in every_order_and_sample(question, settings.samples))
     plan = JudgePlan(study, Path(folder), settings, texts, criteria, asked, messages)
     if looks:
-        check_pictures(plan)
+        check_pictures(plan, step or (lambda _: None))
     return plan
 
 
@@ -182,9 +185,10 @@ def _nothing_to_ask(settings: JudgeSettings, study: Study) -> BadValue:
     )
 
 
-def check_pictures(plan: JudgePlan) -> None:
+def check_pictures(plan: JudgePlan, step: Step) -> None:
     """Every picture is there, inside the study's folder, and decodes; BadFile names the first that is not."""
     for item in plan.items:
+        step(item)
         path = plan.messages.picture(item)
         if not plan.messages.has_picture(item) or not is_inside(path, plan.folder):
             raise BadFile(

@@ -12,6 +12,8 @@ from salon.study.noun import Noun
 
 Which = Literal["judged", "all"]
 Words = Literal["pass-fail", "yes-no"]
+ANSWERING, THINKING = 512, 2048
+"""The longest answer in tokens, without and with reasoning before it."""
 
 
 class JudgeSettings(Noun):
@@ -33,7 +35,9 @@ class JudgeSettings(Noun):
     words: Words = Field("pass-fail", description="The two answers to a point of a checklist.")
     samples: int = Field(1, ge=1, le=1000, description="Ask each question this often; the answers are kept apart.")
     temperature: float = Field(0.0, ge=0, le=10, description="0: the likeliest words, the same every time.")
-    max_tokens: int = Field(512, ge=1, le=1_000_000, description="The longest answer, in tokens.")
+    max_tokens: int | None = Field(
+        None, ge=1, le=1_000_000, description="The longest answer, in tokens  [default: 512; 2048 with --together]"
+    )
     cohort: str | None = Field(
         None, description="Show the prompt as this cohort saw it  [default: as the raters of each criterion did]"
     )
@@ -53,7 +57,8 @@ class JudgeSettings(Noun):
     @property
     def decoding(self) -> Decoding:
         """How the VLM is to choose its words."""
-        return Decoding(temperature=self.temperature, max_tokens=self.max_tokens, seed=self.seed)
+        longest = self.max_tokens or (THINKING if self.together else ANSWERING)
+        return Decoding(temperature=self.temperature, max_tokens=longest, seed=self.seed)
 
     @property
     def options(self) -> tuple[str, ...]:
