@@ -51,7 +51,9 @@ def test_a_rater_answers_everything_and_finishes(tmp_path: Path) -> None:
         seen = 0
         while (step := zoe.get("/api/next").json())["step"] == "task":
             assert (step["done"], step["total"], step["stage"]) == (seen, 6, "question")
-            assert answer(zoe, step["id"]).json() == {"saved": 1, "repeated": False}
+            said = answer(zoe, step["id"]).json()
+            assert (said["saved"], said["repeated"]) == (1, False)
+            assert said["next"] == zoe.get("/api/next").json()
             seen += 1
         assert (seen, judged(door)) == (6, 6)
         assert step == {"step": "finished", "reason": "done", "completion_code": "C0DE"}

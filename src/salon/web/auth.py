@@ -24,13 +24,14 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from fastapi import APIRouter, Depends, Form, Request
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import Scope
 
 from salon.errors import BadValue
 from salon.store.database import Database, Who
 from salon.store.database.connected import now_ms
 from salon.store.database.errors import BadLink
 from salon.web.errors import NotAllowed, NotFromHere, NotSignedIn, log
-from salon.web.guard import Buckets, address_of
+from salon.web.guard import UPLOADS, Buckets, address_of
 from salon.web.pages.render import page
 from salon.web.settings import WebSettings, write_password
 from salon.web.words import PageWords
@@ -38,8 +39,6 @@ from salon.web.words import PageWords
 HOME = {"rater": "/", "owner": "/owner", "adjudicator": "/adjudicate"}
 """Where a link leads."""
 SAFE = ("GET", "HEAD", "OPTIONS")
-UPLOADS = frozenset({"/owner/settings", "/owner/import", "/owner/pictures"})
-"""The only forms that may send files."""
 MOST_FILES = 50
 _NOBODYS = "$argon2id$v=19$m=65536,t=3,p=4$HBAJeEMgL3Ya3PDU6JGQ9w$2KgrZ7IZfMcnPyJXPlAOB+nHpv6Ou42K1GhVcTGDTYU"
 """Hash of a password nobody knows: where none is set, a guess takes as long as where one is."""
@@ -161,6 +160,11 @@ class Doorkeeper:
             return None
         return Session(who, self._csrf(nonce), token)
 
+    def may_upload(self, scope: Scope) -> bool:
+        """Does the request come from the owner, who may send files?"""
+        session = self.session(Request(scope))
+        return session is not None and session.role == "owner"
+
     def csrf_of(self, request: Request) -> str | None:
         """The CSRF token that a form of this request's session holds; None without a session cookie."""
         cookie = self._cookie(request)
@@ -218,13 +222,13 @@ def signed_in(request: Request) -> Session:
     return session
 
 
-def rater_only(session: Annotated[Session, Depends(signed_in)]) -> Session:
+async def rater_only(session: Annotated[Session, Depends(signed_in)]) -> Session:  # async: no thread is needed
     """The session of a rater."""
     _ = session.rater
     return session
 
 
-def owner_only(session: Annotated[Session, Depends(signed_in)]) -> Session:
+async def owner_only(session: Annotated[Session, Depends(signed_in)]) -> Session:
     """The session of the owner."""
     if session.role != "owner":
         raise NotAllowed("the owner's link is needed for this", found=f"the link of a {session.role}")

@@ -16,13 +16,15 @@ from salon.errors import BadValue
 from salon.store.database.audit import note
 from salon.store.database.connected import Connected, now_ms
 from salon.store.database.errors import BadLink, UnknownRater
+from salon.store.database.ready import Ready
 from salon.store.database.records import Link, Who
 from salon.store.database.tables import ROLES, links, raters
 
 TOKEN_BYTES = 32
 _LONGEST = 200
-_WHO = (  # built once: every request asks
-    select(links, raters.c.status)
+_WHO = Ready(
+    select(links.c.hash, links.c.number, links.c.role, links.c.rater, links.c.expires_at, links.c.revoked_at)
+    .add_columns(raters.c.status)
     .outerjoin(raters, raters.c.id == links.c.rater)
     .where(links.c.hash == bindparam("wanted"))
 )
@@ -55,16 +57,16 @@ class Links(Connected):
         """Whom a token stands for; BadLink when for nobody (any more)."""
         wanted = _hash(token[:_LONGEST])
         with self.reading() as connection:
-            found = connection.execute(_WHO, {"wanted": wanted}).first()
-        stored = found.hash if found else "0" * len(wanted)
-        good = hmac.compare_digest(stored, wanted) and found is not None and found.revoked_at is None
-        if not good or (found.expires_at is not None and found.expires_at <= (now_ms() if at is None else at)):
+            found = _WHO.first(connection, {"wanted": wanted})
+        stored, number, role, rater, expires_at, revoked_at, status = found or ("0" * len(wanted), *(None,) * 6)
+        good = hmac.compare_digest(stored, wanted) and number is not None and revoked_at is None
+        if not good or (expires_at is not None and expires_at <= (now_ms() if at is None else at)):
             raise BadLink(
                 "a link that was given to you is needed",
                 found="one that is not valid, or not any more",
                 remedy="ask whoever invited you for a new link",
             )
-        return Who(found.number, found.role, found.rater, found.status)
+        return Who(number, role, rater, status)
 
     def links(self) -> list[Link]:
         """Every link ever given, without its token."""

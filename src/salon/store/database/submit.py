@@ -12,16 +12,17 @@ import json
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from sqlalchemy import Connection, bindparam, desc, insert, select, update
+from sqlalchemy import Connection, bindparam, desc, insert, literal_column, select, update
 from sqlalchemy.exc import IntegrityError
 
 from salon.errors import BadValue
 from salon.store.database.connected import now_ms
 from salon.store.database.errors import AlreadyAnswered, KeyReused, NotActive, NothingToUndo
+from salon.store.database.ready import Ready
 from salon.store.database.records import Answer, Given, NewTask, Saved, Task, plain
 from salon.store.database.study_tables import Studies
 from salon.store.database.tables import judgments, raters, tasks, undos
-from salon.store.database.tasks import insert_task, own_task, task_of, task_row
+from salon.store.database.tasks import insert_task, own_task, task_row
 from salon.study import Judgment
 
 STOPPED = ("paused", "removed", "withdrawn")
@@ -30,15 +31,19 @@ _TIMES = ("seconds", "at")
 """What may differ between an answer and its repetition."""
 _LATEST = 2**53
 
-# Built once: these run for every answer.
-_AT_WORK = select(raters.c.id).where(raters.c.id == bindparam("own"), raters.c.status.not_in(STOPPED))
-_CLOSE = (
+_COLUMNS = (
+    *("task", "rater", "kind", "criterion", "prompt", "payload", "counted", "started_at", "answered_at"),
+    *("key", "part", "interface", "client"),
+)
+_AT_WORK = select(raters.c.id).where(
+    raters.c.id == bindparam("own"), raters.c.status.not_in([literal_column(f"'{word}'") for word in STOPPED])
+)
+_CLOSE = Ready(
     update(tasks)
     .where(tasks.c.id == bindparam("this"), tasks.c.rater.in_(_AT_WORK), tasks.c.answered_at.is_(None))
     .values(answered_at=bindparam("at"))
 )
-_WRITE_ONE = insert(judgments).returning(judgments.c.id)
-_WRITE_SOME = insert(judgments).returning(judgments.c.id, sort_by_parameter_order=True)
+_WRITE = Ready(insert(judgments).returning(judgments.c.id), _COLUMNS)
 _LIVE = ~select(undos.c.judgment).where(undos.c.judgment == judgments.c.id).exists()
 
 
@@ -104,7 +109,7 @@ class Answers(Studies):
             if last is None:
                 raise NothingToUndo("an answer that may be taken back is needed", found="none")
             _undo(connection, last, now_ms() if at is None else at)
-            return task_of(own_task(connection, last, rater))
+            return own_task(connection, last, rater)
 
     def given(self, rater: str | None = None, *, kind: str | None = None) -> list[Given]:
         """Stored answers with their circumstances, undone ones too; all, or those of a rater or a kind."""
@@ -124,12 +129,9 @@ def _save(
     """Close the task and write the rows of one submission, or find that it was done before."""
     first = rows[0]
     closing = {"this": first["task"], "own": first["rater"], "at": first["answered_at"]}
-    if connection.execute(_CLOSE, closing).rowcount != 1:
+    if _CLOSE.changes(connection, closing) != 1:
         return _saved_before(connection, rows) or _refuse(connection, first["task"], first["rater"])
-    if len(rows) == 1:
-        ids = [connection.execute(_WRITE_ONE, first).scalar_one()]
-    else:
-        ids = list(connection.scalars(_WRITE_SOME, rows))
+    ids = [id for row in rows for (id,) in _WRITE.rows(connection, row)]
     return Saved(tuple(ids), repeated=False, following=None if after is None else insert_task(connection, *after))
 
 

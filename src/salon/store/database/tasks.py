@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlalchemy import Connection, Row, bindparam, func, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from salon.errors import BadValue
@@ -13,17 +13,18 @@ from salon.store.database import tables
 from salon.store.database.connected import Connected, now_ms
 from salon.store.database.errors import NotYours
 from salon.store.database.links import rater_number
+from salon.store.database.ready import Ready
 from salon.store.database.records import Asked, NewTask, Task, as_json, plain
 from salon.store.database.tables import tasks
 
-# Built once: these run for every answer.
+_COLUMNS = ("rater", "position", "phase", "about", "question", "screen", "created_at")
 _ADD = {
-    name: dialect.insert(tasks).on_conflict_do_nothing().returning(tasks.c.id)
+    name: Ready(dialect.insert(tasks).on_conflict_do_nothing().returning(tasks.c.id), _COLUMNS)
     for name, dialect in (("sqlite", sqlite), ("postgresql", postgresql))
 }
-_OWN = select(tasks).where(tasks.c.id == bindparam("this"), tasks.c.rater == bindparam("own"))
-_ALL = select(tasks).where(tasks.c.rater == bindparam("own")).order_by(tasks.c.position)
-_THERE = select(tasks).where(tasks.c.rater == bindparam("own"), tasks.c.position == bindparam("place"))
+_OWN = Ready(select(tasks).where(tasks.c.id == bindparam("this"), tasks.c.rater == bindparam("own")))
+_ALL = Ready(select(tasks).where(tasks.c.rater == bindparam("own")).order_by(tasks.c.position))
+_THERE = Ready(select(tasks).where(tasks.c.rater == bindparam("own"), tasks.c.position == bindparam("place")))
 
 
 class Tasks(Connected):
@@ -60,12 +61,12 @@ class Tasks(Connected):
     def task(self, id: int, rater: str) -> Task:
         """One task of this rater; NotYours for any other."""
         with self.reading() as connection:
-            return task_of(own_task(connection, id, rater))
+            return own_task(connection, id, rater)
 
     def tasks_of(self, rater: str) -> list[Task]:
         """All tasks of a rater in their order."""
         with self.reading() as connection:
-            return [task_of(row) for row in connection.execute(_ALL, {"own": rater})]
+            return [task_of(row) for row in _ALL.rows(connection, {"own": rater})]
 
     def mark_shown(self, id: int, rater: str, *, at: int | None = None) -> Task:
         """Note when a task was first on the screen; a reload changes nothing."""
@@ -93,7 +94,7 @@ class Tasks(Connected):
             own_task(connection, id, rater)
             first = (tasks.c.id == id) & tasks.c[column].is_(None)
             connection.execute(update(tasks).where(first).values({column: now_ms() if at is None else at}))
-            return task_of(own_task(connection, id, rater))
+            return own_task(connection, id, rater)
 
 
 def task_row(rater: str, new: NewTask) -> dict[str, Any]:
@@ -111,26 +112,26 @@ def task_row(rater: str, new: NewTask) -> dict[str, Any]:
 
 def insert_task(connection: Connection, row: dict[str, Any], new: NewTask) -> Task | None:
     """Write a new task; None when its position, or what it is about, was taken before."""
-    id = connection.execute(_ADD[connection.dialect.name], row).scalar()
-    if id is None:
+    made = _ADD[connection.dialect.name].first(connection, row)
+    if made is None:
         return None
-    return Task(id, row["rater"], new.position, new.phase, new.about, new.question, new.screen, new.at)
+    return Task(made[0], row["rater"], new.position, new.phase, new.about, new.question, new.screen, new.at)
 
 
 def _task_at(connection: Connection, rater: str, position: int) -> Task | None:
-    found = connection.execute(_THERE, {"own": rater, "place": position}).first()
+    found = _THERE.first(connection, {"own": rater, "place": position})
     return None if found is None else task_of(found)
 
 
-def own_task(connection: Connection, id: int, rater: str) -> Row[Any]:
-    """The row of a task, or NotYours."""
-    found = connection.execute(_OWN, {"this": id, "own": rater}).first()
+def own_task(connection: Connection, id: int, rater: str) -> Task:
+    """A task of this rater, or NotYours."""
+    found = _OWN.first(connection, {"this": id, "own": rater})
     if found is None:  # another's task and none at all sound alike
         raise NotYours("a task of your own is needed", found=f"task {id}", remedy="go back to the studio's first page")
-    return found
+    return task_of(found)
 
 
-def task_of(row: Row[Any]) -> Task:
+def task_of(row: tuple[Any, ...]) -> Task:
     """A row as a record."""
     id, rater, position, phase, about, question, screen, *moments = row
     return Task(id, rater, position, phase, about, json.loads(question), json.loads(screen), *moments)

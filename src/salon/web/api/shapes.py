@@ -119,6 +119,7 @@ class SavedShape(Shape):
 
     saved: int = Field(description="Judgments saved.")
     repeated: bool = Field(description="True when the same key had saved them before.")
+    next: StepShape = Field(description="What comes next, as /api/next would say.")
 
 
 class RaterShape(Shape):
