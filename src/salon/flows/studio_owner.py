@@ -6,6 +6,7 @@ import logging
 import secrets
 import time
 from abc import ABC, abstractmethod
+from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from salon.flows.studio_live import FiguresFailed, FiguresWorker
 from salon.flows.studio_steps import Invitation, RaterProgress
 from salon.store.database import Database, RaterState
 from salon.store.export import export_study
+from salon.store.field_files import FIELD_FILES, export_field
 from salon.study import Criterion, Rater, Study
 
 _REST_S, _REST_PART = 5.0, 3.0
@@ -84,6 +86,10 @@ class OwnerSide(AdjudicatorSide, ABC):
         """End a check under way; the database stays open."""
         self._worker.close()
         self._checker.shutdown()
+
+    def take_over(self, other: OwnerSide) -> None:
+        """Go on with the live check of the studio before, which is closed with it."""
+        self._checker, self._worker = other._checker, other._worker
 
     # -- looking --------------------------------------------------------------------------------------------
 
@@ -226,9 +232,17 @@ class OwnerSide(AdjudicatorSide, ABC):
         self.database.erase(rater, at=now)
         self.recount()
 
-    def export(self, target: Path, to: str = "parquet", *, overwrite: bool = False) -> None:
-        """The study as it stands now, rulings of adjudicators kept to, as a folder for others."""
-        export_study(self.settled(), target, to, overwrite=overwrite, images=self.folder)
+    def export(
+        self, target: Path, to: str = "parquet", *, overwrite: bool = False, images: bool = True
+    ) -> Counter[str]:
+        """The study as it stands now, rulings of adjudicators kept to, as a folder for others; what was left out.
+
+        `to` is one of EXPORTS, which hold everything, or of FIELD_FILES, which hold what the field's tools read.
+        """
+        if to in FIELD_FILES:
+            return export_field(self.settled(), target, to).left_out
+        export_study(self.settled(), target, to, overwrite=overwrite, images=self.folder if images else None)
+        return Counter()
 
     def settled(self) -> Study:
         """The study as it stands now, without items that adjudicators dropped."""

@@ -14,13 +14,15 @@ from salon.web.api import owner as api_owner
 from salon.web.api import rater as api_rater
 from salon.web.auth import Doorkeeper, check_csrf
 from salon.web.guard import Guard
-from salon.web.images import Images
-from salon.web.pages import adjudicator, owner_raters
+from salon.web.images import study_images
+from salon.web.pages import adjudicator, owner_data, owner_raters, owner_settings
 from salon.web.pages import owner as owner_pages
 from salon.web.pages import rater as rater_pages
 from salon.web.settings import WebSettings, checked, read_password, read_secret
 
 STATIC = Path(__file__).parent / "static"
+OWNERS = (owner_pages, owner_raters, owner_settings, owner_data, adjudicator)
+"""Pages of the owner, and of those who settle disputes."""
 
 
 def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
@@ -38,20 +40,14 @@ def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
     app.state.door = Doorkeeper(
         studio.database, settings, secret=read_secret(settings.folder), password=read_password(settings.folder)
     )
-    app.state.images = _images(studio)
+    app.state.images = study_images(studio)
     errors.install(app)
-    for room in (auth, images, api_rater, api_owner, rater_pages, owner_pages, owner_raters, adjudicator):
+    for room in (auth, images, api_rater, api_owner, rater_pages, *OWNERS):
         app.include_router(room.router)
     app.include_router(_plain)
     app.mount("/static", _Static(directory=STATIC, check_dir=False))
-    app.add_middleware(Guard, settings=settings)
+    app.add_middleware(Guard, settings=settings, may_upload=app.state.door.may_upload)
     return app
-
-
-def _images(studio: Studio) -> Images:
-    shown = {item.id: item.image for item in studio.items.values()}
-    panel = [reference.image for reference in studio.settings.references]
-    return Images(studio.folder, shown, studio.database, panel)
 
 
 class _Static(StaticFiles):

@@ -25,6 +25,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.types import Scope
 
 from salon.errors import BadFile, BadValue, DesignError, InputError, SalonError, StatsError
 from salon.flows.studio_steps import TooEarly
@@ -164,11 +165,17 @@ def install(app: FastAPI) -> None:
     """Answer every error of the routes of `app` in the one way."""
 
     async def answer(request: Request, error: Exception) -> Response:
-        language = request.app.state.studio.settings.language
-        return error_response(_named(error), request.url.path, request.state.request_id, language)
+        return error_response(_named(error), request.url.path, request.state.request_id, language_of(request.scope))
 
     for kind in (SalonError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, answer)
+
+
+def language_of(scope: Scope) -> str:
+    """The language that raters of the studio read; English where there is no studio."""
+    app = scope.get("app")
+    studio = None if app is None else getattr(app.state, "studio", None)
+    return "en" if studio is None else str(studio.settings.language)
 
 
 def _named(error: Exception) -> Exception:

@@ -17,11 +17,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from salon.web.errors import TooLong, TooMany, WrongHost, error_response
+from salon.web.errors import TooLong, TooMany, WrongHost, error_response, language_of
 from salon.web.settings import WebSettings
 
 HEADERS = {
@@ -36,6 +37,8 @@ HEADERS = {
     "X-Robots-Tag": "noindex, nofollow",
 }
 """On every answer, whatever it is."""
+UPLOADS = frozenset({"/owner/settings", "/owner/import", "/owner/pictures"})
+"""The only places that take files, and from the owner alone."""
 _HOST = re.compile(r"(?:\[(?P<bracketed>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
 _MOST_HEAD = 32 << 10
 _HTTPS = {"Strict-Transport-Security": "max-age=31536000"}
@@ -76,8 +79,10 @@ class Buckets:
 class Guard:
     """The ASGI layer around a studio."""
 
-    def __init__(self, app: ASGIApp, settings: WebSettings) -> None:
-        self.app, self.settings = app, settings
+    def __init__(
+        self, app: ASGIApp, settings: WebSettings, may_upload: Callable[[Scope], bool] = lambda scope: False
+    ) -> None:
+        self.app, self.settings, self.may_upload = app, settings, may_upload
         self.sessions = Buckets(settings.session_rate, settings.session_burst)
         self.addresses = Buckets(settings.address_rate, settings.address_burst)
         self.headers = HEADERS | (_HTTPS if settings.https else {})
@@ -94,14 +99,14 @@ class Guard:
             _check_head(scope)
             self._check_host(headers)
             self._check_rate(scope, headers)
-            body = await self._body(headers, receive)
+            body = await self._body(scope, headers, receive)
             await self.app(scope, _replay(body, receive), answer)
         except ClientDisconnect:
             return  # half a request is none
         except Exception as error:
             if answer.started:  # too late to say anything: the browser sees a broken answer, not a whole wrong one
                 raise
-            await error_response(error, scope["path"], request_id)(scope, receive, answer)
+            await error_response(error, scope["path"], request_id, language_of(scope))(scope, receive, answer)
 
     def _check_host(self, headers: Headers) -> None:
         named = headers.getlist("host")
@@ -116,9 +121,10 @@ class Guard:
         if cookie:
             self.sessions.take(hashlib.sha256(cookie.encode("latin-1", "replace")).hexdigest())
 
-    async def _body(self, headers: Headers, receive: Receive) -> bytes:
-        most = self.settings.most_body
+    async def _body(self, scope: Scope, headers: Headers, receive: Receive) -> bytes:
         stated = headers.get("content-length", "0")
+        uploading = scope["path"] in UPLOADS and await run_in_threadpool(self.may_upload, scope)
+        most = self.settings.most_upload if uploading else self.settings.most_body
         if not stated.isdecimal() or len(stated) > 15 or int(stated) > most:
             raise _too_long(f"at most {most:,} bytes may be sent")
         try:

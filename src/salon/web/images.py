@@ -22,6 +22,7 @@ from PIL import Image
 from starlette.responses import FileResponse
 
 from salon.errors import BadFile
+from salon.flows.studio import Studio
 from salon.store.atomic import whole_file
 from salon.store.database import Database
 from salon.store.pictures import read_bytes, read_picture
@@ -141,6 +142,12 @@ class Images:
                     raise _nothing()
                 _make(data, place, variant)
         return place
+
+
+def study_images(studio: Studio) -> Images:
+    """The pictures of a studio: its items, and the reference panel of its settings."""
+    shown = {item.id: item.image for item in studio.items.values()}
+    return Images(studio.folder, shown, studio.database, [one.image for one in studio.settings.references])
 
 
 def _make(data: bytes, place: Path, variant: str) -> None:

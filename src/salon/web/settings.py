@@ -38,6 +38,7 @@ class WebSettings(Noun):
     session_hours: float = Field(24 * 30, gt=0, description="A rater's session ends after so many hours.")
     owner_hours: float = Field(12, gt=0, description="An owner's session ends after so many hours.")
     most_body: int = Field(1 << 20, ge=1024, description="Bytes that one request may send.")
+    most_upload: int = Field(64 << 20, ge=1024, description="Bytes that the owner may send as files at once.")
     body_seconds: float = Field(30, gt=0, description="Seconds within which a request must have arrived.")
     session_rate: float = Field(20, gt=0, description="Requests a second for one session, once its burst is used up.")
     session_burst: int = Field(200, ge=1, description="Requests one session may send at once.")

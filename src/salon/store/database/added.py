@@ -62,6 +62,11 @@ class Added(Answers):
             note(connection, by, what, at, judgments=len(ids), raters=len({row["rater"] for row in rows}))
             return Saved(tuple(ids), repeated=False)
 
+    def has_key(self, key: str) -> bool:
+        """Was something written under this key before?"""
+        with self.reading() as connection:
+            return connection.execute(select(judgments.c.id).where(judgments.c.key == key).limit(1)).first() is not None
+
     def take_back(self, rater: str, id: int, *, what: str, by: str, at: int | None = None) -> None:
         """Take back one answer of a rater that no task asked for; NothingToUndo when there is none such."""
         at = now_ms() if at is None else at

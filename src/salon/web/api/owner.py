@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
 from typing import Literal
 
 from fastapi import APIRouter, Query, Request
-from pydantic import Field
-from starlette.background import BackgroundTask
+from pydantic import Field, JsonValue
 from starlette.responses import FileResponse
 
 from salon.flows.studio import Studio
-from salon.store.export import export_study
 from salon.web.api.rater import ERRORS
 from salon.web.api.shapes import AuditShape, InvitationShape, RaterShape, Shape, rater_shape
 from salon.web.auth import OwnerSession
+from salon.web.packing import packed
 
 router = APIRouter(prefix="/api/owner", tags=["owner"], responses=ERRORS)
+
+
+Form = Literal["parquet", "csv", "jsonl", "huggingface", "hpdv2", "hpdv3", "pickapic", "arena", "preflib"]
+
+
+class LiveShape(Shape):
+    """What the answers say so far."""
+
+    revision: int | None = Field(description="The revision the figures are about; null before the first.")
+    at: int | None = Field(description="When the answers were read, in milliseconds since 1970.")
+    newer: bool = Field(description="Newer figures are on their way.")
+    report: dict[str, JsonValue] | None = Field(description="As `salon check --json`, with fewer draws.")
+    words: str | None = Field(description="Why there is no report.")
+    flagged: dict[str, list[str]] = Field(description="Raters to look at, with the reasons.")
 
 
 class Invite(Shape):
@@ -32,7 +42,7 @@ class Order(Shape):
     """What is to happen to one rater."""
 
     rater: str = Field(min_length=1, max_length=200)
-    do: Literal["pause", "remove", "reinvite", "erase"]
+    do: Literal["pause", "resume", "remove", "reinvite", "erase"]
 
 
 @router.get("/progress")
@@ -72,19 +82,26 @@ def audit(
 
 
 @router.get("/export", response_class=FileResponse)
-def export(
-    session: OwnerSession, request: Request, to: Literal["parquet", "csv", "jsonl", "huggingface"] = "parquet"
-) -> FileResponse:
-    """The study as it stands now, without its pictures, as a zip."""
-    room = Path(tempfile.mkdtemp(prefix="salon-export-"))
-    try:
-        export_study(_studio(request).database.read_study(), room / "study", to)
-        packed = shutil.make_archive(str(room / "packed"), "zip", room / "study")
-    except BaseException:
-        shutil.rmtree(room, ignore_errors=True)
-        raise
-    sweep = BackgroundTask(shutil.rmtree, room, ignore_errors=True)
-    return FileResponse(packed, media_type="application/zip", filename="study.zip", background=sweep)
+def export(session: OwnerSession, request: Request, to: Form = "parquet", images: bool = False) -> FileResponse:
+    """The study as it stands now, as a zip; formats of the field say in LEFT-OUT.json what they could not hold."""
+    return packed(_studio(request), to, images=images)
+
+
+@router.get("/live")
+def live(session: OwnerSession, request: Request) -> LiveShape:
+    """The newest figures of the answers so far; newer ones are begun when there are any."""
+    found = _studio(request).live_check()
+    figures = found.figures
+    flags = figures.flags if figures else ()
+    report = None if figures is None or figures.report is None else figures.report.model_dump(mode="json")
+    return LiveShape(
+        revision=found.revision,
+        at=None if figures is None else figures.at,
+        newer=found.newer,
+        report=report,
+        words=found.words,
+        flagged={one.rater: [flag.words for flag in one.flags] for one in flags if one.flags},
+    )
 
 
 def _link(request: Request, token: str) -> str:

@@ -37,7 +37,7 @@ from salon.web.words import PageWords
 router = APIRouter(include_in_schema=False)
 
 NOTES = {"saved": "settle.saved", "undone": "settle.undone"}
-MOST_SHOWN = 60
+MOST_SHOWN = 24
 """Disputes on the first page."""
 
 
