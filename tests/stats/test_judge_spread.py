@@ -14,7 +14,7 @@ from salon.stats.judge_spread import band, self_agreement, separation, wording_s
 
 def test_wording_spread_by_hand():
     """Wording 0: mean 1, wording 3: mean .5; sd over two values of distance .5 is .5/sqrt(2)."""
-    found = wording_spread([1, 1, 1, 0], [0, 0, 3, 3], [0] * 4, deals=99, rng=np.random.default_rng(0))
+    found = wording_spread([1, 1, 1, 0], [0, 0, 3, 3], range(4), deals=99, rng=np.random.default_rng(0))
     assert (found.wordings, found.means, found.pairs) == ((0, 3), (1.0, 0.5), (2, 2))
     assert found.sd == pytest.approx(0.5 / np.sqrt(2))
     assert found.p == pytest.approx(1, abs=0.01), "every deal of one zero gives this spread"
@@ -24,7 +24,7 @@ def test_wordings_that_do_nothing_are_not_blamed():
     """Under the null p is uniform, and the expected sd is that of chance: sqrt(.25/30) for 30 pairs a wording."""
     rng = np.random.default_rng(3)
     found = [
-        wording_spread(rng.random(240) < 0.5, np.arange(240) % 8, np.arange(240) // 120, deals=99, rng=rng)
+        wording_spread(rng.random(240) < 0.5, np.arange(240) % 8, range(240), np.arange(240) // 120, deals=99, rng=rng)
         for _ in range(150)
     ]
     assert np.mean([one.p <= 0.1 for one in found]) == pytest.approx(0.1, abs=0.06)
@@ -34,7 +34,8 @@ def test_wordings_that_do_nothing_are_not_blamed():
 def test_a_bad_wording_is_found():
     rng = np.random.default_rng(4)
     wording = np.arange(800) % 8
-    found = wording_spread(rng.random(800) < np.where(wording == 5, 0.3, 0.7), wording, [0] * 800, deals=199, rng=rng)
+    scores = rng.random(800) < np.where(wording == 5, 0.3, 0.7)
+    found = wording_spread(scores, wording, range(800), deals=199, rng=rng)
     assert found.p < 0.02
     assert found.sd > 2 * found.expected
     assert np.argmin(found.means) == 5
@@ -44,8 +45,24 @@ def test_strata_are_dealt_apart():
     """A hard criterion that only wording 1 met explains the spread: within criteria nothing is left to deal."""
     scores, wordings = [1] * 20 + [0] * 20, [0] * 20 + [1] * 20
     rng = np.random.default_rng(0)
-    assert wording_spread(scores, wordings, wordings, deals=99, rng=rng).p == 1
-    assert wording_spread(scores, wordings, [0] * 40, deals=99, rng=rng).p == 0.01
+    assert wording_spread(scores, wordings, range(40), wordings, deals=99, rng=rng).p == 1
+    assert wording_spread(scores, wordings, range(40), deals=99, rng=rng).p == 0.01
+
+
+def test_a_pair_keeps_its_wording_in_all_criteria():
+    """Each pair has the same score under nine criteria: 40 pieces of evidence, not 360.
+
+    By definition: as the test of one criterion, where dealing the 360 apart would see a spread a third as wide.
+    """
+    rng = np.random.default_rng(6)
+    score, wording = rng.random(40) < 0.5, np.arange(40) % 4
+    nine = [np.tile(x, 9) for x in (score, wording, np.arange(40))]
+    alone = wording_spread(score, wording, range(40), deals=2000, rng=rng)
+    together = wording_spread(*nine, deals=2000, rng=rng)
+    apart = wording_spread(*nine[:2], range(360), deals=2000, rng=rng)
+    assert together.sd == pytest.approx(alone.sd)
+    assert together.expected == pytest.approx(alone.expected, rel=0.05)
+    assert apart.expected < 0.5 * alone.expected
 
 
 def test_self_agreement_by_definition():
@@ -107,11 +124,13 @@ def test_separation_turns_with_the_scale():
 def test_at_the_edge():
     rng = np.random.default_rng(0)
     with pytest.raises(TooFew, match="wordings"):
-        wording_spread([1, 0], [2, 2], [0, 0], deals=99, rng=rng)
+        wording_spread([1, 0], [2, 2], [0, 1], deals=99, rng=rng)
     with pytest.raises(BadValue, match="deals"):
-        wording_spread([1, 0], [1, 2], [0, 0], deals=9, rng=rng)
+        wording_spread([1, 0], [1, 2], [0, 1], deals=9, rng=rng)
     with pytest.raises(BadValue, match="stratum"):
         wording_spread([1, 0], [1, 2], [0], deals=99, rng=rng)
+    with pytest.raises(BadValue, match="one wording and one stratum"):
+        wording_spread([1, 0], [1, 2], [0, 0], deals=99, rng=rng)
     with pytest.raises(TooFew, match="twice"):
         self_agreement([[1, 0], [0, 1]], [0, 1], draws=100, rng=rng)
     with pytest.raises(TooFew, match="strong"):

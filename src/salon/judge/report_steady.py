@@ -55,7 +55,11 @@ def _wording_table(judges: Sequence[JudgeFigures], names: Names) -> Table:
                 "worst": "–" if top is None else brief(top.name),
             }
         )
-    return Table(columns, rows, "Wordings of the question: spread of accuracy over all criteria, each dealt apart.")
+    return Table(
+        columns,
+        rows,
+        "Wordings of the question: spread of accuracy over all criteria, against wordings dealt to the pairs by lot.",
+    )
 
 
 def _by_wording(judges: Sequence[JudgeFigures], names: Names) -> Table:

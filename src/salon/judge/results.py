@@ -163,7 +163,7 @@ class JudgeFigures(Noun):
         "content.",
     )
     criteria: tuple[CriterionJudged, ...]
-    wordings: WordingFigures | None = Field(default=None, description="Over all criteria, dealt within each.")
+    wordings: WordingFigures | None = Field(default=None, description="Over all criteria; a pair keeps one wording.")
     self_agreement: Figure | None = Field(default=None, description="Chance that two samples of a question agree.")
     samples: int = 1
     bands: tuple[BandFigures, ...] = ()

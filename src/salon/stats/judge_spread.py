@@ -2,9 +2,10 @@
 
 * `wording_spread`: pairs get one of several wordings of the question by a hash of their ids, that is, by lot. With
   m_w the mean score under wording w, the spread is the standard deviation of the m_w over wordings. Even if wording
-  did nothing it is not 0, because each m_w rests on few pairs: so the wordings are dealt out again within each
-  stratum (criterion) and the mean spread of those deals is `expected`, the share of deals with as large a spread `p`.
-  The test is exact, as the wordings were dealt at random.
+  did nothing it is not 0, because each m_w rests on few pairs: so the wordings are dealt out again among the units
+  (pairs) of each stratum; a pair keeps one wording for all its scores (criteria), as it did when it was asked. The
+  mean spread of those deals is `expected`, the share of deals with as large a spread `p`. The test is exact, as the
+  wordings were dealt at random.
 * `self_agreement`: k samples of one question, k_o of them giving option o. The chance that two different samples agree
   is sum k_o (k_o - 1) / (k (k - 1)), unbiased for sum p_o^2 at any k; the mean over questions with k >= 2.
 * `band`: where a judge's numbers lie on their scale. `width` is the middle 80% as a share of the scale; `levels` the
@@ -64,40 +65,62 @@ class Band:
 
 
 def wording_spread(
-    scores: ArrayLike, wordings: ArrayLike, strata: ArrayLike, *, deals: int, rng: np.random.Generator
+    scores: ArrayLike,
+    wordings: ArrayLike,
+    units: ArrayLike,
+    strata: ArrayLike | None = None,
+    *,
+    deals: int,
+    rng: np.random.Generator,
 ) -> WordingSpread:
-    """Spread of mean scores over wordings against that of wordings dealt anew within `strata`."""
-    score, stratum = np.asarray(scores, float), np.asarray(strata)
-    labels, wording = np.unique(np.asarray(wordings, np.int64), return_inverse=True)
-    if not len(score) == len(wording) == len(stratum):
-        raise BadValue("one wording and one stratum for each score", found=(len(score), len(wording), len(stratum)))
+    """Spread of mean scores over wordings against that of wordings dealt anew to `units` within `strata`."""
+    score, given = np.asarray(scores, float), np.asarray(wordings, np.int64)
+    layer = np.zeros(len(score), np.int64) if strata is None else np.asarray(strata)
+    labels, wording = np.unique(given, return_inverse=True)
+    _, first, unit = np.unique(np.asarray(units), return_index=True, return_inverse=True)
+    if not len(score) == len(wording) == len(unit) == len(layer):
+        raise BadValue("one wording, unit and stratum for each score", found=(len(score), len(wording), len(unit)))
     if len(labels) < 2:
         raise TooFew("a spread over wordings needs two of them", found=len(labels))
     if deals < 99:
         raise BadValue("a permutation test needs at least 99 deals", found=deals)
-    pairs = np.bincount(wording)
-    order = np.argsort(stratum, kind="stable")
-    score, wording = score[order], wording[order]
-    blocks = np.split(np.arange(len(score)), np.flatnonzero(stratum[order][1:] != stratum[order][:-1]) + 1)
-
-    found = np.bincount(wording, weights=score) / pairs
-    sd = float(found.std(ddof=1))
-    step = max(1, _MOST_CELLS // len(score))
+    if (wording != wording[first][unit]).any() or (layer != layer[first][unit]).any():
+        raise BadValue("a unit has one wording and one stratum", found="a unit with several")
+    order = np.argsort(layer[first], kind="stable")
+    blocks = np.split(order, np.flatnonzero(np.diff(np.unique(layer[first][order], return_inverse=True)[1])) + 1)
+    weights = np.stack([np.bincount(unit, weights=score), np.bincount(unit).astype(float)])
+    means, sd = _spread(wording[first][None], weights, len(labels))
+    step = max(1, _MOST_CELLS // len(first))
     sizes = [min(step, deals - start) for start in range(0, deals, step)]
-    dealt = np.concatenate([_deal(score, wording, blocks, pairs, size, rng) for size in sizes])
-    p = (1 + int((dealt >= sd - 1e-12).sum())) / (deals + 1)
-    numbers = tuple(int(label) for label in labels)
-    return WordingSpread(numbers, tuple(map(float, found)), tuple(map(int, pairs)), sd, float(dealt.mean()), p, deals)
+    dealt = np.concatenate([_deal(wording[first], blocks, weights, len(labels), size, rng) for size in sizes])
+    return WordingSpread(
+        wordings=tuple(map(int, labels)),
+        means=tuple(map(float, means[0])),
+        pairs=tuple(map(int, np.bincount(wording))),
+        sd=float(sd[0]),
+        expected=float(dealt.mean()),
+        p=(1 + int((dealt >= sd[0] - 1e-12).sum())) / (deals + 1),
+        deals=deals,
+    )
 
 
 def _deal(
-    score: FloatArray, wording: IntArray, blocks: list[IntArray], pairs: IntArray, deals: int, rng: np.random.Generator
+    wording: IntArray, blocks: list[IntArray], weights: FloatArray, of: int, deals: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Spreads of `deals` random deals of the wordings within blocks."""
-    again = np.concatenate([rng.permuted(np.tile(wording[block], (deals, 1)), axis=1) for block in blocks], axis=1)
-    cell = again + len(pairs) * np.arange(deals)[:, None]
-    sums = np.bincount(cell.ravel(), weights=np.tile(score, deals), minlength=deals * len(pairs))
-    return np.asarray((sums.reshape(deals, -1) / pairs).std(axis=1, ddof=1))
+    """Spreads of `deals` random deals of the wordings to the units of each block."""
+    again = np.empty((deals, len(wording)), np.int64)
+    for block in blocks:
+        again[:, block] = rng.permuted(np.tile(wording[block], (deals, 1)), axis=1)
+    return _spread(again, weights, of)[1]
+
+
+def _spread(wording: IntArray, weights: FloatArray, of: int) -> tuple[FloatArray, FloatArray]:
+    """Means (deals, wordings) and their standard deviations, from the wording of each unit (deals, units)."""
+    deals = len(wording)
+    cell = (wording + of * np.arange(deals)[:, None]).ravel()
+    total, n = (np.bincount(cell, weights=np.tile(w, deals), minlength=deals * of).reshape(deals, of) for w in weights)
+    means = total / n
+    return means, np.asarray(means.std(axis=1, ddof=1))
 
 
 def self_agreement(
