@@ -9,6 +9,7 @@ from judged_study import judged_study, text_of
 
 from salon.errors import BadFile, BadValue, SalonError, UnknownReference
 from salon.judge.messages import Messages
+from salon.judge.plan import plan_run
 from salon.judge.question import Question
 from salon.judge.settings import JudgeSettings
 from salon.judge.templates import Template, Templates
@@ -107,6 +108,23 @@ def test_views_that_differ_need_a_word_from_the_user() -> None:
         conversation(both, study, together=True)
     with pytest.raises(UnknownReference, match="'three'"):
         conversation(study=study, cohort="three")
+
+
+def test_where_cohorts_of_one_criterion_differ_the_criterion_decides_and_the_run_says_so(tmp_path: Path) -> None:
+    cohorts = (Cohort(id="one", view=("intent",)), Cohort(id="two", view=("aesthetics",)))
+    pair = {"criterion": "taste/mood", "a": "p1-a", "b": "p1-b", "outcome": "a"}
+    raters = [Rater(id="ann", cohort="one"), Rater(id="bob", cohort="two")]
+    both = [Comparison(rater=rater.id, **pair) for rater in raters]
+    tables = {"raters": raters, "comparisons": both, "checklists": []}
+    torn = judged_study((judged_study().criterion("taste/mood"),), cohorts=cohorts, tables=tables)
+    with pytest.raises(BadValue, match="--cohort"):
+        conversation(study=torn)
+    own = torn.criterion("taste/mood").model_copy(update={"view": ("description",)})
+    study = judged_study((own,), cohorts=cohorts, tables=tables)
+    plan = plan_run(study, tmp_path, JudgeSettings(), looks=False)
+    assert "for a {jazz} night\n\nCriterion" in text_of(next(plan.conversations()))
+    assert "different parts of the prompt" in plan.notes[0]
+    assert not plan_run(study, tmp_path, JudgeSettings(cohort="two"), looks=False).notes
 
 
 def test_without_a_view_of_a_cohort_the_criterion_says_what_is_shown() -> None:

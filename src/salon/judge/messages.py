@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +39,7 @@ class Messages:
     ) -> None:
         self.study, self.folder, self.settings, self.templates = study, folder, settings, templates
         self._points = {(point.prompt, point.id): point.text for point in points}
+        self._views: dict[str, View] = {}
         self._images = {item.id: item.image for item in study.nouns("items")}
         self._prompts: dict[str, Prompt] = {prompt.id: prompt for prompt in study.nouns("prompts")}
 
@@ -55,7 +55,7 @@ class Messages:
         """The prompt's text, byte for byte as the people who judged these criteria saw it; "" without a prompt."""
         if question.prompt is None:
             return ""
-        views = {self._views[id] for id in question.criteria}
+        views = {self._view(id) for id in question.criteria}
         if len(views) > 1:
             raise _several_views(question.criteria, views)
         own = self.study.criterion(question.criteria[0]).view if len(question.criteria) == 1 else ()
@@ -82,12 +82,10 @@ class Messages:
         protocol = self.settings.protocol
         return f"{protocol}-together" if self.settings.together else protocol  # type: ignore[return-value]
 
-    @cached_property
-    def _views(self) -> dict[str, View]:
-        return {
-            criterion.id: shown_view(self.study, criterion.id, self.settings.cohort)
-            for criterion in self.study.criteria
-        }
+    def _view(self, criterion: str) -> View:
+        if criterion not in self._views:
+            self._views[criterion] = shown_view(self.study, criterion, self.settings.cohort)
+        return self._views[criterion]
 
     def _values(self, question: Question) -> dict[str, str]:
         first = self.study.criterion(question.criteria[0])
@@ -167,7 +165,8 @@ def _scale_words(criterion: Criterion) -> dict[str, str]:
 def shown_view(study: Study, criterion: str, cohort: str | None = None) -> View:
     """The parts of the prompt that `cohort` saw, or else those people saw who judged `criterion`.
 
-    Empty where no cohort says what it saw: the criterion's own view is then shown, as in the studio.
+    Empty where no cohort says what it saw: the criterion's own view is then shown, as in the studio. Where cohorts saw
+    different parts, the criterion's own view is shown too; BadValue if it has none.
     """
     views = {one.id: one.view for one in study.cohorts}
     if cohort is not None:
@@ -181,10 +180,16 @@ def shown_view(study: Study, criterion: str, cohort: str | None = None) -> View:
         return views[cohort]
     if len(set(views.values())) < 2:
         return next(iter(views.values()), ())
-    found = {views[name] for name in _cohorts_of(study, criterion) if name in views} or {()}
-    if len(found) > 1:
+    found = seen_views(study, criterion) or {()}
+    if len(found) > 1 and not study.criterion(criterion).view:
         raise _several_views((criterion,), found)
-    return found.pop()
+    return found.pop() if len(found) == 1 else study.criterion(criterion).view
+
+
+def seen_views(study: Study, criterion: str) -> set[View]:
+    """The views of the cohorts whose people judged `criterion`."""
+    views = {one.id: one.view for one in study.cohorts}
+    return {views[name] for name in _cohorts_of(study, criterion) if name in views}
 
 
 def _cohorts_of(study: Study, criterion: str) -> set[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from salon.errors import BadFile, BadValue
 from salon.judge.checklist import Point, checklist_questions, ticked_points
-from salon.judge.messages import Messages
+from salon.judge.messages import Messages, seen_views
 from salon.judge.pairs import Pair, pair_questions
 from salon.judge.points import check_scale, point_questions
 from salon.judge.question import Question, every_order_and_sample, wordings
@@ -54,6 +54,15 @@ class JudgePlan:
     def conversations(self) -> Iterator[Conversation]:
         """What the VLM gets, one for each question, made when asked for."""
         return (self.messages.conversation(question) for question in self.questions)
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What a reader of the verdicts should know about the questions."""
+        if self.settings.cohort is not None:
+            return []
+        torn = [id for id in self.criteria if len(seen_views(self.study, id)) > 1]
+        told = "people saw different parts of the prompt; the judge got what the criterion names (--cohort: another)"
+        return [f"{id}: {told}" for id in torn]
 
     @cached_property
     def items(self) -> list[str]:

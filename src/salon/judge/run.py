@@ -99,7 +99,7 @@ def run_plan(plan: JudgePlan, vlm: Vlm, progress: Watch | None = None, *, overwr
     check_may_replace(plan, vlm, overwrite=overwrite)
     told = _asked(plan, vlm, progress or (lambda _: None))
     verdicts = [verdict for verdict_list, _ in told for verdict in verdict_list]
-    notes = tuple(vlm.notes()) if isinstance(vlm, Noting) else ()
+    notes = (*plan.notes, *(vlm.notes() if isinstance(vlm, Noting) else ()))
     record = _record(plan, vlm, verdicts)
     write_judge(target, judged_study(plan, vlm.name, verdicts, simulated=record.simulated), verdicts, record)
     return _run(record, plan, target, verdicts, sum(stored for _, stored in told), time.monotonic() - started, notes)
