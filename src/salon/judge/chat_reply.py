@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 from typing import Any
 
-from salon.calls.answer import Answer, Refusal
+from salon.calls.answer import Answer, Refusal, read_json
 from salon.judge.chances import Token, option_chances
 from salon.judge.structured import is_too_long
 from salon.judge.vlm import Conversation, NoReply, Reply
@@ -25,7 +26,7 @@ _PICTURE = re.compile(
 def why_unusable(answer: Answer) -> str | None:
     """Why an answer is none of the chat protocol; None when it is, whatever it says."""
     try:
-        message = answer.data()["choices"][0]["message"]
+        message = _content(answer.body)["choices"][0]["message"]
         content = message.get("content")
     except (ValueError, LookupError, TypeError, AttributeError):
         return "the answer is not of the chat protocol"
@@ -36,7 +37,7 @@ def why_unusable(answer: Answer) -> str | None:
 
 def read_reply(answer: Answer, asked: Conversation) -> Reply | NoReply:
     """What the VLM said; or that it was kept from saying it."""
-    data = answer.data()
+    data = _content(answer.body)
     choice = data["choices"][0]
     message, ended = choice["message"], choice.get("finish_reason")
     if ended == "content_filter" or message.get("refusal"):
@@ -53,6 +54,12 @@ def read_reply(answer: Answer, asked: Conversation) -> Reply | NoReply:
         seconds=None if FROM_BATCH in answer.headers else answer.seconds,
         stored=answer.stored,
     )
+
+
+@lru_cache(maxsize=64)
+def _content(body: bytes) -> Any:
+    """The body as JSON, to be looked at only: it is read once to be stored and once to be used."""
+    return read_json(body)
 
 
 def no_reply(refusal: Refusal) -> NoReply:

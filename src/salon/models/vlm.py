@@ -85,7 +85,8 @@ class LoadedVlm:
         special = set(self.tokenizer.all_special_ids)
         names = self.tokenizer.convert_ids_to_tokens(list(ids))
         texts = self.tokenizer.batch_decode([[id] for id in ids])
-        return [b"" if id in special else _spaced(name, text).encode() for id, name, text in zip(ids, names, texts)]
+        named = [b"" if id in special else _spaced(name, text).encode() for id, name, text in zip(ids, names, texts)]
+        return named + [b""] * (self.model.get_output_embeddings().weight.shape[0] - len(named))  # padding of the layer
 
     @torch.inference_mode()
     def say(
