@@ -1,0 +1,132 @@
+"""`salon judge report` at the terminal: tables, JSON, a page, what it refuses; and the judges of GenAI-Bench."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+
+import numpy as np
+import pytest
+from drawn_studies import Drawn, shared_ranks
+
+from salon.cli import main
+from salon.judge.run import judge_study
+from salon.judge.settings import JudgeSettings
+from salon.judge.simulated import Simulated
+from salon.judge.truth import panel_truth
+from salon.store.folder import save_study
+
+QUICK = ("--draws", "100", "--deals", "99", "--no-check")
+
+
+@pytest.fixture(autouse=True)
+def _command(monkeypatch):
+    monkeypatch.setitem(main.COMMANDS, "Judge", {"judge": ("salon.cli.judge:judge", "")})
+
+
+def salon(capsys, *arguments):
+    """Exit code, and what was printed."""
+    with pytest.raises(SystemExit) as left:
+        main.run([str(argument) for argument in arguments])
+    return left.value.code, capsys.readouterr()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Ten prompts ranked by five people, and two judges that were run on them."""
+    path = tmp_path_factory.mktemp("judges") / "study"
+    study = Drawn(10, 4).rank(shared_ranks(10, 5, 4, 1.0, np.random.default_rng(0))).study()
+    save_study(study, path)
+    for name, c in (("keen", 0.95), ("dull", 0.5)):
+        judge = Simulated(name, panel_truth(study), accuracy=c, position_bias=0.1)
+        judge_study(study, path, judge, JudgeSettings(), looks=False)
+    return path
+
+
+def test_the_table_says_what_the_numbers_rest_on(folder, capsys):
+    code, said = salon(capsys, "judge", "report", folder, *QUICK)
+    assert code == 0
+    assert said.out.index("keen") < said.out.index("dull")
+    for words in ("ties counted", "next rater", "without a majority", "judge-report|data:"):
+        assert words in said.out
+
+
+def test_json_and_page_are_one_report(folder, capsys, tmp_path):
+    page = tmp_path / "judges.html"
+    code, said = salon(capsys, "judge", "report", folder, *QUICK, "--html", page, "--json")
+    made = json.loads(said.out)
+    assert code == 0
+    assert [one["judge"] for one in made["judges"]] == ["keen", "dull"]
+    assert made["judges"][0]["macro"]["accuracy"]["value"] > 0.8
+    assert repr(made["judges"][0]["macro"]["accuracy"]["low"]) in page.read_text()
+
+
+def test_the_people_are_checked_unless_told_otherwise(folder, capsys):
+    _, said = salon(capsys, "judge", "report", folder, "--draws", "100", "--deals", "99", "--json", "--judge", "dull")
+    made = json.loads(said.out)
+    assert len(made["judges"]) == 1
+    assert made["panel"][0]["signal"] == "not distinguishable with this design"
+    assert any("random raters" in words for words in made["warnings"])
+
+
+def test_scores_stand_beside_judges(folder, capsys, tmp_path):
+    table = tmp_path / "own.csv"
+    table.write_text("item,value\n" + "".join(f"q{q}.{i},{i}\n" for q in range(10) for i in range(4)))
+    _, said = salon(capsys, "judge", "report", folder, *QUICK, "--scores", table, "--json")
+    made = {one["judge"]: one for one in json.loads(said.out)["judges"]}
+    assert made["own"]["kind"] == "scorer"
+    assert made["own"]["macro"]["position_bias"] is None
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--judge", "nobody"], "one of dull, keen"),
+        (["--draws", "5"], "--draws"),
+        (["--scores", "missing.csv"], "missing.csv"),
+    ],
+)
+def test_what_cannot_be_done_is_said_with_exit_code_2(folder, capsys, flags, said):
+    code, printed = salon(capsys, "judge", "report", folder, "--no-check", *flags)
+    assert code == 2
+    assert said in printed.err
+
+
+def test_a_study_without_judges_says_how_to_get_one(capsys, tmp_path):
+    save_study(Drawn(2, 3).rank(shared_ranks(2, 3, 3, 1.0, np.random.default_rng(0))).study(), tmp_path / "s")
+    code, printed = salon(capsys, "judge", "report", tmp_path / "s", *QUICK)
+    assert code == 2
+    assert "salon judge run" in printed.err
+
+
+def test_verdicts_that_break_off_are_named(folder, capsys, tmp_path):
+    broken = tmp_path / "study"
+    shutil.copytree(folder, broken)
+    file = broken / "judges" / "dull" / "verdicts.parquet"
+    file.write_bytes(file.read_bytes()[:100])
+    code, printed = salon(capsys, "judge", "report", broken, *QUICK)
+    assert code == 2
+    assert "verdicts.parquet" in printed.err
+
+
+@pytest.mark.data
+def test_the_judges_of_genai_bench(salon_data, capsys):
+    """By counting in the CSV itself: 1,306 votes name a winner, and LLaVA names the first picture all but once."""
+    path = salon_data / "genai_bench" / "image_generation.csv"
+    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    decided = [row for row in rows if row["human_vote"] in ("leftvote", "rightvote")]
+    side = {"leftvote": "[[A>B]]", "rightvote": "[[B>A]]"}
+    right = sum(row["llava"] == side[row["human_vote"]] for row in decided)
+    code, said = salon(capsys, "judge", "report", path, *QUICK, "--json")
+    made = {one["judge"]: one for one in json.loads(said.out)["judges"]}
+    assert code == 0
+    assert len(set(made) - {"random"}) == 14
+    llava = made["llava"]
+    assert llava["macro"]["accuracy"]["value"] == pytest.approx(right / len(decided))
+    assert llava["macro"]["unseen"]["value"] == pytest.approx(sum(row["llava"] == "" for row in decided) / 1306)
+    assert llava["macro"]["position_bias"] is None
+    assert llava["says_first"]["value"] == 1
+    same = sum(row["gpt4o"] == side.get(row["human_vote"]) or ("A=B" in row["gpt4o"] and row["human_vote"] not in side)
+               for row in rows)  # fmt: skip
+    assert made["gpt4o"]["with_ties"]["value"] == pytest.approx(same / 1735)

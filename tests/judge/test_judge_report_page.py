@@ -1,0 +1,134 @@
+"""The HTML of a judge report: equal to its JSON number for number, inert, legible; pictures in the gallery."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+from browser import chromium, open_page
+from drawn_studies import Drawn, shared_ranks
+from PIL import Image
+from report_example import both, full_report, judged, people, report, simulated_judge
+
+from salon.judge.report_page import judge_page
+from salon.judge.worst import thumbnails
+from salon.report import disagreements
+from salon.report.values import numbers_in
+from salon.study import Item
+
+__all__ = ["chromium"]
+
+HOSTILE = '<script>window.pwned=1</script>"&\u202eevil'
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+OPEN_ALL = "document.querySelectorAll('details').forEach(part => { part.open = true; })"
+
+
+@cache
+def hostile_report():
+    study = people(8, ("color",))
+    rng = np.random.default_rng(0)
+    judges = [simulated_judge(study, 0.7, 0.3, rng, name) for name in (HOSTILE, "x" * 300, "", "a\nb")]
+    return report(study, *judges)
+
+
+@cache
+def html(name):
+    return judge_page({"full": full_report, "hostile": hostile_report}[name]()).html()
+
+
+@pytest.mark.parametrize(("name", "made"), [("full", full_report), ("hostile", hostile_report)])
+def test_html_and_json_agree_number_for_number(name, made):
+    assert disagreements(html(name), json.loads(made().model_dump_json())) == []
+
+
+def test_a_number_that_differs_is_found():
+    changed = json.loads(full_report().model_dump_json())
+    changed["judges"][1]["macro"]["position_bias"]["low"] += 1e-15
+    changed["panel"][0]["next_rater"]["value"] += 1e-15
+    keys = {found.split(":")[0] for found in disagreements(html("full"), changed)}
+    assert keys == {"judges.1.macro.position_bias.low", "panel.0.next_rater.value"}
+
+
+def test_every_figure_of_a_judge_is_on_the_page():
+    keys = {key for key, _ in numbers_in(html("full"))}
+    for name in ("accuracy", "parsed_only", "conditional", "position_bias", "tie_rate", "unseen"):
+        assert f"judges.0.macro.{name}.value" in keys
+        assert f"judges.0.criteria.1.figures.{name}.value" in keys
+    assert {"judges.0.wordings.sd", "judges.0.with_ties.low", "agreement.0.agreement.value", "panel.1.oracle.high",
+            "correlations.0.value", "judges.0.buckets.0.accuracy.value", "judges.0.to_best.value"} - keys == {
+            "judges.0.to_best.value"}  # fmt: skip
+
+
+def test_sections_stand_in_order_and_only_where_there_is_something_to_say():
+    shown = re.findall(r"<h2>(.*?)</h2>", html("full"))
+    assert shown == ["Verdicts", "Accuracy", "Bias and perception", "By criterion", "The panel", "Steadiness",
+                     "Sensitivity", "Agreement between judges", "Worst disagreements", "Policies"]  # fmt: skip
+    study = people(6, ("color",))
+    words = [v for q in range(6) for v in both(f"q{q}.0", f"q{q}.1", "a", "a")[:1]]
+    alone = judge_page(
+        report(study, judged(study, [v.model_copy(update={"criterion": "color"}) for v in words]))
+    ).html()
+    assert "Bias and perception" not in alone
+    assert "no position bias can be given" in alone
+
+
+def test_simulated_judges_and_people_without_signal_are_said_at_the_top():
+    text = html("full")
+    assert "Some judges are simulated." in text[: text.index("<h1>")]
+    assert "no more than by chance" in text[: text.index('id="accuracy"')]
+
+
+def test_hostile_names_are_inert():
+    text = html("hostile")
+    assert text.count("<script>") == 1
+    assert "&lt;script&gt;window.pwned=1" in text
+    assert "\u202e" not in text
+
+
+def test_the_same_report_gives_the_same_bytes():
+    assert judge_page(full_report()).html() == html("full")
+
+
+@pytest.fixture
+def pictured(tmp_path):
+    """Two items with pictures, one whose file is broken, one that points out of the folder."""
+    for number, color in enumerate(("red", "blue")):
+        Image.new("RGB", (80, 600), color).save(tmp_path / f"{number}.png")
+    (tmp_path / "2.png").write_bytes(b"no picture")
+    images = ["0.png", "1.png", "2.png", "../out.png"]
+    items = [Item(id=f"q0.{i}", prompt="q0", image=image) for i, image in enumerate(images)]
+    Image.new("RGB", (8, 8)).save(tmp_path.parent / "out.png")
+    ranks = shared_ranks(1, 5, 4, 0.01, np.random.default_rng(0))
+    return Drawn(1, 4).rank(ranks).study(tables={"items": items}), tmp_path
+
+
+def test_the_gallery_shows_both_pictures_or_says_that_there_is_none(pictured):
+    study, folder = pictured
+    found = thumbnails(study, folder, [f"q0.{i}" for i in range(4)])
+    assert set(found) == {"q0.0", "q0.1"}
+    assert thumbnails(study, None, ["q0.0"]) == {}
+    made = report(study, simulated_judge(study, 0.0, 0.0, np.random.default_rng(0)))
+    assert len(made.judges[0].worst) == 3
+    text = judge_page(made, found).html()
+    shown = [item for case in made.judges[0].worst for item in (case.panel_choice, case.judge_choice)]
+    assert text.count("data:image/webp") == sum(item in found for item in shown)
+    assert text.count("no picture") == sum(item not in found for item in shown) > 0
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_in_a_browser(chromium, tmp_path, width, theme):
+    """No console error, no request, no sideways scroll, nothing run from a name."""
+    for name in ("full", "hostile"):
+        target = tmp_path / f"{name}.html"
+        target.write_text(html(name), encoding="utf-8")
+        page = open_page(chromium, target.as_uri(), width=width, theme=theme)
+        page.evaluate(OPEN_ALL)
+        assert page.evaluate(OVERFLOW) == 0, name
+        assert page.problems == [], name
+        assert page.evaluate("window.pwned") is None
+        page.context.close()
