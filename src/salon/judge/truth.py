@@ -14,17 +14,21 @@ Votes = dict[tuple[str, str, str], float]
 def panel_truth(study: Study) -> Callable[[str, tuple[str, ...]], float]:
     """Of a criterion and a pair as shown: votes for the first minus votes for the second.
 
-    Of one item: the mean of its ratings under the criterion; of a checklist's point, its share of ticks above one half.
-    0 where nobody answered.
+    A rater who rated both votes for the better one. Of one item: the mean of its ratings under the criterion; of a
+    checklist's point, its share of ticks above one half. 0 where nobody answered.
     """
-    votes, values = _votes(study), _values(study)
+    votes, said = _votes(study), _said(study)
+    worse = {one.id for one in study.criteria if one.scale is not None and not one.scale.higher_is_better}
 
     def truth(topic: str, items: tuple[str, ...]) -> float:
+        values = [said.get((topic, item), {}) for item in items]
         if len(items) == 1:
-            return values.get((topic, items[0]), 0.0)
+            return sum(values[0].values()) / len(values[0]) if values[0] else 0.0
         first, second = items
         net = votes.get((topic, first, second), 0.0) - votes.get((topic, second, first), 0.0)
-        return net or values.get((topic, first), 0.0) - values.get((topic, second), 0.0)
+        both = values[0].keys() & values[1].keys()
+        rated = sum((values[0][rater] > values[1][rater]) - (values[0][rater] < values[1][rater]) for rater in both)
+        return net + (-rated if topic in worse else rated)
 
     return truth
 
@@ -52,15 +56,15 @@ def _votes(study: Study) -> Votes:
     return votes
 
 
-def _values(study: Study) -> dict[tuple[str, str], float]:
-    """(criterion or point, item) -> what was said of it on average."""
-    found: dict[tuple[str, str], list[float]] = defaultdict(list)
+def _said(study: Study) -> dict[tuple[str, str], dict[str, float]]:
+    """(criterion or point, item) -> what each rater said of it."""
+    found: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     people = _people(study)
     for one in study.nouns("ratings"):
         if one.rater in people and one.value is not None:
-            found[one.criterion, one.item].append(one.value)
+            found[one.criterion, one.item].setdefault(one.rater, one.value)
     for one in study.nouns("checklists"):
         for point, answer in zip(one.points, one.answers):
             if one.rater in people and answer is not None:
-                found[point, one.item].append(answer - 0.5)
-    return {about: sum(values) / len(values) for about, values in found.items()}
+                found[point, one.item].setdefault(one.rater, answer - 0.5)
+    return found
