@@ -189,8 +189,10 @@ def _dispute(request: Request, key: str) -> Disagreement:
 
 
 def _item(dispute: Disagreement, sent: str) -> str:
-    """What a form sent as an answer: a place on the screen stands for its item."""
+    """What a form sent as an answer: a place on the screen stands for its item, and ids are not known here."""
     order = screen_order(dispute)
+    if sent in order:
+        raise BadValue("a place on the screen is needed", found=repr(sent))
     if len(order) > 1 and sent.isascii() and sent.isdigit() and int(sent[:4]) < len(order):
         return order[int(sent)]
     return order[0] if sent == "item" else sent

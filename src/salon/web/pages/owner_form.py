@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import OrderedDict
+from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -16,8 +17,9 @@ from salon.web.auth import MOST_FILES
 _MOST_KEYS = 1000
 
 
-async def _fields(request: Request) -> FormData:
-    return await request.form(max_files=MOST_FILES)
+async def _fields(request: Request) -> AsyncIterator[FormData]:
+    async with request.form(max_files=MOST_FILES) as form:  # files are closed when the route is done
+        yield form
 
 
 Fields = Annotated[FormData, Depends(_fields)]
