@@ -202,6 +202,13 @@ def test_a_chosen_shape_is_not_given_up(store: CallStore, asked: Any) -> None:
         assert "response_format" not in server.seen[0].fields
 
 
+def test_samples_have_seeds_of_their_own(store: CallStore, asked: Any) -> None:
+    warm = Decoding(temperature=1, seed=7)
+    with ChatServer() as server, chat(server, store) as vlm:
+        list(vlm.reply([asked(decoding=warm, sample=number) for number in range(3)]))
+    assert sorted(one.fields["seed"] for one in server.seen) == [7, 8, 9]
+
+
 def logprobs(*tokens: tuple[str, dict[str, float]]) -> dict[str, Any]:
     def entry(text: str, chance: float) -> dict[str, Any]:
         return {"token": text, "bytes": list(text.encode()), "logprob": chance}

@@ -1,9 +1,10 @@
 """A guard against drift: a few questions asked anew every day, their answers held against those of the first day.
 
 A hosted model can change behind its name, and half a study is then judged by another judge. So before a run buys
-anything, some of its own questions, the canaries, are asked once for the day (a second run that day finds them in the
-store). On the first day each is asked twice: one that gets two answers from an unchanged model is no sign of anything
-later, and is left out of the comparison. All answers stay in a file beside the judge's folder, one a line.
+anything, some of its own questions, the canaries, are asked once for the day, greedily whatever the run does; a second
+run that day finds them in the store. On the first day each is asked twice: one that gets two answers from an unchanged
+model is no sign of anything later, and is left out of the comparison. All answers stay in a file beside the judge's
+folder, one a line.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from salon.errors import BadFile
 from salon.judge.chances import place_of
 from salon.judge.openai_chat import OpenAIChat
-from salon.judge.vlm import Conversation, NoReply, Reply
+from salon.judge.vlm import Conversation, Decoding, NoReply, Reply
 from salon.store.atomic import whole_file
 from salon.study.noun import Noun
 
@@ -112,7 +113,10 @@ def read_songs(path: Path) -> list[Song]:
 
 def _sung(vlm: OpenAIChat, canaries: Sequence[Conversation], day: date, *, again: bool) -> list[Song]:
     number = day.toordinal() + (_SECOND if again else 0)
-    dated = [asked.model_copy(update={"sample": number}) for asked in canaries]
+    dated = [
+        asked.model_copy(update={"sample": number, "decoding": Decoding(max_tokens=asked.decoding.max_tokens)})
+        for asked in canaries
+    ]
     songs = []
     for index, reply in vlm.reply(dated):
         asked = canaries[index]

@@ -4,10 +4,10 @@ Servers that speak one protocol differ in the fields they take. The fullest requ
 field makes the next requests do without it (an error costs nothing), and what was learnt is remembered:
 
     response_format   a JSON schema, then any JSON object, then nothing
-    logprobs          asked for, then not
+    logprobs          of the 20 likeliest tokens, then of 5, then none
     max_tokens        under its old name, then as max_completion_tokens
     temperature       as set, then left to the server, which is noted: its answers are then not greedy
-    seed              as set, then left out
+    seed              as set, one further for each sample; then left out
 
 The answer is kept under the key of the question, not of the request, so learning never buys anything twice.
 """
@@ -22,8 +22,6 @@ from salon.judge.vlm import Conversation
 from salon.study.noun import Noun
 
 Structured = Literal["auto", "schema", "json", "none"]
-TOP = 20
-"""Most likely tokens asked for at each place: the most that servers give."""
 _TURNED_DOWN = {400, 415, 422, 501}
 _TOO_LONG = re.compile(
     r"context[ _-]?(length|window|size)|maximum context|too (long|many (input )?tokens)|prompt is too", re.I
@@ -41,7 +39,8 @@ class Dialect(Noun):
     structured: Literal["schema", "json", "none"] = "schema"
     firm: bool = False
     """Whether `structured` was the user's choice, which is never given up."""
-    logprobs: bool = True
+    logprobs: Literal[20, 5, 0] = 20
+    """Likeliest tokens that are told of at each place."""
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     temperature: bool = True
     seed: bool = True
@@ -58,9 +57,9 @@ class Dialect(Noun):
         if self.temperature:
             told["temperature"] = decoding.temperature
         if self.seed and decoding.seed is not None:
-            told["seed"] = decoding.seed
+            told["seed"] = (decoding.seed + conversation.sample) % 2**31
         if self.logprobs and conversation.options:
-            told |= {"logprobs": True, "top_logprobs": TOP}
+            told |= {"logprobs": True, "top_logprobs": self.logprobs}
         if conversation.shape is not None and self.structured != "none":
             told["response_format"] = self._shape(conversation.shape)
         return told
@@ -78,7 +77,7 @@ class Dialect(Noun):
         if self.structured != "none" and not self.firm and _SHAPE.search(words):
             return self._with(structured="json" if self.structured == "schema" else "none")
         if self.logprobs and _LOGPROBS.search(words):
-            return self._with(logprobs=False)
+            return self._with(logprobs=5 if self.logprobs == 20 else 0)
         if self.limit == "max_tokens" and _LIMIT.search(words):
             return self._with(limit="max_completion_tokens")
         if self.temperature and _TEMPERATURE.search(words):
