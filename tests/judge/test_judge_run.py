@@ -23,7 +23,7 @@ from salon.judge.simulated import Simulated
 from salon.judge.truth import panel_truth
 from salon.judge.vlm import NoReply, Reply, Vlm
 from salon.store import open_study
-from salon.study import Comparison, Rating, Study, merge
+from salon.study import Comparison, Ranking, Rating, Study, merge
 
 
 def better(asked) -> str:
@@ -127,8 +127,11 @@ def test_the_truth_of_a_simulation_is_what_people_said() -> None:
     said = {("ann", "p1-a"): 0, ("ann", "p1-b"): 2, ("bob", "p1-a"): 1, ("bob", "p1-b"): 1, ("vlm", "p1-b"): 0}
     ratings = [Rating(criterion="type", rater=r, item=i, value=v) for (r, i), v in said.items()]
     compared = Comparison(criterion="taste/mood", rater="ann", a="p1-b", b="p1-a", outcome="a")
-    truth = panel_truth(judged_study((MOOD, flags), tables={"comparisons": [compared], "ratings": ratings}))
-    assert truth("taste/mood", ("p1-a", "p1-b")) == -1
+    ranked = Ranking(criterion="taste/mood", rater="ann", items=("p1-a", "p1-b", "p1-c"), ranks=(1, 2, 3))
+    tables = {"comparisons": [compared], "rankings": [ranked], "ratings": ratings}
+    truth = panel_truth(judged_study((MOOD, flags), tables=tables))
+    assert truth("taste/mood", ("p1-a", "p1-b")) == -1  # what was compared goes before what was ranked
+    assert truth("taste/mood", ("p1-c", "p1-b")) == -1
     assert truth("type", ("p1-a", "p1-b")) == 1  # ann saw fewer flaws in a, bob as many; a model has no say
     assert truth("type", ("p1-b",)) == 1.5
     assert truth("has a title", ("p1-a",)) == 0.5

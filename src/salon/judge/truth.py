@@ -3,63 +3,66 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import combinations
 
 from salon.study import Study
 
-Votes = dict[tuple[str, str, str], float]
+Voice = tuple[str, str, str, str, int]
+"""criterion, rater, one item, another, and 1 where the first is better, -1 where the second is, 0 for a tie."""
 
 
 def panel_truth(study: Study) -> Callable[[str, tuple[str, ...]], float]:
-    """Of a criterion and a pair as shown: votes for the first minus votes for the second.
+    """Of a criterion and a pair as shown: people for the first minus people for the second.
 
-    A rater who rated both votes for the better one. Of one item: the mean of its ratings under the criterion; of a
-    checklist's point, its share of ticks above one half. 0 where nobody answered.
+    Each has one voice on a pair: what they said when they compared it, or else ranked, chose or rated. Of one item: the
+    mean of its ratings under the criterion; of a checklist's point, its share of ticks above one half. 0 where nobody
+    answered.
     """
-    votes, said = _votes(study), _said(study)
+    votes: dict[tuple[str, str, str], dict[str, int]] = defaultdict(dict)
+    people = {rater.id for rater in study.nouns("raters") if rater.kind != "model"}
+    for criterion, rater, one, other, sign in _voices(study):
+        if rater in people:
+            first, second = sorted((one, other))
+            votes[criterion, first, second].setdefault(rater, sign if first == one else -sign)
+    said = _said(study, people)
     worse = {one.id for one in study.criteria if one.scale is not None and not one.scale.higher_is_better}
 
     def truth(topic: str, items: tuple[str, ...]) -> float:
         values = [said.get((topic, item), {}) for item in items]
         if len(items) == 1:
             return sum(values[0].values()) / len(values[0]) if values[0] else 0.0
-        first, second = items
-        net = votes.get((topic, first, second), 0.0) - votes.get((topic, second, first), 0.0)
+        first, second = sorted(items)
+        flip = 1 if first == items[0] else -1
         both = values[0].keys() & values[1].keys()
-        rated = sum((values[0][rater] > values[1][rater]) - (values[0][rater] < values[1][rater]) for rater in both)
-        return net + (-rated if topic in worse else rated)
+        rated = {rater: _sign(values[0][rater] - values[1][rater]) * (-1 if topic in worse else 1) for rater in both}
+        voices = rated | {rater: flip * sign for rater, sign in votes.get((topic, first, second), {}).items()}
+        return float(sum(voices.values()))
 
     return truth
 
 
-def _people(study: Study) -> set[str]:
-    return {rater.id for rater in study.nouns("raters") if rater.kind != "model"}
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)
 
 
-def _votes(study: Study) -> Votes:
-    """(criterion, winner, loser) -> how many said so."""
-    votes: Votes = defaultdict(float)
-    people = _people(study)
+def _voices(study: Study) -> Iterator[Voice]:
+    """Everything said about pairs, comparisons first; planted repeats are no second voice."""
     for one in study.nouns("comparisons"):
-        if one.rater in people and one.outcome in ("a", "b"):
-            winner, loser = (one.a, one.b) if one.outcome == "a" else (one.b, one.a)
-            votes[one.criterion, winner, loser] += 1
+        if one.outcome is not None and one.repeat == 0:
+            yield one.criterion, one.rater, one.a, one.b, {"a": 1, "b": -1}.get(one.outcome, 0)
     for one in study.nouns("rankings"):
-        if one.rater in people:
-            for (better, rank), (worse, other) in combinations(zip(one.items, one.ranks), 2):
-                votes[one.criterion, better, worse] += rank < other
+        for (better, rank), (worse, other) in combinations(zip(one.items, one.ranks), 2):
+            yield one.criterion, one.rater, better, worse, _sign(other - rank)
     for one in study.nouns("choices"):
-        if one.rater in people and one.chosen is not None:
-            for item in one.items:
-                votes[one.criterion, one.chosen, item] += item != one.chosen
-    return votes
+        for item in one.items:
+            if one.chosen is not None and item != one.chosen:
+                yield one.criterion, one.rater, one.chosen, item, 1
 
 
-def _said(study: Study) -> dict[tuple[str, str], dict[str, float]]:
-    """(criterion or point, item) -> what each rater said of it."""
+def _said(study: Study, people: set[str]) -> dict[tuple[str, str], dict[str, float]]:
+    """(criterion or point, item) -> what each of `people` said of it, the first time."""
     found: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-    people = _people(study)
     for one in study.nouns("ratings"):
         if one.rater in people and one.value is not None:
             found[one.criterion, one.item].setdefault(one.rater, one.value)
