@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salon.collect.settings import Times
-from salon.collect.timing import TooFast, break_due, check_guidelines, check_ready, check_time
+from salon.collect.timing import TooFast, break_due, check_guidelines, check_pair, check_ready, check_time
 
 TIMES = Times()
 
@@ -42,6 +42,11 @@ def test_nobody_waits_longer_than_the_least_time(shown: float, answered: float) 
     found = wait("compare", answered, shown=shown)
     assert found is None or 0 < found.seconds_left <= TIMES.compare
     assert (found is None) == (round(answered * 1000) - round(shown * 1000) >= 10_000)
+
+
+def test_without_a_least_time_a_clock_that_was_set_back_holds_nobody_up() -> None:
+    assert check_pair(shown_at=5_000, answered_at=0, times=Times(compare=0)) is None
+    assert check_pair(shown_at=5_000, answered_at=0, times=TIMES) == TooFast(10.0)
 
 
 def test_the_guidelines_and_the_ready_button() -> None:

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import shutil
-import socket
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import uvicorn
-from fastapi import FastAPI
-
 from salon.collect.settings import StudioSettings
 from salon.flows.studio import Studio
-from salon.generate.houses import house_generator
 from salon.generate.prompts import read_prompts
-from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
 from salon.store.database import open_database
-from salon.store.folder import open_study, save_study
 from salon.study import Criterion, Scale, Study
-from salon.web.app import create_app
-from salon.web.settings import WebSettings
+from tools.posed_studio import draw_study, served
+
+__all__ = ["FLAW", "OVERALL", "TYPE", "close", "draw_posters", "open_studio", "phase", "served"]
 
 OVERALL = Criterion(
     id="overall",
@@ -54,12 +43,7 @@ QUICK = {"prompt": 0, "compare": 0, "rate": 0, "guidelines": 0}
 def draw_posters(folder: Path, *, prompts: int = 2, houses: tuple[str, ...] = ("atelier", "carnival")) -> Study:
     """A study of house proofs, 362 x 512."""
     briefs = read_prompts("briefs")[::60][:prompts]
-    generate_items(briefs, [house_generator(name) for name in houses], GenerateSettings(size="362x512"), folder)
-    drawn = open_study(folder)
-    tables = {kind: drawn.table(kind) for kind in ("prompts", "items")}
-    study = Study.build("Posters of the season", [OVERALL, TYPE, FLAW], tables=tables)
-    save_study(study, folder, overwrite=True)
-    return study
+    return draw_study(folder, "Posters of the season", briefs, houses, [OVERALL, TYPE, FLAW], "362x512")
 
 
 def phase(id: str, protocol: str, *criteria: str, **more: Any) -> dict[str, Any]:
@@ -71,7 +55,7 @@ def open_studio(folder: Path, study: Study, database: Path, *phases: dict[str, A
     """A studio of one cohort on a new database."""
     cohort = {"id": "designers", "phases": phases}
     settings = StudioSettings.model_validate({"cohorts": [cohort], "times": QUICK} | more)
-    shutil.copy(_prepared(study, folder.parent / f"{folder.name}-new.db"), database)
+    shutil.copy(_prepared(study, folder.parent / f"{folder.name}-{study.name}.db"), database)
     return Studio(open_database(f"sqlite:///{database}"), settings, folder)
 
 
@@ -81,25 +65,6 @@ def _prepared(study: Study, place: Path) -> Path:
         with open_database(f"sqlite:///{place}", create=True) as opened:
             opened.put_study(study)
     return place
-
-
-@contextmanager
-def served(studio: Studio) -> Iterator[str]:
-    """The address of the studio while it is served."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    app: FastAPI = create_app(studio, WebSettings(folder=studio.folder, port=port))
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", ws="none"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
 
 
 def close(studio: Studio) -> None:

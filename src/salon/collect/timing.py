@@ -60,6 +60,6 @@ def break_due(worked_ms: int, break_minutes: float) -> bool:
 
 def _wait(start: int, end: int, least: float) -> TooFast | None:
     left = round(least * 1000) - (end - start)
-    if left <= 0:
+    if least <= 0 or left <= 0:
         return None
     return TooFast(min(left / 1000, least) if end >= start else least)
