@@ -10,46 +10,45 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """One token of a reply, and what else might have stood there."""
-
-    text: bytes
-    likely: Mapping[bytes, float]
-    """Log-probability of each token that the server tells of."""
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 
 def place_of(text: bytes, options: Sequence[str]) -> int | None:
     """Where in `text`, in bytes, the verdict begins; None when no option is in it."""
-    words = b"|".join(re.escape(option.encode()) for option in sorted(options, key=len, reverse=True))
-    if not words:
-        return None
-    whole = rb'"(%b)"(?!\s*:)' % words
-    alone = rb"(?<![0-9A-Za-z_\x80-\xff])(%b)(?![0-9A-Za-z_\x80-\xff])" % words
-    for pattern in (whole, alone):
-        found = list(re.finditer(pattern, text))
+    for pattern in _patterns(tuple(options)):
+        found = list(pattern.finditer(text))
         if found:
             return found[-1].start(1)
     return None
 
 
-def option_chances(tokens: Sequence[Token], options: Sequence[str]) -> dict[str, float] | None:
-    """Log-probability of each option at the verdict's place, from the likeliest tokens there.
+@cache
+def _patterns(options: tuple[str, ...]) -> tuple[re.Pattern[bytes], ...]:
+    """An option as a whole JSON string, and as a word of its own."""
+    if not options:
+        return ()
+    words = b"|".join(re.escape(option.encode()) for option in sorted(options, key=len, reverse=True))
+    alone = rb"(?<![0-9A-Za-z_\x80-\xff])(%b)(?![0-9A-Za-z_\x80-\xff])" % words
+    return re.compile(rb'"(%b)"(?!\s*:)' % words), re.compile(alone)
 
-    An option whose tokens are not among those the server tells of is left out.
+
+def option_chances(
+    tokens: Sequence[bytes], likely: Callable[[int], Mapping[bytes, float]], options: Sequence[str]
+) -> dict[str, float] | None:
+    """Log-probability of each option at the verdict's place, from the texts of the reply's tokens.
+
+    `likely` gives the log-probabilities of the tokens that might have stood at a place, as far as they are known; an
+    option that none of them begins is left out.
     """
-    place = place_of(b"".join(token.text for token in tokens), options)
+    place = place_of(b"".join(tokens), options)
     if place is None:
         return None
     start = 0
-    for token in tokens:
-        if start + len(token.text) > place:
-            return _at(token, token.text[: place - start], options) or None
-        start += len(token.text)
+    for number, text in enumerate(tokens):
+        if start + len(text) > place:
+            return _at(likely(number), text[: place - start], options) or None
+        start += len(text)
     return None
 
 
@@ -59,9 +58,9 @@ def begun_by(text: bytes, before: bytes, options: Sequence[str]) -> str | None:
     return fits[0] if len(fits) == 1 else None
 
 
-def _at(token: Token, before: bytes, options: Sequence[str]) -> dict[str, float]:
+def _at(likely: Mapping[bytes, float], before: bytes, options: Sequence[str]) -> dict[str, float]:
     found: dict[str, list[float]] = {}
-    for text, chance in token.likely.items():
+    for text, chance in likely.items():
         option = begun_by(text, before, options)
         if option is not None:
             found.setdefault(option, []).append(chance)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from salon.calls.answer import Answer, Refusal, read_json
-from salon.judge.chances import Token, option_chances
+from salon.judge.chances import option_chances
 from salon.judge.structured import is_too_long
 from salon.judge.vlm import Conversation, NoReply, Reply
 
@@ -89,17 +89,19 @@ def _text(content: Any) -> str:
 
 def _chances(logprobs: Any, options: tuple[str, ...]) -> dict[str, float] | None:
     """None where the server gives none, or in a form of its own."""
+    if not options or not logprobs:
+        return None
     try:
-        tokens = [_token(entry) for entry in logprobs["content"]] if options else []
+        entries = logprobs["content"]
+        return option_chances([_bytes(entry) for entry in entries], lambda place: _likely(entries[place]), options)
     except (LookupError, TypeError, ValueError, AttributeError):
         return None
-    return option_chances(tokens, options) if tokens else None
 
 
-def _token(entry: Any) -> Token:
+def _likely(entry: Any) -> dict[bytes, float]:
     listed = [*(entry.get("top_logprobs") or []), entry]
     likely = {_bytes(one): float(one["logprob"]) for one in listed}
-    return Token(_bytes(entry), {text: value for text, value in likely.items() if math.isfinite(value)})
+    return {text: value for text, value in likely.items() if math.isfinite(value)}
 
 
 def _bytes(entry: Any) -> bytes:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadFile, BadValue, MissingExtra
-from salon.judge.chances import Token, begun_by, option_chances
+from salon.judge.chances import begun_by, option_chances
 from salon.judge.chat_pictures import PictureSettings, within
 from salon.judge.vlm import Conversation, NoReply, Reply
 from salon.models.vlm import LoadedVlm, Messages, Said, TooLong
@@ -134,11 +134,12 @@ class LocalVlm:
         )
 
     def _reply(self, asked: Conversation, said: Said, seconds: float) -> Reply:
-        tokens = [Token(text, likely) for text, likely in said.tokens]
         return Reply(
             text=said.text,
             cut=said.cut,
-            chances=option_chances(tokens, asked.options),
+            chances=option_chances(
+                [text for text, _ in said.tokens], lambda place: said.tokens[place][1], asked.options
+            ),
             model=self.name,
             tokens_in=said.tokens_in,
             tokens_out=said.tokens_out,
