@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -196,14 +197,18 @@ def _nothing_to_ask(settings: JudgeSettings, study: Study) -> BadValue:
 
 def check_pictures(plan: JudgePlan, step: Step) -> None:
     """Every picture is there, inside the study's folder, and decodes; BadFile names the first that is not."""
-    for item in plan.items:
-        step(item)
-        path = plan.messages.picture(item)
-        if not plan.messages.has_picture(item) or not is_inside(path, plan.folder):
-            raise BadFile(
-                "a judge needs a picture of every item, inside the study's folder",
-                found="an item without one" if not plan.messages.has_picture(item) else str(path),
-                where=f"item {item!r}",
-                remedy="add its image to items, or judge other pairs",
-            )
-        read_picture(path, where=f"{path}, item {item!r}")
+    with ThreadPoolExecutor() as threads:  # decoders leave the interpreter free
+        for item, _ in zip(plan.items, threads.map(lambda item: _check_picture(plan, item), plan.items)):
+            step(item)
+
+
+def _check_picture(plan: JudgePlan, item: str) -> None:
+    path = plan.messages.picture(item)
+    if not plan.messages.has_picture(item) or not is_inside(path, plan.folder):
+        raise BadFile(
+            "a judge needs a picture of every item, inside the study's folder",
+            found="an item without one" if not plan.messages.has_picture(item) else str(path),
+            where=f"item {item!r}",
+            remedy="add its image to items, or judge other pairs",
+        )
+    read_picture(path, where=f"{path}, item {item!r}")
