@@ -30,7 +30,7 @@ def linear_stack(state: State, *, where: str) -> nn.Sequential:
         for kind in ("weight", "bias")
     }
     load_all(stack, renumbered, where=where)
-    return stack.eval()
+    return stack.eval().requires_grad_(False)
 
 
 def reward_head(state: State, *, where: str) -> nn.Sequential:
@@ -42,4 +42,4 @@ def reward_head(state: State, *, where: str) -> nn.Sequential:
     first, second, last = (nn.Linear(*reversed(state[f"{place}.weight"].shape)) for place in places)
     head = nn.Sequential(first, nn.ReLU(), nn.Dropout(0.05), second, nn.ReLU(), last)
     load_all(head, {name: tensor.to(torch.float32) for name, tensor in state.items()}, where=where)
-    return head.eval()
+    return head.eval().requires_grad_(False)

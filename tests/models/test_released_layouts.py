@@ -1,0 +1,187 @@
+"""Released scorers load from the layouts they were released in, weight by weight, and score as their makers compute."""
+
+import json
+
+import pytest
+import safetensors.torch
+import torch
+from tiny_clip import DIM, TEXTS, OpenClip, pictures, save_clip, save_head
+from torch import nn
+from torch.nn.functional import normalize
+
+from salon.errors import BadFile
+from salon.judge.scorers import released
+from salon.judge.scorers.picture import Scored
+from salon.models.clip import Clip
+from salon.models.weights import MissingWeights, fingerprint, load_all, read_state
+from salon.study import Item, Prompt
+
+PROMPTS = [Prompt(id=str(n), intent=text, description="with words") for n, text in enumerate(TEXTS)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("clip")
+    return place, save_clip(place)
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory):
+    place = tmp_path_factory.mktemp("pictures")
+    for number, image in enumerate(pictures()):
+        image.save(place / f"{number}.png")
+    return [Item(id=str(n), prompt=str(n), image=str(place / f"{n}.png")) for n in range(3)]
+
+
+@pytest.fixture(scope="module")
+def cosines(folder):
+    """By transformers' own forward pass of pictures and texts together."""
+    clip = Clip.load(folder[0], device="cpu")
+    with torch.no_grad():
+        both = folder[1](pixel_values=clip.pixels(pictures()), **clip.tokens([p.view() for p in PROMPTS]))
+    return (both.image_embeds * both.text_embeds).sum(-1)
+
+
+def test_clip_score_and_pickscore(folder, items, cosines):
+    scale = float(folder[1].logit_scale.detach().exp())
+    found = released.clip_score(folder[0], device="cpu", batch=2).score(items, PROMPTS)
+    assert found == pytest.approx((100 * cosines.clamp(min=0)).tolist(), abs=1e-3)
+    picked = released.pickscore(folder[0], device="cpu")
+    assert picked.score(items, PROMPTS) == pytest.approx((scale * cosines).tolist(), abs=1e-4)
+    assert picked.card.is_logit
+    assert picked.signature.data == fingerprint(folder[0])
+
+
+def test_the_intent_alone_is_another_score(folder, items):
+    whole = released.pickscore(folder[0], device="cpu")
+    intent = released.pickscore(folder[0], device="cpu", text="intent")
+    assert intent.card.view == ("intent",)
+    assert str(intent.signature) != str(whole.signature)
+    assert intent.score(items, PROMPTS) != pytest.approx(whole.score(items, PROMPTS), abs=1e-4)
+
+
+def test_hpsv2_reads_open_clips_weights(tmp_path, folder, items):
+    save_clip(tmp_path, weights=False)
+    torch.manual_seed(3)
+    oracle = OpenClip(folder[1].config.text_config.vocab_size).eval()
+    torch.save({"state_dict": oracle.state_dict()}, tmp_path / "HPS_v2.1_compressed.pt")
+    scorer = released.hpsv2(tmp_path, device="cpu")
+    clip = Clip.load_open_clip(tmp_path / "HPS_v2.1_compressed.pt", tmp_path, fit="pad", device="cpu")
+    with torch.no_grad():
+        seen = normalize(oracle.visual(clip.pixels(pictures())), dim=-1)
+        read = normalize(oracle.texts(clip.tokens([p.view() for p in PROMPTS])["input_ids"]), dim=-1)
+        expected = oracle.logit_scale.exp() * (seen * read).sum(-1)
+    assert scorer.score(items, PROMPTS) == pytest.approx(expected.tolist(), abs=1e-3)
+    pixels = clip.pixels(pictures()[:1])[0]  # 40 x 50: whole, with black beside it
+    assert pixels[0, 16, 0] == pixels[0, 16, 1] < pixels[0, 16, 16]
+
+
+def test_laions_head(tmp_path, items):
+    network = save_clip(tmp_path)
+    head = save_head(tmp_path / "sac+logos+ava1-l14-linearMSE.pth")
+    clip = Clip.load(tmp_path, device="cpu")
+    with torch.no_grad():
+        seen = network.get_image_features(pixel_values=clip.pixels(pictures())).pooler_output
+        expected = head(normalize(seen, dim=-1)).squeeze(-1)
+    scorer = released.laion_aesthetic(tmp_path, device="cpu")
+    assert scorer.card.reads == "image"
+    assert scorer.score(items, [None] * 3) == pytest.approx(expected.tolist(), abs=1e-5)
+
+
+# -- MPS --------------------------------------------------------------------------------------------------------------
+
+
+def mps_state(clip, dim=DIM, head=8, heads=2, depth=2):
+    """Random weights under the released names."""
+    torch.manual_seed(5)
+    state = {f"model.{name}": tensor for name, tensor in clip.state_dict().items()}
+    shapes = {"0.fn.norm.weight": (dim,), "0.fn.norm.bias": (dim,), "0.fn.to_q.weight": (head * heads, dim),
+              "0.fn.to_kv.weight": (2 * head, dim), "0.fn.to_out.weight": (dim, head * heads),
+              "0.fn.ff.0.weight": (8 * dim, dim), "0.fn.ff.2.weight": (dim, 4 * dim),
+              "1.fn.norm.weight": (dim,), "1.fn.norm.bias": (dim,), "1.fn.rotary_emb.inv_freq": (head // 2,),
+              "1.fn.fused_attn_ff_proj.weight": (head * heads + 2 * head + 8 * dim, dim),
+              "1.fn.attn_out.weight": (dim, head * heads), "1.fn.ff_out.1.weight": (dim, 4 * dim)}  # fmt: skip
+    for layer in range(depth):
+        state |= {f"cross_model.layers.{layer}.{name}": torch.randn(shape) for name, shape in shapes.items()}
+    return state
+
+
+def test_mps_loads_and_looks_at_words_and_picture(tmp_path, folder, items):
+    save_clip(tmp_path, weights=False)
+    safetensors.torch.save_file(mps_state(folder[1]), tmp_path / "MPS_overall.safetensors")
+    with pytest.raises(MissingWeights, match=r"condition\.txt"):
+        released.mps(tmp_path, device="cpu")
+    (tmp_path / "condition.txt").write_text("light, color\n")
+    scorer = released.mps(tmp_path, device="cpu", batch=3)
+    together = scorer.score(items, PROMPTS)
+    alone = [scorer.score([item], [prompt])[0] for item, prompt in zip(items, PROMPTS)]
+    assert together == pytest.approx(alone, abs=1e-4)  # the batch is no part of the score
+    swapped = scorer.score([items[0], items[0], items[1]], [PROMPTS[0], PROMPTS[1], PROMPTS[0]])
+    assert len({round(value, 4) for value in swapped}) == 3
+    scale = float(folder[1].logit_scale.detach().exp())
+    assert all(abs(value) <= scale for value in together)
+
+
+def test_one_head_of_looking_by_hand(folder):
+    """softmax(q k) v with a single word let through is that word's value, whatever the others are."""
+    from salon.models.cross_clip import cross_layers
+
+    state = {name.removeprefix("cross_model."): t for name, t in mps_state(folder[1], depth=1).items()
+             if name.startswith("cross_model.")}  # fmt: skip
+    looking = cross_layers(state, where="here").layers[0][0].fn
+    patches, words = torch.randn(1, 5, DIM), torch.randn(1, 4, DIM)
+    hidden = torch.tensor([[[-torch.inf, 0.0, -torch.inf, -torch.inf]]])
+    with torch.no_grad():
+        found = looking(patches, words, hidden)
+        value = looking.to_kv(words)[:, 1, 8:]
+        normed = nn.functional.layer_norm(
+            patches, (DIM,), state["layers.0.0.fn.norm.weight"], state["layers.0.0.fn.norm.bias"]
+        )
+        expected = looking.to_out(value.repeat(1, 2))[:, None] + looking.ff(normed)
+    torch.testing.assert_close(found, expected)
+
+
+# -- bad weights ------------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_without_weights_is_told_what_to_hold(tmp_path):
+    save_clip(tmp_path, weights=False)
+    with pytest.raises(MissingWeights, match=r"HPS_v2\.1_compressed\.pt"):
+        released.hpsv2(tmp_path)
+    with pytest.raises(MissingWeights, match="a CLIP is needed"):
+        released.clip_score(tmp_path / "nowhere")
+
+
+def test_weights_that_do_not_fit_are_refused(tmp_path):
+    head = nn.Linear(3, 2)
+    with pytest.raises(MissingWeights, match="1 missing"):
+        load_all(head, {"weight": torch.zeros(2, 3)}, where="here")
+    with pytest.raises(MissingWeights, match="1 left over"):
+        load_all(head, {**head.state_dict(), "other": torch.zeros(1)}, where="here")
+    with pytest.raises(BadFile, match="right shapes"):
+        load_all(head, {"weight": torch.zeros(5, 3), "bias": torch.zeros(2)}, where="here")
+
+
+def test_a_pickled_model_is_not_opened(tmp_path):
+    torch.save(nn.Linear(2, 2), tmp_path / "model.pt")  # what MPS released
+    with pytest.raises(BadFile, match="runs its code"):
+        read_state(tmp_path / "model.pt")
+    (tmp_path / "junk.safetensors").write_bytes(b"junk")
+    with pytest.raises(BadFile):
+        read_state(tmp_path / "junk.safetensors")
+    torch.save({"model": {"module.w": torch.ones(1)}}, tmp_path / "wrapped.pt")
+    assert read_state(tmp_path / "wrapped.pt").keys() == {"w"}
+
+
+def test_a_number_that_is_none_is_a_gap(folder, items):
+    scorer = released._scorer(
+        "nan", released._card("full"), folder[0], 8, lambda shown: [float("nan"), 1.0, (2.0, 0.5)]
+    )
+    found = scorer.results(items, PROMPTS)
+    assert "finite" in found[0].reason
+    assert found[1:] == [Scored(1.0), Scored(2.0, 0.5)]
+
+
+def test_cards_are_json(folder):
+    card = released.pickscore(folder[0], device="cpu").card
+    assert json.loads(json.dumps(card.record()))["is_logit"]
