@@ -84,8 +84,7 @@ def _imported(
 
 
 def _parts(error: SalonError) -> tuple[object, object, object]:
-    where = f" ({error.where})" if error.where else ""
-    return error.needed, f"{error.found or ''}{where}", error.remedy
+    return f"{error.where}: {error.needed}" if error.where else error.needed, error.found, error.remedy
 
 
 @router.post("/owner/pictures")

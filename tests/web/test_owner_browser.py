@@ -1,0 +1,122 @@
+"""The owner and an adjudicator in a real Chromium, on a desk and on a phone: watch, invite, settle, change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import rater_studio
+from browser import chromium, open_page
+from doors import Served, served
+from owner_studio import answer_all, look, walk
+
+__all__ = ["chromium"]
+
+pytestmark = pytest.mark.browser
+
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+DECODED = """Promise.all([...document.images].map(one => {
+    one.loading = "eager";
+    return one.decode();
+}))"""
+"""Fails where a picture does."""
+SMALL = """[...document.querySelectorAll("main button, main select")]
+    .filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 24).length"""
+PAGES = ("/owner", "/owner/raters", "/owner/gallery", "/owner/settings", "/owner/data", "/owner/audit", "/adjudicate")
+
+
+@pytest.fixture(scope="module")
+def open_door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, str]]:
+    with served(tmp_path_factory.mktemp("browser")) as door:
+        answer_all(door)
+        look(door.studio)
+        with rater_studio.served(door.studio) as address:
+            yield door, address
+
+
+def signed_in(chromium: Any, address: str, token: str, **options: Any) -> Any:
+    page = open_page(chromium, f"{address}/enter/{token}", **options)
+    page.address = address
+    return page
+
+
+def problems(page: Any) -> list[str]:
+    return [one for one in page.problems if not one.startswith(f"request: {page.address}")]
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_every_page_fits_shows_its_pictures_and_says_nothing_in_the_console(
+    chromium: Any, open_door: tuple[Served, str], width: int, theme: str
+) -> None:
+    door, address = open_door
+    page = signed_in(chromium, address, door.owner, width=width, theme=theme)
+    for path in PAGES:
+        page.goto(address + path)
+        page.evaluate(DECODED)
+        assert page.evaluate(OVERFLOW) <= 0, path
+        assert page.evaluate(SMALL) == 0, path
+        assert page.locator("h1").count() == 1
+        assert page.locator("nav [aria-current=page]").count() == 1, path
+    assert problems(page) == []
+
+
+def test_figures_come_by_themselves(chromium: Any, open_door: tuple[Served, str]) -> None:
+    door, address = open_door
+    page = signed_in(chromium, address, door.owner)
+    shown = page.locator("[data-live=totals] strong").first
+    before = int(shown.inner_text())
+    rater = door.studio.invite("designers")[0].rater
+    assert walk(door.studio, rater, most=2) == 2
+    page.locator("[data-live=totals] strong", has_text=re.compile(f"^{before + 2}$")).first.wait_for()
+    assert problems(page) == []
+
+
+def test_invite_by_keyboard_copy_and_pause(chromium: Any, open_door: tuple[Served, str]) -> None:
+    door, address = open_door
+    page = signed_in(chromium, address, door.owner, permissions=["clipboard-read", "clipboard-write"])
+    page.goto(f"{address}/owner/raters")
+    page.get_by_label("How many").fill("2")
+    page.get_by_label("How many").press("Enter")
+    page.get_by_role("button", name="Copy", exact=True).first.click()
+    page.get_by_role("button", name="Copied", exact=True).wait_for()
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert re.fullmatch(r"http://[^/]+/enter/[\w-]{43}", link)
+    name = page.locator(".links label").first.inner_text()
+    page.get_by_role("button", name=f"Pause {name}").click()
+    assert f"{name} is paused" in page.locator("[role=status]").inner_text()
+    rater = open_page(chromium, address + "/enter/" + link.rsplit("/", 1)[1])
+    assert "paused" in rater.locator("h1").inner_text()
+    assert problems(page) == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_an_adjudicator_settles_drops_and_takes_back(chromium: Any, open_door: tuple[Served, str], width: int) -> None:
+    door, address = open_door
+    page = signed_in(chromium, address, door.studio.invite_adjudicator().token, width=width)
+    kicker = page.locator(".kicker")
+    before = kicker.inner_text()
+    page.locator(".cases a").first.click()
+    page.evaluate(DECODED)
+    assert page.evaluate(OVERFLOW) <= 0
+    page.get_by_role("button", name=re.compile("^Picture 1")).click()
+    assert "key=" in page.url, "the next question follows"
+    page.get_by_text("Or drop an item").click()
+    page.get_by_role("button", name="Drop Picture 2").click()
+    page.goto(f"{address}/adjudicate")
+    for _ in range(2):
+        page.get_by_role("button", name="Take back").first.click()
+    assert kicker.inner_text() == before
+    assert problems(page) == []
+
+
+def test_without_javascript_the_page_is_whole(chromium: Any, open_door: tuple[Served, str]) -> None:
+    door, address = open_door
+    page = signed_in(chromium, address, door.owner, java_script_enabled=False)
+    assert page.locator("h2").count() == 4
+    page.goto(f"{address}/owner/settings")
+    page.get_by_label("The whole of studio.toml").fill("nonsense = [")
+    page.get_by_role("button", name="Check and save").click()
+    assert "Nothing was changed" in page.locator("[role=alert]").inner_text()
+    assert page.get_by_label("The whole of studio.toml").input_value().strip() == "nonsense = ["
