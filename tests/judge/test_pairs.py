@@ -7,7 +7,7 @@ from itertools import combinations, product
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from judged_study import MOOD, judged_study
 
@@ -76,6 +76,7 @@ def test_a_question_for_each_pair_and_criterion() -> None:
     assert [(one.criteria, one.a, one.b) for one in together] == [(("taste/mood", "type"), *pair) for pair in EVERY]
 
 
+@settings(max_examples=25, deadline=None)
 @given(st.integers(1, 30), st.integers(1, 30))
 def test_a_larger_limit_keeps_what_a_smaller_one_asked(few: int, more: int) -> None:
     units = [(f"i{number}", f"j{number}") for number in range(25)]
