@@ -26,7 +26,7 @@ DOCS = Path(__file__).parents[1] / "docs/methods"
 STUDIES = 20
 FIRST = 1000
 """Seed of the first study; the rule was settled on others."""
-DRAWS = 2000
+DRAWS = 500
 SHARES = np.linspace(0.05, 1, 20)
 DESIGNS = ("adaptive", "balanced", "random")
 PANELS = {
@@ -139,7 +139,8 @@ AFTER = """## Where it fails
 
 - **Blunt answers.** When most answers are near a coin already, no pair tells much more than another. The information of
   a balanced answer, as a share of the most an answer can carry (a pair that is even), bounds what choosing pairs can
-  save: at 90% there is nearly nothing to gain.
+  save: at 90% there is nearly nothing to gain. In a pilot at twice PPaint's noise (twelve studies, before raters were
+  balanced over items) 85 to 87% of the comparisons were needed.
 - **Few answers.** With one rater there is little to learn from before the budget is spent.
 - **Tests.** Answers of an adaptive design depend on earlier ones: no test of random raters applies to it, agreement
   between raters is measured on the hard pairs only and looks worse than it is, and scores of items far apart rest on
@@ -151,7 +152,8 @@ The pair whose answer is expected to lower most what is lost by wrong orders, al
 (`salon.stats.order_gain`); answers awaited from other raters count as given; a rater who had more questions about an
 item than the others had hears of it later. On twelve pilot studies of PPaint's panel (other seeds, mean SRCC with the
 panel) the balanced design was reached with 64% of the comparisons by expected information, with 55 to 60% by the loss
-of order, and with 49% once raters were balanced over items; that last rule is the one above.
+of order, and with 49% once raters were balanced over items; that last rule is the one above. The fresh studies of this
+page are the figures to trust, not the pilot's.
 """
 
 
@@ -203,7 +205,6 @@ def _draw(found: Found) -> None:
         title=f"SRCC with what {found.name} thinks, by design",
         x_label=f"comparisons, % of {HALF * PANELS[found.name][0]:,}",
         y_label="SRCC",
-        y_domain=(0.85, 1.0),
     )
     (DOCS / "adaptive-curve.svg").write_text(standalone_svg(drawing), encoding="utf-8")
 
