@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
+import signal
 import subprocess
+import sys
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import get_args
 
+import httpx2
 import pytest
 from test_docs import FENCE, ROOT, blocks
 
@@ -26,8 +29,28 @@ def lines() -> list[str]:
     return [re.split(r"\s+#", line[2:])[0].strip() for line in typed]
 
 
+def opened(line: str) -> str:
+    """Open a studio as the README does, on a free port; follow the link it prints, and close it with Ctrl-C."""
+    command = [sys.executable, "-c", "from salon.cli.main import run; run()", *shlex.split(line)[1:], "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            said = [server.stdout.readline() for _ in range(2)]
+            link = said[1].strip()
+            with httpx2.Client(follow_redirects=True) as browser:
+                page = browser.get(link)
+            assert page.status_code == 200, f"{said} {server.stderr.read() if server.poll() is not None else page.text}"
+            assert page.url.path == "/owner"
+        finally:
+            server.send_signal(signal.SIGINT)
+            server.communicate(timeout=60)
+    assert server.returncode == 0
+    return "".join(said)
+
+
 def type_salon(line: str) -> str:
     """Run one `salon` line, with `> file` as the shell would; gives what it printed."""
+    if line.startswith("salon serve") and "--check-config" not in line:
+        return opened(line)
     command, _, target = line.partition(" > ")
     out = StringIO()
     with redirect_stdout(out), pytest.raises(SystemExit) as left:

@@ -48,6 +48,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "bridge": ("salon.cli.bridge:bridge", "Score many items from few comparisons, without labels."),
         "labels": ("salon.cli.labels:labels", "Write labels for training: majority and soft, split by prompt."),
     },
+    "Judge": {
+        "judge": ("salon.cli.judge:judge", "Ask models which picture is better, and report what their word is worth."),
+        "score": ("salon.cli.score:score", "Give items numbers: measurements, networks, released reward models."),
+    },
 }
 
 
@@ -87,9 +91,9 @@ class House(click.Group):
 def salon() -> None:
     """Salon makes taste measurable.
 
-    Make pictures from prompts, or bring your own. Bring judgments of them (comparisons, rankings, ratings, flags) in
-    almost any file; Salon tells whether they carry signal, how good a model could get on them, and which picture or
-    generator is better, with numbers you can publish.
+    Make pictures from prompts, or bring your own. Ask people and models which are better, or bring judgments
+    (comparisons, rankings, ratings, flags) in almost any file; Salon tells whether they carry signal, how good a model
+    could get on them, and which picture or generator is better, with numbers you can publish.
 
     \b
     Pictures from the built-in briefs, drawn offline:
@@ -97,11 +101,16 @@ def salon() -> None:
       salon gallery study -o gallery.html
 
     \b
+    Ask people, in the browser:
+      salon serve study
+
+    \b
     From a CSV of votes to a report:
       salon import comparisons votes.csv --left left --right right --outcome winner --rater worker -o study
       salon check study --html check.html
 
-    STUDY is a study folder; check and anchor also take a file of judgments. Every command takes --json for machines.
+    STUDY is a study folder or the address of a studio's database; check and anchor also take a file of judgments. Every
+    command takes --json for machines.
     """
 
 
