@@ -10,6 +10,7 @@ out, and named. The process itself may be killed too: the same call goes on with
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -138,9 +139,8 @@ class _Opened:
 def _crew(work: Callable[[Any], list[Row]], settings: EngineSettings) -> Iterator[Over]:
     """Who does the work, until the block ends."""
     if settings.engine == "ray":
-        from salon.engine.on_ray import ray_crew  # Ray only for those who ask for it
-
-        with ray_crew(work, workers=settings.workers, address=settings.address) as over:
+        rays = importlib.import_module("salon.engine.on_ray")  # Ray only for those who ask for it
+        with rays.ray_crew(work, workers=settings.workers, address=settings.address) as over:
             yield over
         return
     processes = 1 if settings.engine == "here" else settings.workers
