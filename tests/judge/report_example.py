@@ -10,7 +10,7 @@ from drawn_studies import Drawn, shared_ranks
 from salon.judge.folder import verdict_table
 from salon.judge.record import Verdict
 from salon.judge.report import judge_report
-from salon.judge.report_judges import Judge, PairAnswers, scorer_judge, verdict_judge
+from salon.judge.report_judges import ItemValues, Judge, PairAnswers, verdict_judge
 from salon.judge.report_panel import Places, panels
 from salon.judge.report_settings import ReportSettings
 
@@ -52,6 +52,11 @@ def simulated_judge(study, c, b, rng, name="sim", t=0.0, u=0.0):
     return Judge(name, "pairs", PairAnswers(*(np.concatenate(part) for part in zip(*parts))), simulated=True)
 
 
+def scorer(study, values, name="scorer"):
+    """One number an item, for all criteria."""
+    return Judge(name, "scorer", ItemValues(Places(study), dict.fromkeys(range(len(study.criteria)), values)))
+
+
 @cache
 def people(prompts=30, criteria=("color", "mood"), noise=1.0, seed=0):
     """Five people rank the four items of each prompt under every criterion."""
@@ -69,7 +74,6 @@ def full_report():
     worth = {"keen": (0.8, 0.1, 0.0, 0.02), "leaning": (0.75, 0.6, 0.0, 0.0), "shy": (0.6, 0.2, 0.3, 0.0),
              "coin": (0.5, 0.3, 0.0, 0.0)}  # fmt: skip
     judges = [simulated_judge(study, c, b, rng, name, t, u) for name, (c, b, t, u) in worth.items()]
-    values = {item: float(rng.normal()) for item in study.ids("items").to_pylist()[:-3]}
-    judges.append(scorer_judge("numbers", values, study, Places(study)))
+    judges.append(scorer(study, np.append(rng.normal(size=len(study.ids("items")) - 3), [np.nan] * 3), "numbers"))
     signals = {"color": ("shared preference", "People agree."), "mood": ("random", "Coins.")}
     return report(study, *judges, signals=signals)

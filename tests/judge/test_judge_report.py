@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 from drawn_studies import Drawn, shared_ranks
-from report_example import QUICK, both, full_report, judged, people, report, simulated_judge, verdict
+from report_example import QUICK, both, full_report, judged, people, report, scorer, simulated_judge, verdict
 
 from salon.errors import BadColumns, BadFile, BadValue, TooFew, UnknownReference
 from salon.flows.judge_report import report_judges
-from salon.judge.report_judges import rater_judges, scorer_judge
+from salon.judge.report_judges import rater_judges
 from salon.judge.report_panel import Places, panels
 from salon.judge.report_scores import score_judge
 from salon.judge.report_settings import ReportSettings
@@ -207,6 +207,8 @@ def test_a_scorer_has_no_order_and_a_missing_number_is_unread(tmp_path):
     assert (one.judge, one.kind, one.orders) == ("hps", "scorer", 1)
     assert one.macro.accuracy.value == (1 + 0 + 0 + 0.5) / 4
     assert one.macro.unseen.value == 0.25
+    left = report(study, score_judge(path, study, Places(study), everywhere=False)).judges[0]
+    assert left.macro.accuracy.value == (1 + 0 + 0.5) / 3
     assert (one.bands[0].n, one.bands[0].missing) == (7, 1)
     path.with_suffix(".json").write_text(json.dumps({"card": {"higher_is_better": False}}))
     turned = report(study, score_judge(path, study, Places(study))).judges[0]
@@ -338,8 +340,7 @@ def test_a_judge_nobody_can_read_is_worth_nothing_and_says_so():
 
 def test_a_scorer_of_one_number_ties_everything():
     study = people()
-    same = scorer_judge("flat", dict.fromkeys(study.ids("items").to_pylist(), 1.0), study, Places(study))
-    one = report(study, same).judges[0]
+    one = report(study, scorer(study, np.ones(len(study.ids("items"))))).judges[0]
     assert (one.macro.accuracy.value, one.macro.tie_rate.value) == (0.5, 1.0)
     assert one.macro.conditional is None
     assert one.bands[0].separation.value == 0.5

@@ -15,7 +15,7 @@ import pyarrow as pa
 from salon.check.check import check_study
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError, UnknownReference
-from salon.judge.folder import JUDGES, judge_names, read_record, read_verdicts
+from salon.judge.folder import JUDGES, RECORD, judge_names, read_record, read_verdicts
 from salon.judge.report import Signals, judge_report
 from salon.judge.report_judges import Judge, rater_judges, verdict_judge
 from salon.judge.report_page import judge_page
@@ -54,17 +54,23 @@ def found_judges(
 ) -> list[Judge]:
     """All judges there are: verdicts, raters that are models, score tables. Two of one name are told apart by place."""
     places = Places(study)
-    judges = rater_judges(study, places, everywhere=settings.missing == "unparsed")
+    everywhere = settings.missing == "unparsed"
+    judges = rater_judges(study, places, everywhere=everywhere)
     if folder is not None:
-        for name in judge_names(folder):
-            home = folder / JUDGES / name
-            record = read_record(home)
-            table = read_verdicts(home)
-            facts = {"simulated": record.simulated, "signature": record.signature}
-            judges.append(verdict_judge(record.judge, table, study, places, **facts))
-        judges += [score_judge(path, study, places) for path in score_files(folder)]
-    judges += [score_judge(path, study, places) for path in scores]
+        judges += [_run_judge(folder / JUDGES / name, study, places) for name in judge_names(folder)]
+    tables = [*(score_files(folder) if folder is not None else ()), *scores]
+    judges += [score_judge(path, study, places, everywhere=everywhere) for path in tables]
     return _told_apart(judges)
+
+
+def _run_judge(home: Path, study: Study, places: Places) -> Judge:
+    """The judge in a folder; verdicts from elsewhere, without a record of how they were made, are named by it."""
+    table = read_verdicts(home)
+    if not (home / RECORD).is_file():
+        return verdict_judge(home.name, table, study, places)
+    record = read_record(home)
+    facts = {"simulated": record.simulated, "signature": record.signature}
+    return verdict_judge(record.judge, table, study, places, **facts)
 
 
 def checked(study: Study, settings: ReportSettings, progress: Callable[[str], None] = lambda step: None) -> Signals:

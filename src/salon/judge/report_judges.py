@@ -168,14 +168,6 @@ def verdict_judge(name: str, table: pa.Table, study: Study, places: Places, **fa
     return Judge(name, "pairs", _compared(rows, study, places, name), table, **facts)  # type: ignore[arg-type]
 
 
-def scorer_judge(name: str, values: Mapping[str, float], study: Study, places: Places, **facts: object) -> Judge:
-    """A scorer: one number per item for all criteria, higher is better. Items of other studies are passed over."""
-    ids = study.ids("items").to_pylist()
-    x = np.array([values.get(id, np.nan) for id in ids], float)
-    everywhere = dict.fromkeys(range(len(study.criteria)), x)
-    return Judge(name, "scorer", ItemValues(places, everywhere), None, **facts)  # type: ignore[arg-type]
-
-
 def rater_judges(study: Study, places: Places, *, everywhere: bool) -> list[Judge]:
     """The raters of the study that are models and compared items, by name."""
     view, asked = study.comparisons, people(study)

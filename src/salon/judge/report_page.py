@@ -90,7 +90,7 @@ def _subtitle(report: JudgeReport) -> Markup:
 
 def _cards(report: JudgeReport, names: Names) -> list[Card]:
     best = report.judges[0]
-    above = sum(standing(one.macro.accuracy)[0] == "above" for one in report.judges)
+    above = sum(standing(one.macro)[0] == "above" for one in report.judges)
     words = Markup("{} of {}").format(fixed(above, 0), fixed(len(report.judges), 0))
     cards = [
         Card("Best judge, macro accuracy", estimate_value(best.macro.accuracy, None), names(best)),
@@ -113,7 +113,7 @@ def _cards(report: JudgeReport, names: Names) -> list[Card]:
 
 def _verdict_section(report: JudgeReport, names: Names) -> Section:
     warnings = [Note(sentence(words), "alert", "Warning.") for words in report.warnings]
-    verdicts = [Verdict(names(one), standing(one.macro.accuracy)[1], _told(one)) for one in report.judges]
+    verdicts = [Verdict(names(one), standing(one.macro)[1], _told(one)) for one in report.judges]
     return Section("Verdicts", [*warnings, Verdicts(verdicts)], "Each judge in plain words, best first.")
 
 
@@ -182,8 +182,8 @@ def _accuracy_table(report: JudgeReport, names: Names) -> Table:
 
 
 def _on_pairs(one: JudgeFigures) -> Markup:
-    simulated = ", simulated" if one.simulated else ""
-    return Markup("{}, {}{}").format(KIND_WORDS[one.kind], counted(one.macro.pairs, "pair"), simulated)
+    kind = {"points": "numbers, ", "scorer": "scorer, "}.get(one.kind, "")
+    return Markup("{}{}{}").format(kind, counted(one.macro.pairs, "pair"), ", simulated" if one.simulated else "")
 
 
 def figure_cells(figures: AccuracyFigures, shown: Mapping[str, object]) -> dict[str, Cell]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from salon.judge.results import AccuracyFigures, Figure, JudgeFigures, JudgeReport
+from salon.judge.results import AccuracyFigures, JudgeFigures, JudgeReport
 from salon.report import Badge
 from salon.report.words import told_apart
 
@@ -31,15 +31,18 @@ class Names:
         return self.judges[judge if isinstance(judge, str) else judge.judge]
 
 
-def standing(accuracy: Figure) -> tuple[str, Badge]:
-    """Against chance: above, below, or not told apart."""
+def standing(macro: AccuracyFigures) -> tuple[str, Badge]:
+    """Against chance: above, below, not told apart; or below only because answers could not be read."""
+    accuracy, read = macro.accuracy, macro.parsed_only
     if accuracy.low is None or accuracy.high is None:
         return "thin", Badge("too little data", "thin")
     if accuracy.low > CHANCE:
         return "above", Badge("better than chance", "clear")
-    if accuracy.high < CHANCE:
-        return "below", Badge("worse than chance", "alert")
-    return "chance", Badge("no better than chance", "none")
+    if accuracy.high >= CHANCE:
+        return "chance", Badge("no better than chance", "none")
+    if read is None or read.high is None or read.high >= CHANCE:
+        return "unread", Badge("too often unread", "open")
+    return "below", Badge("worse than chance", "alert")
 
 
 def two_orders(judges: Iterable[JudgeFigures]) -> list[JudgeFigures]:

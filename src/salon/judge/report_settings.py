@@ -14,8 +14,8 @@ class ReportSettings(Noun):
 
     missing: Literal["unparsed", "not-asked"] = Field(
         "unparsed",
-        description="What an absent answer of a judge among the raters means: a file of verdicts does not tell the two "
-        "apart. unparsed counts 0; not-asked leaves the denominator.",
+        description="What an absent answer of a judge among the raters, or of a table of scores, means; a file does not "
+        "tell the two apart. unparsed counts 0; not-asked leaves the denominator.",
     )
     draws: int = Field(2000, ge=100, le=100_000, description="Bootstrap draws of prompts behind every interval.")
     level: float = Field(0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")

@@ -16,11 +16,11 @@ UNREAD = (
     "position bias, ties and conditional accuracy are shares of the pairs that were read"
 )
 ONE_ORDER = "no position bias can be given for a judge shown one order only, or that scores items one by one: {}"
-NUMBERS = "of a judge that gives numbers the larger one wins, equal numbers tie, and a missing one is unread: {}"
+NUMBERS = "of a judge that gives numbers the larger one wins, and equal numbers tie: {}"
 SAMPLES = "several samples of a question count as their vote, and as a tie where two answers lead together: {}"
 ABSENT = {
-    "unparsed": "a pair without an answer of a judge among the study's raters counts as unread: {}",
-    "not-asked": "a pair without an answer of a judge among the study's raters was not asked, and is left out: {}",
+    "unparsed": "a pair without an answer of a rater of the study or a table of scores counts as unread: {}",
+    "not-asked": "a pair without an answer of a rater of the study or a table of scores was not asked, and is left out: {}",
 }
 MACRO = "macro is the mean over criteria; accuracy = (1 - u)((1 - b - t) c + (b + t)/2) holds for each criterion only"
 
@@ -48,7 +48,7 @@ def policies(
         ONE_ORDER: [one.judge for one in judges if one.orders == 1],
         NUMBERS: [one.judge for one in judges if one.kind in ("points", "scorer")],
         SAMPLES: [one.judge for one in judges if one.samples > 1],
-        ABSENT[settings.missing]: [one.judge for one in judges if one.kind == "rater"],
+        ABSENT[settings.missing]: [one.judge for one in judges if one.kind in ("rater", "scorer")],
     }
     said += [words.format(_listed(names)) for words, names in about.items() if names]
     unvoted = sum(part.unvoted for one in judges for part in one.criteria)

@@ -56,7 +56,7 @@ class AccuracyFigures(Noun):
     took_first: Figure | None = Field(description="Share of those that took the first picture.")
     tie_rate: Figure | None = Field(description="t: share of read pairs with a tie in an order or both.")
     unseen: Figure = Field(description="u: share of pairs with an unread verdict.")
-    pairs: int
+    pairs: int = Field(description="Pairs in the denominator.")
     identity_gap: float | None = Field(
         default=None, description="|accuracy - (1-u)((1-b-t)c + (b+t)/2)|: rounding only. None for means over criteria."
     )
@@ -66,36 +66,38 @@ class BucketFigures(Noun):
     """Accuracy where the panel split so."""
 
     split: str = Field(description="'4-1': four of five on one side; '60-80%' where panels are of many sizes.")
-    accuracy: Figure
-    pairs: int
+    accuracy: Figure = Field(description="Accuracy on these pairs.")
+    pairs: int = Field(description="How many there are.")
 
 
 class WordingFigures(Noun):
     """Accuracy by wording of the question."""
 
-    wordings: tuple[int, ...]
-    means: tuple[float, ...]
-    pairs: tuple[int, ...]
+    wordings: tuple[int, ...] = Field(description="Numbers of the wordings, from 0.")
+    means: tuple[float, ...] = Field(description="Accuracy under each.")
+    pairs: tuple[int, ...] = Field(description="Pairs under each, counted once a criterion.")
     sd: float = Field(description="Standard deviation of the means over wordings.")
     expected: float = Field(description="The same if the wording made no difference: few pairs alone spread so.")
     p: float = Field(description="Share of random deals of wordings with as large a spread.")
-    deals: int
+    deals: int = Field(description="Random deals behind `expected` and `p`.")
 
 
 class CriterionJudged(Noun):
     """One judge on one criterion."""
 
-    criterion: str
-    name: str
+    criterion: str = Field(description="Id of the criterion.")
+    name: str = Field(description="Its name.")
     figures: AccuracyFigures | None = Field(description="None when the judge met no pair with a majority.")
     with_ties: Figure | None = Field(description="Same of first / second / tie, tied panels counted as ties.")
-    buckets: tuple[BucketFigures, ...] = ()
-    wordings: WordingFigures | None = None
+    buckets: tuple[BucketFigures, ...] = Field(
+        default=(), description="Accuracy by how the panel split, clearest first."
+    )
+    wordings: WordingFigures | None = Field(default=None, description="Accuracy by wording; null without wordings.")
     asked: int = Field(description="Pairs that were asked about and have votes.")
     decided: int = Field(description="Of those, pairs on which the panel has a majority: the denominator.")
     panel_pairs: int = Field(description="All pairs with a majority; asked or not.")
     unvoted: int = Field(default=0, description="Pairs asked about on which nobody voted: left out.")
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = Field(default=(), description="What to be careful with.")
 
 
 class BandFigures(Noun):
@@ -103,12 +105,12 @@ class BandFigures(Noun):
 
     criterion: str | None = Field(description="None for a scorer: one number serves all criteria.")
     low: float = Field(description="Tenth percentile.")
-    median: float
+    median: float = Field(description="Median.")
     high: float = Field(description="Ninetieth percentile.")
     width: float | None = Field(description="The middle 80% as a share of the scale.")
     levels: float = Field(description="Effective number of values: exp of their entropy.")
     commonest: float = Field(description="Share of the most frequent value.")
-    n: int
+    n: int = Field(description="Items with a number.")
     missing: int = Field(description="Items without a number.")
     separation: Figure | None = Field(description="Chance that a strong item is above a weak one of its group.")
     strong_is: str = Field(description="How strong and weak were told.")
@@ -123,9 +125,9 @@ class UsageFigures(Noun):
     reasons: dict[str, int] = Field(default_factory=dict, description="Why the others could not be read.")
     cost: float | None = Field(default=None, description="Sum of the known costs.")
     cost_unknown: int = Field(default=0, description="Answers whose cost is not known.")
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    seconds_median: float | None = None
+    tokens_in: int | None = Field(default=None, description="Tokens read; null where not told.")
+    tokens_out: int | None = Field(default=None, description="Tokens written.")
+    seconds_median: float | None = Field(default=None, description="Median time of an answer.")
     seconds_95: float | None = Field(default=None, description="95th percentile.")
     cost_per_1000: float | None = Field(default=None, description="Cost of a thousand pairs (items) on one criterion.")
     cost_per_point: Figure | None = Field(
@@ -136,10 +138,10 @@ class UsageFigures(Noun):
 class WorstCase(Noun):
     """A pair on which the panel was clear and the judge was clear the other way."""
 
-    criterion: str
-    prompt: str | None
-    panel_choice: str
-    judge_choice: str
+    criterion: str = Field(description="Id of the criterion.")
+    prompt: str | None = Field(description="Id of the prompt.")
+    panel_choice: str = Field(description="Item that most people chose.")
+    judge_choice: str = Field(description="Item that the judge chose.")
     votes: tuple[int, int, int] = Field(description="For the panel's choice, against it, ties.")
     said: str | None = Field(default=None, description="The judge's words, shortened.")
     margin: float | None = Field(default=None, description="Difference of a scorer's two numbers.")
@@ -148,81 +150,89 @@ class WorstCase(Noun):
 class JudgeFigures(Noun):
     """All that is known about one judge."""
 
-    judge: str
-    kind: JudgeKind
+    judge: str = Field(description="Name of the judge.")
+    kind: JudgeKind = Field(
+        description="Where its answers come from: pairs or points it was asked about, a scorer, a rater of the study."
+    )
     orders: int = Field(description="2; or 1 for one order, or no order at all: no position bias can be given.")
-    simulated: bool = False
-    signature: str | None = None
-    macro: AccuracyFigures
-    pooled: AccuracyFigures
-    with_ties: Figure | None
+    simulated: bool = Field(default=False, description="True when no model answered.")
+    signature: str | None = Field(default=None, description="What made its answers, where that is known.")
+    macro: AccuracyFigures = Field(description="Means over criteria.")
+    pooled: AccuracyFigures = Field(description="All pairs of all criteria together.")
+    with_ties: Figure | None = Field(description="Same of first / second / tie, tied panels counted as ties.")
     buckets: tuple[BucketFigures, ...] = Field(default=(), description="Over all criteria.")
     says_first: Figure | None = Field(
         default=None,
         description="Of answers naming an item, share that name the one shown first. Not b: one order mixes it with "
         "content.",
     )
-    criteria: tuple[CriterionJudged, ...]
+    criteria: tuple[CriterionJudged, ...] = Field(description="Criterion by criterion.")
     wordings: WordingFigures | None = Field(default=None, description="Over all criteria; a pair keeps one wording.")
     self_agreement: Figure | None = Field(default=None, description="Chance that two samples of a question agree.")
-    samples: int = 1
-    bands: tuple[BandFigures, ...] = ()
-    usage: UsageFigures | None = None
+    samples: int = Field(default=1, description="Most samples of one question.")
+    bands: tuple[BandFigures, ...] = Field(default=(), description="Where its numbers lie; none for a judge of pairs.")
+    usage: UsageFigures | None = Field(
+        default=None, description="What its answers took; null where they are not known call by call."
+    )
     to_best: Figure | None = Field(default=None, description="Macro accuracy less the best judge's, on shared pairs.")
-    worst: tuple[WorstCase, ...] = ()
+    worst: tuple[WorstCase, ...] = Field(
+        default=(), description="Its clearest disagreements with people, clearest first."
+    )
     worst_of: int = Field(default=0, description="Pairs on which it was clearly against the panel.")
 
 
 class JudgesAgree(Noun):
     """How often two judges name the same item, where both name one."""
 
-    first: str
-    second: str
-    agreement: Figure | None
-    pairs: int
+    first: str = Field(description="Name of a judge.")
+    second: str = Field(description="Name of another.")
+    agreement: Figure | None = Field(description="Share of the pairs; null without any.")
+    pairs: int = Field(description="Pairs on which both name an item.")
 
 
 class Correlation(Noun):
     """Spearman's correlation of two figures over the judges."""
 
-    x: str
-    y: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    reason: str | None = None
+    x: str = Field(description="Name of a figure.")
+    y: str = Field(description="Name of another.")
+    value: float | None = Field(description="Spearman's correlation; null where it cannot be given.")
+    low: float | None = Field(description="Lower end of its interval.")
+    high: float | None = Field(description="Upper end.")
+    n: int = Field(description="Judges with both figures.")
+    reason: str | None = Field(default=None, description="Why it or its interval is absent.")
 
 
 class PanelFigures(Noun):
     """The people the judges are held against, on one criterion."""
 
-    criterion: str
-    name: str
-    votes: int
-    pairs: int
+    criterion: str = Field(description="Id of the criterion.")
+    name: str = Field(description="Its name.")
+    votes: int = Field(description="Votes of people.")
+    pairs: int = Field(description="Pairs with votes.")
     tied: int = Field(description="Pairs without a majority: out of every denominator but `with_ties`.")
     raters: str = Field(description="Votes on a pair: '5', or '1 to 7'.")
     next_rater: Figure | None = Field(default=None, description="Accuracy of one more person against this panel.")
     oracle: Figure | None = Field(default=None, description="Accuracy of a predictor that knows every pair's odds.")
-    oracle_range: tuple[float, float] | None = None
+    oracle_range: tuple[float, float] | None = Field(
+        default=None, description="What other laws of the pairs' odds would give."
+    )
     no_ceiling: str | None = Field(default=None, description="Why there are no ceilings.")
     signal: str | None = Field(default=None, description="The verdict of `salon check` on these people.")
-    sentence: str | None = None
+    sentence: str | None = Field(default=None, description="That verdict in plain words.")
 
 
 class JudgeReport(Noun):
     """The whole report."""
 
-    format: Literal["salon.judge-report/1"] = FORMAT
-    study: str
-    simulated: bool
-    signature: Signature
-    signature_line: str
-    level: float
-    panel: tuple[PanelFigures, ...]
+    format: Literal["salon.judge-report/1"] = Field(default=FORMAT, description="Name and version of this shape.")
+    study: str = Field(description="Name of the study.")
+    simulated: bool = Field(description="True when no person gave the study's answers.")
+    signature: Signature = Field(description="What would have to be equal for the same numbers.")
+    signature_line: str = Field(description="The same as one line.")
+    level: float = Field(description="Confidence level of all intervals.")
+    panel: tuple[PanelFigures, ...] = Field(description="The people, criterion by criterion.")
     judges: tuple[JudgeFigures, ...] = Field(description="Best macro accuracy first.")
-    agreement: tuple[JudgesAgree, ...]
-    correlations: tuple[Correlation, ...]
-    policies: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
+    agreement: tuple[JudgesAgree, ...] = Field(description="Every two judges.")
+    correlations: tuple[Correlation, ...] = Field(description="Which figures of judges go together.")
+    policies: tuple[str, ...] = Field(description="What left which denominator.")
+    warnings: tuple[str, ...] = Field(default=(), description="What should not be taken at its face.")
