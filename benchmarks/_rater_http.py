@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+_IDLE = 30.0
+"""Seconds after which a connection is not trusted any more."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class Wire:
         known = f"Authorization: Bearer {token}\r\n" if token else ""
         self._head = f"HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{known}Content-Type: application/json\r\n"
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._used = time.monotonic()
 
     async def ask(self, method: str, path: str, record: object = None, **more: str) -> Reply:
         """Send a request and read the whole reply; OSError when the server is gone before it was read."""
@@ -45,6 +50,9 @@ class Wire:
             raise OSError("the connection broke") from error
 
     async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if time.monotonic() - self._used > _IDLE or (self._streams is not None and self._streams[0].at_eof()):
+            self.close()  # the server hung up while the rater thought, or is about to
+        self._used = time.monotonic()
         if self._streams is None:
             here = (self.address, 0)  # its own address: a rater is not an office
             self._streams = await asyncio.open_connection("127.0.0.1", self.port, local_addr=here)

@@ -23,6 +23,9 @@ from salon.collect.slots import slots
 from salon.errors import UnknownReference
 from salon.study.prompt import Part
 
+MOST_RATERS = 1024
+"""Raters whose orders are remembered: more than are at work at once, or every question would draw them anew."""
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -108,7 +111,7 @@ class Run:
             grid=self.phase.grid,
         )
 
-    @lru_cache(maxsize=128)  # noqa: B019 - a run lives as long as its studio
+    @lru_cache(maxsize=MOST_RATERS)  # noqa: B019 - a run lives as long as its studio
     def allowed(self, number: int) -> NDArray[np.bool_]:
         """(units,) which ones the rater with this `number` may see: each prompt in one view only."""
         if len(self.views) < 2:
@@ -120,7 +123,7 @@ class Run:
     def _dealt(self, prompt: str, number: int) -> int:
         return (self.prompt_place[prompt] + number) % len(self.views)
 
-    @lru_cache(maxsize=128)  # noqa: B019
+    @lru_cache(maxsize=MOST_RATERS)  # noqa: B019
     def order(self, rater: str, number: int) -> tuple[int, ...]:
         """All units this rater may see, in the rater's own order.
 
@@ -138,7 +141,7 @@ class Run:
         mixed = shared_order(categories, self.phase.prompts.shares, rng=rng)
         return tuple(unit for block in mixed for unit in blocks[block])
 
-    @lru_cache(maxsize=128)  # noqa: B019
+    @lru_cache(maxsize=MOST_RATERS)  # noqa: B019
     def planned(self, rater: str, ordinary: int) -> tuple[Why, ...]:
         """What stands at every place for this rater, with so many ordinary questions."""
         checks = self.phase.checks
@@ -151,7 +154,7 @@ class Run:
             rng=seeded(self.seed, "slots", *self.name, rater),
         )
 
-    @lru_cache(maxsize=128)  # noqa: B019
+    @lru_cache(maxsize=MOST_RATERS)  # noqa: B019
     def first_left(self, couple: int) -> NDArray[np.bool_]:
         """(units,) of pairs: is the first item on the left, for the first rater of a couple?"""
         pairs = [(unit.items[0], unit.items[1]) for unit in self.units]

@@ -37,6 +37,7 @@ def run(app: FastAPI, settings: WebSettings, listening: socket.socket) -> None:
         server_header=False,
         proxy_headers=settings.base_url is not None,  # nobody but a proxy says for whom it asks
         ws="none",
+        timeout_keep_alive=75,  # raters think: no new connection for every answer
         timeout_graceful_shutdown=5,
     )
     with suppress(KeyboardInterrupt):  # Ctrl-C is how a studio is closed, no failure

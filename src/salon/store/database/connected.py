@@ -4,7 +4,7 @@ SQLite runs in write-ahead mode with `synchronous=FULL`: a commit is flushed bef
 commit and wait for nobody. Python's driver is kept from opening transactions of its own (`isolation_level=None`);
 SQLAlchemy's `begin` event says BEGIN for readers and BEGIN IMMEDIATE for writers, so that no writer finds out half-way
 that another was first. Writers of one process queue for a lock; those of other processes wait in SQLite, up to 30 s.
-Whoever has the lock writes for all who wait for it (`write`): each in a savepoint of its own, one flush for everyone.
+Whoever is first writes for all who come meanwhile (`write`): each in a savepoint of its own, one flush for everyone.
 
 PostgreSQL runs READ COMMITTED, `synchronous_commit=on` whatever the server's default; a task is locked by its row while
 it is answered, and the server itself lets commits share a flush. Single reads are not wrapped in a transaction, which
@@ -18,7 +18,6 @@ import math
 import sqlite3
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
@@ -51,7 +50,7 @@ class Connected:
         self._snapshots = self.engine if self.sqlite else self.engine.execution_options(**_SNAPSHOT)
         self._readers = self.engine if self.sqlite else self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self._turn = threading.Lock() if self.sqlite else nullcontext()
-        self._waiting: deque[_Work] = deque()
+        self._queue, self._waiting, self._led = threading.Lock(), list[_Work](), False
 
     def close(self) -> None:
         """Give every connection back."""
@@ -95,26 +94,35 @@ class Connected:
             with self.writing() as connection:
                 return work(connection)
         mine = _Work(work)
-        self._waiting.append(mine)
+        with self._queue:
+            self._waiting.append(mine)
+            mine.leads, self._led = not self._led, True
+        if not mine.leads:
+            mine.called.wait()  # written by another, or the next to write
         with self._named_errors():
-            with self._turn:
-                if not mine.over:  # nobody who had the turn before wrote it for us
-                    self._write_all()
+            if mine.leads:
+                self._write_all()
             return mine.outcome()  # type: ignore[no-any-return]
 
     def _write_all(self) -> None:
-        """Write for all who wait, in one transaction."""
-        batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
-        try:
-            with self._writers.begin() as connection:
+        """Write for all who wait, in one transaction; then call the first of those who came meanwhile to do so."""
+        with self._turn:
+            with self._queue:
+                batch, self._waiting = self._waiting, []
+            try:
+                with self._writers.begin() as connection:
+                    for one in batch:
+                        one.run(connection)
+            except BaseException as error:  # nobody's writes are on the disk
                 for one in batch:
-                    one.run(connection)
-        except BaseException as error:  # the commit: nobody's writes are on the disk
-            for one in batch:
-                one.error = one.error or error
-        finally:
-            for one in batch:
-                one.over = True
+                    one.error = one.error or error
+        with self._queue:
+            self._led = bool(self._waiting)
+            if self._led:
+                self._waiting[0].leads = True
+                self._waiting[0].called.set()
+        for one in batch:
+            one.called.set()
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -135,8 +143,7 @@ class _Work:
     """Something to be written by whoever has the turn, and what became of it."""
 
     def __init__(self, work: Callable[[Connection], Any]) -> None:
-        self.work = work
-        self.over = False
+        self.work, self.called, self.leads = work, threading.Event(), False
         self.result: Any = None
         self.error: BaseException | None = None
 
