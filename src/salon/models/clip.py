@@ -14,7 +14,8 @@ from typing import Any, Literal
 from PIL import Image
 
 from salon.errors import MissingExtra
-from salon.models.weights import State, best_device, from_hub, load_all, package_version, read_state
+from salon.models.packages import package_version
+from salon.models.weights import State, best_device, from_hub, load_all, read_state
 
 try:
     import torch

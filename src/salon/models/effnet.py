@@ -16,7 +16,8 @@ import numpy as np
 from PIL import Image
 
 from salon.errors import BadFile, MissingExtra
-from salon.models.weights import load_all, package_version, packaged, read_state
+from salon.models.packages import package_version, packaged
+from salon.models.weights import load_all, read_state
 
 try:
     import torch

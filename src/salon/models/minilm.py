@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from salon.errors import MissingExtra
-from salon.models.weights import from_hub, package_version, packaged
+from salon.models.packages import package_version, packaged
+from salon.models.weights import from_hub
 
 try:
     import torch

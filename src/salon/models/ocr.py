@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from salon.errors import MissingExtra
-from salon.models.weights import package_version
+from salon.models.packages import package_version
 
 try:
     import cv2

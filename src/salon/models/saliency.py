@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from salon.errors import MissingExtra
-from salon.models.weights import package_version, packaged
+from salon.models.packages import package_version, packaged
 
 try:
     import onnxruntime

@@ -1,4 +1,4 @@
-"""Where weights come from: inside installed packages, a file or folder of the user's, or the local hub cache.
+"""Where weights come from: a file or folder of the user's, or the local hub cache.
 
     BadFile
     └── MissingWeights        weights are needed that are not there
@@ -12,8 +12,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -36,22 +34,6 @@ State = dict[str, torch.Tensor]
 
 class MissingWeights(BadFile):
     """Weights are needed that are not there."""
-
-
-def packaged(package: str, inner: str) -> Path:
-    """A file that comes inside an installed package; MissingExtra where it is not installed."""
-    spec = find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise MissingExtra("models")
-    return Path(next(iter(spec.submodule_search_locations))) / inner
-
-
-def package_version(name: str) -> str:
-    """The version of an installed package."""
-    try:
-        return version(name)
-    except PackageNotFoundError:  # pragma: no cover - a package without metadata
-        return "unknown"
 
 
 def first_there(folder: Path, names: Iterable[str], *, of: str) -> Path:

@@ -1,6 +1,8 @@
-"""Order on the page, from the boxes of the text that was found: alignment, hierarchy, room, place, balance."""
+"""Order on the page, from the boxes of the text that was found: alignment, hierarchy, room, place."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,21 +14,45 @@ _HEIGHTS = {"top": 1 / 6, "middle": 1 / 2, "bottom": 5 / 6}
 """Where the middle of a headline is meant to be, as a share of the height."""
 _REACH = 0.1
 """Distance, as a share of the shorter side, from which an edge counts as fully out of line."""
+_SAME_SIZE, _LEADING = 1.35, 0.9
+"""What lines of one block have in common: nearly one height, and less than this many heights between them."""
 
 
 def alignment(seen: Seen) -> float | None:
-    """1 where every line of text shares its left edge, middle or right edge with another, 0 where none nearly does.
+    """1 where every two blocks of text share their left edge, middle or right edge, 0 where no two nearly do.
 
-    For each line the least distance of one of the three to the same of any other line, on the shorter side's scale and
-    cut at a tenth of it; the mean over lines, weighed by letters. None with fewer than two lines.
+    For each pair of blocks the least distance of one of the three to the same of the other, in the shorter side and
+    cut at a tenth of it; the mean over pairs. None with fewer than two blocks.
     """
-    if len(seen.lines) < 2:
+    edges = np.array([_edges(block) for block in blocks(seen.lines)])
+    if len(edges) < 2:
         return None
-    edges = np.array([(line.left, (line.left + line.right) / 2, line.right) for line in seen.lines])
-    apart = np.abs(edges[:, None] - edges[None]).min(axis=2) / min(seen.image.size)
-    np.fill_diagonal(apart, np.inf)
-    off = np.minimum(apart.min(axis=1) / _REACH, 1)
-    return float(1 - np.average(off, weights=_letters(seen)))
+    first, second = np.triu_indices(len(edges), 1)
+    apart = np.abs(edges[first] - edges[second]).min(axis=1) / min(seen.image.size)
+    return float(1 - np.minimum(apart / _REACH, 1).mean())
+
+
+def blocks(lines: Sequence[TextLine]) -> list[list[TextLine]]:
+    """Lines that were set together: of one size, close below each other, over the same ground."""
+    found: list[list[TextLine]] = []
+    for line in sorted(lines, key=lambda line: line.top):
+        above = next((block for block in found if _continues(block[-1], line)), None)
+        if above is None:
+            found.append([line])
+        else:
+            above.append(line)
+    return found
+
+
+def _continues(above: TextLine, line: TextLine) -> bool:
+    small, large = sorted((above.height, line.height))
+    close = line.top - above.bottom < _LEADING * line.height and line.bottom > above.bottom
+    return large < _SAME_SIZE * small and close and min(line.right, above.right) > max(line.left, above.left)
+
+
+def _edges(block: Sequence[TextLine]) -> tuple[float, float, float]:
+    left, right = min(line.left for line in block), max(line.right for line in block)
+    return left, (left + right) / 2, right
 
 
 def hierarchy(seen: Seen) -> float | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -18,6 +18,8 @@ from scipy.special import gamma
 
 from salon.judge.measurements.seen import Seen
 
+REFERENCE = Path(__file__).with_name("clean_posters.npz")
+"""The fit to clean posters."""
 SIDE = 512
 """Pixels that the shorter side is brought down to."""
 SMALLEST = 96
@@ -95,6 +97,5 @@ def _shape(ratio: float) -> float:
 
 @cache
 def _reference() -> tuple[np.ndarray, np.ndarray]:
-    with (resources.files("salon.judge.measurements") / "clean_posters.npz").open("rb") as file:
-        kept = np.load(file)
+    with np.load(REFERENCE) as kept:
         return kept["centre"].astype(float), kept["precision"].astype(float)

@@ -1,4 +1,4 @@
-"""Are the colors those of the brief, and do they go together?"""
+"""Are the colors those of the brief?"""
 
 from __future__ import annotations
 
@@ -7,39 +7,33 @@ import numpy as np
 from salon.judge.measurements.seen import Seen
 from salon.render.colors import oklab, parse_color
 
-_SEEN_SHARE = 0.02
-"""Share of the picture that has to be near a color for it to count as there."""
-_COVERED = 0.5
-"""Share of the picture whose distance to the nearest asked color counts in the other direction."""
+_LEADS = 0.3
+"""Share of the picture that is expected to have the color named first."""
+_GRAY = 0.04
+"""Chroma below which a color has no hue to be got wrong."""
 
 
 def palette_match(seen: Seen) -> float | None:
-    """How near the picture's colors are to those the brief names: 1 less the mean OKLab distance, both ways.
+    """1 less how far the picture's colors are from those the brief names, in two parts.
 
-    From each color asked for to the two percent of the picture nearest to it, and from the half of the picture that
-    fits best to the nearest color asked for. None where the brief names no colors.
+    The dominant color: the mean OKLab distance of three tenths of the picture, those nearest to it, from the color
+    named first. All colors: the angle of hue from each pixel to the nearest color named, as a share of half a turn,
+    weighed by the pixel's chroma. None where the brief names no colors, or only grays.
     """
     if seen.brief is None or not seen.brief.palette:
         return None
     asked = np.array([oklab(parse_color(word)) for word in seen.brief.palette])
-    apart = np.linalg.norm(seen.colors[:, None] - asked[None], axis=2)
-    there = np.quantile(apart, _SEEN_SHARE, axis=0).mean()
-    covered = np.sort(apart.min(axis=1))[: max(1, int(_COVERED * len(apart)))].mean()
-    return float(1 - (there + covered) / 2)
-
-
-def harmony(seen: Seen) -> float | None:
-    """Minus how loud the colors are beside each other: chroma, weighed by how far its hue is from the main ones.
-
-    The main direction of hue is the mean of all colors in the (a, b) plane; a color's part across that direction,
-    squared, is what it clashes with. None where nothing has a color.
-    """
-    ab = seen.colors[:, 1:]
-    chroma = np.linalg.norm(ab, axis=1)
-    if chroma.max() < _GRAY:
+    colored = asked[np.hypot(asked[:, 1], asked[:, 2]) > _GRAY]
+    if not len(colored):
         return None
-    return -float(np.quantile(chroma, _LOUD))
+    first = np.sort(np.linalg.norm(seen.colors - asked[0], axis=1))
+    return float(1 - first[: max(1, int(_LEADS * len(first)))].mean() - _hue_gap(seen.colors, colored))
 
 
-_GRAY = 0.02
-_LOUD = 0.9
+def _hue_gap(colors: np.ndarray, asked: np.ndarray) -> float:
+    weights = np.maximum(np.hypot(colors[:, 1], colors[:, 2]) - _GRAY, 0)
+    if not weights.any():
+        return 0.0
+    turned = np.arctan2(colors[:, 2], colors[:, 1])[:, None] - np.arctan2(asked[:, 2], asked[:, 1])[None]
+    nearest = np.abs((turned + np.pi) % (2 * np.pi) - np.pi).min(axis=1)
+    return float(np.average(nearest, weights=weights) / np.pi)

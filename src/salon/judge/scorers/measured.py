@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from salon.errors import BadValue
-from salon.judge.measurements.balance import balance, headline_focus
+from salon.judge.measurements.balance import balance
 from salon.judge.measurements.boxes import alignment, headline_place, hierarchy, room
 from salon.judge.measurements.contrast import text_contrast
 from salon.judge.measurements.naturalness import naturalness
-from salon.judge.measurements.palette import harmony, palette_match
+from salon.judge.measurements.palette import palette_match
 from salon.judge.measurements.seen import Seen
 from salon.judge.measurements.spacing import even_spacing
 from salon.judge.measurements.words import word_accuracy
@@ -47,11 +47,9 @@ MEASUREMENTS: dict[str, Measurement] = {
     "contrast": Measurement(text_contrast, "WCAG contrast that three quarters of the text have at least.", 1, 21, True,
                             READER, "no text is found, and none was asked for"),
     "palette": Measurement(palette_match, "How near the colors are to those the brief names.", None, 1, True, "pixels",
-                           "the brief names no colors"),
-    "harmony": Measurement(harmony, "How quiet the colors are beside each other.", None, 0, False, "pixels",
-                           "the picture is gray"),
-    "alignment": Measurement(alignment, "Whether lines of text share their edges or middles.", 0, 1, False, READER,
-                             "fewer than two lines of text are found"),
+                           "the brief names no colors, or only grays"),
+    "alignment": Measurement(alignment, "Whether blocks of text share their edges or middles.", 0, 1, False, READER,
+                             "fewer than two blocks of text are found"),
     "hierarchy": Measurement(hierarchy, "How much larger the largest line is than the text around it.", 0, None, False,
                              READER, "fewer than two lines of text are found"),
     "room": Measurement(room, "Space around the text.", 0, None, False, READER, "no text is found"),
@@ -61,8 +59,6 @@ MEASUREMENTS: dict[str, Measurement] = {
                            "no headline of separate letters is found"),
     "balance": Measurement(balance, "How near the centre of what draws the eye is to the middle.", 0, 1, False,
                            SALIENCY, "the picture is empty"),
-    "focus": Measurement(headline_focus, "How much more the headline draws the eye than the rest.", None, None, True,
-                         f"{READER}, {SALIENCY}", "no headline is found"),
     "naturalness": Measurement(naturalness, "How much its fine structure is like that of clean drawn posters.", None, 0,
                                False, "pixels", "the picture is smaller than 96 pixels"),
 }  # fmt: skip

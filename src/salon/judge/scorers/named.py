@@ -26,14 +26,12 @@ RULES: dict[str, str] = {
     "words": "share of the words asked for that can be read",
     "contrast": "WCAG contrast of the text",
     "palette": "nearness to the colors the brief names",
-    "harmony": "how quiet the colors are beside each other",
-    "alignment": "whether lines of text share edges or middles",
+    "alignment": "whether blocks of text share edges or middles",
     "hierarchy": "how much larger the largest line is",
     "room": "space around the text",
     "place": "whether the headline is where the brief asks",
     "spacing": "how even the headline's letters are set",
     "balance": "whether left and right draw the eye alike",
-    "focus": "how much the headline draws the eye",
     "naturalness": "fine structure as in clean drawn posters",
 }
 COMPOSITES: dict[str, tuple[str, str]] = {
