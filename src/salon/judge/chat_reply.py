@@ -14,6 +14,8 @@ from salon.judge.vlm import Conversation, NoReply, Reply
 
 FROM_BATCH = "x-batch-id"
 """Header of answers that came in a batch file: the time they took is not known."""
+LONGEST = 1_000_000
+"""Characters of the longest text that is taken for an answer: as many as a record holds."""
 _FILTERED = re.compile(
     r"content[ _-]?(filter|policy|management)|moderation|safety (system|policy)|responsible ?ai", re.I
 )
@@ -30,9 +32,9 @@ def why_unusable(answer: Answer) -> str | None:
         content = message.get("content")
     except (ValueError, LookupError, TypeError, AttributeError):
         return "the answer is not of the chat protocol"
-    if content is None or isinstance(content, str | list):
-        return None
-    return "the answer's content is no text"
+    if content is not None and not isinstance(content, str | list):
+        return "the answer's content is no text"
+    return f"the answer has more than {LONGEST:,} characters" if len(_text(content)) > LONGEST else None
 
 
 def read_reply(answer: Answer, asked: Conversation) -> Reply | NoReply:
@@ -47,7 +49,7 @@ def read_reply(answer: Answer, asked: Conversation) -> Reply | NoReply:
         text=_text(message.get("content")),
         cut=ended == "length",
         chances=_chances(choice.get("logprobs"), asked.options),
-        model=data["model"] if isinstance(data.get("model"), str) else None,
+        model=data["model"][:200] if isinstance(data.get("model"), str) else None,
         tokens_in=answer.tokens_in,
         tokens_out=answer.tokens_out,
         cost=answer.cost,
@@ -94,7 +96,7 @@ def _chances(logprobs: Any, options: tuple[str, ...]) -> dict[str, float] | None
     try:
         entries = logprobs["content"]
         return option_chances([_bytes(entry) for entry in entries], lambda place: _likely(entries[place]), options)
-    except (LookupError, TypeError, ValueError, AttributeError):
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return None
 
 
@@ -106,4 +108,5 @@ def _likely(entry: Any) -> dict[bytes, float]:
 
 def _bytes(entry: Any) -> bytes:
     """The bytes of a token, which may be a part of a character; servers that do not tell them tell its text."""
-    return bytes(entry["bytes"]) if entry.get("bytes") else str(entry["token"]).encode()
+    told = entry.get("bytes")
+    return bytes(told) if isinstance(told, list) and told else str(entry["token"]).encode("utf-8", "replace")
