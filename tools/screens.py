@@ -1,4 +1,4 @@
-"""Photograph every screen of a studio for docs/guide/collect.md: `python -m tools.screens`.
+"""Photograph every screen of a studio for docs/guide/collect.md: `python -m tools.screens [SCENE ...]`.
 
 The studio is the one the guide describes, its criteria and studio.toml read from there; the posters are drawn, the
 answers are made up, the pages are what a browser shows.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 import shutil
+import sys
 import time
 import tomllib
 from collections.abc import Iterator
@@ -39,9 +40,12 @@ WORTH = {"atelier": 0.95, "ledger": 0.65, "carnival": 0.4, "apprentice": 0.1}
 SIZE = "724x1024"
 DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 TIMES = {"guidelines": 1, "prompt": 20, "compare": 0, "rate": 0}
-QUALITY = 80
+QUALITY, MARGIN = 80, 60
 HOUR = 3_600_000
 DAY = 24 * HOUR
+DRAWN = (
+    "Promise.all([...document.images].filter(one => one.loading !== 'lazy').map(one => one.decode().catch(() => 0)))"
+)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
 
@@ -52,7 +56,8 @@ def main() -> None:
         with _posed(Path(place) / "posters") as studio, served(studio) as address:
             camera = Camera(browser, studio, address)
             for scene in (designer, panel, editors, phones, doors, owner):
-                scene(camera)
+                if scene.__name__ in (sys.argv[1:] or scene.__name__):
+                    scene(camera)
         browser.close()
     sizes = [path.stat().st_size for path in SCREENS.glob("*.jpg")]
     print(f"{len(sizes)} screens, {sum(sizes):,} bytes, the largest {max(sizes):,}")
@@ -157,12 +162,17 @@ class Camera:
 def picture(page: Page, *, whole: bool = False) -> Image.Image:
     """The page as it looks when its pictures are there and nothing moves any more."""
     page.wait_for_load_state("networkidle")
+    page.evaluate(DRAWN)
     data = page.screenshot(full_page=whole, animations="disabled", caret="hide")
     return Image.open(io.BytesIO(data)).convert("RGB")
 
 
 def keep(image: Image.Image, name: str) -> None:
-    """Write a screen, and say how large it is."""
+    """Write a screen at three quarters of its size without the empty paper below, and say how large it is."""
+    pixels = np.asarray(image.convert("L")).astype(int)
+    used = np.flatnonzero((np.abs(pixels - pixels[-1, 0]) > 8).any(axis=1))
+    image = image.crop((0, 0, image.width, min(image.height, int(used.max()) + MARGIN)))
+    image = image.resize((image.width * 3 // 4, image.height * 3 // 4), Image.Resampling.LANCZOS)
     path = SCREENS / f"{name}.jpg"
     image.save(path, quality=QUALITY, optimize=True, progressive=True)
     print(f"{path.name:28} {image.width} x {image.height}  {path.stat().st_size:>8,}")
@@ -316,7 +326,7 @@ def phones(camera: Camera) -> None:
     sheet = Image.new("RGB", (len(shots) * (PHONE["width"] + gap) - gap, PHONE["height"]), "#b9b2a4")
     for k, shot in enumerate(shots):
         sheet.paste(shot.crop((0, 0, PHONE["width"], PHONE["height"])), (k * (PHONE["width"] + gap), 0))
-    keep(sheet.resize((sheet.width * 3 // 5, sheet.height * 3 // 5), Image.Resampling.LANCZOS), "phone")
+    keep(sheet.resize((sheet.width * 4 // 5, sheet.height * 4 // 5), Image.Resampling.LANCZOS), "phone")
 
 
 def doors(camera: Camera) -> None:
@@ -334,7 +344,7 @@ def owner(camera: Camera) -> None:
     page = camera.visit(camera.studio.database.new_link("owner"))
     for name in ("", "raters", "gallery", "settings", "export", "audit"):
         page.goto(f"{camera.address}/owner/{name}".rstrip("/"))
-        camera.take(page, f"owner-{name or 'overview'}", whole=name == "")
+        camera.take(page, f"owner-{name or 'overview'}", whole=True)
     page.context.close()
     page = camera.visit(camera.studio.database.new_link("adjudicator"))
     camera.take(page, "adjudicate")

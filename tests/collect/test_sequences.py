@@ -14,6 +14,7 @@ from salon.collect.assign import Asked, Finished, Rest, State, next_question
 from salon.collect.plan import make_plan
 from salon.collect.question import Question
 from salon.collect.tally import HOLD_MS, Tallies
+from salon.errors import DesignError
 from salon.study import Criterion
 
 HOUR = 3_600_000
@@ -205,6 +206,22 @@ def test_criteria_that_ask_for_different_views_are_asked_about_different_prompts
     for narrowed in ({"together": True}, {"view": ["intent"]}, {"view": []}):
         runs = make_plan(study(4, criteria=criteria), studio({"criteria": ["style", "facts"]} | narrowed)).runs
         assert {run.view for run in runs["designers"]} == {tuple(narrowed.get("view", ()))}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"protocol": "regions"}, {"protocol": "text"}),
+        ({"protocol": "rate"}, {"protocol": "flag"}),
+        ({}, {"criteria": ["overall", "type"], "together": True}),
+    ],
+)
+def test_two_phases_that_ask_a_rater_the_same_are_refused_before_anyone_is_asked(first: dict, second: dict) -> None:
+    phases = [{"id": "one"} | first, {"id": "two"} | second]
+    with pytest.raises(DesignError, match="phases 'one' and 'two', both about 'overall'"):
+        make_plan(study(), studio(*phases))
+    fresh = {"prompts": {"number": 2, "fresh": True}}
+    assert make_plan(study(4), studio(*(phase | fresh for phase in phases)))
 
 
 def test_categories_keep_their_shares_when_work_is_limited() -> None:

@@ -226,7 +226,7 @@ def test_undo_opens_the_last_answer_again_within_the_visit(make):
 
 
 def test_a_phase_after_a_rest(make):
-    studio = make({"questions_each": 1}, {"id": "later", "rest_hours": 48, "questions_each": 1})
+    studio = make({"questions_each": 1}, {"id": "later", "criteria": ["type"], "rest_hours": 48, "questions_each": 1})
     visitor = Visitor(studio)
     rest = visitor.walk()
     assert rest == Rest(visitor.now + 48 * HOUR, "later")

@@ -18,17 +18,17 @@ pytestmark = pytest.mark.browser
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 SERIOUS = ("serious", "critical")
 SCREENS = [
-    phase("a", "compare", "overall", ties=True, both_bad=True),
+    phase("a", "compare", "flaw", ties=True, both_bad=True),
     phase("b", "compare", "overall", "type", together=True, rationale="optional"),
     phase("c", "rank", "overall"),
-    phase("d", "rank", "overall", ranking="drag"),
+    phase("d", "rank", "type", ranking="drag"),
     phase("e", "rate", "overall", "type", together=True, questions_each=1),
     phase("f", "flag", "flaw", questions_each=1),
     phase("g", "choose", "overall"),
     phase("h", "checklist", "flaw", points=["Everything can be read"], questions_each=1),
-    phase("i", "regions", "flaw", questions_each=1),
+    phase("i", "regions", "type", questions_each=1),
     phase("j", "text", "overall", questions_each=1),
-    phase("k", "rate", "type", rest_hours=1, questions_each=1),
+    phase("k", "choose", "type", rest_hours=1),
 ]
 ENTRY = {
     "consent": {"text": "You may **stop** at any time."},

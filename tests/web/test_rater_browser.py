@@ -175,8 +175,8 @@ def test_every_screen_fits_a_phone_in_longer_words(chromium, serve):
         phase("c", "choose"),
         phase("d", "rank"),
         phase("e", "checklist", "flaw", points=["Everything can be read"], questions_each=1),
-        phase("f", "regions", "flaw", questions_each=1),
-        phase("g", "text", questions_each=1),
+        phase("f", "regions", "type", questions_each=1),
+        phase("g", "text", "overall", questions_each=1),
     ]
     studio, link, rater = serve(*screens, language="de")
     page = opened(chromium, link, width=390)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import product
 
 import numpy as np
 
@@ -12,10 +13,22 @@ from salon.collect.design import balanced_fraction, complete_pairs
 from salon.collect.runs import Plan, Run, Unit
 from salon.collect.sample import sample_prompts
 from salon.collect.settings import Cohort, StudioSettings
-from salon.collect.settings_phase import TOGETHER, Phase
+from salon.collect.settings_phase import TOGETHER, Kind, Phase
 from salon.errors import DesignError, UnknownReference
 from salon.study import Design, Item, Study
 from salon.study.prompt import Part
+
+_KEPT_AS: dict[Kind, str] = {
+    "compare": "comparisons",
+    "rank": "rankings",
+    "rate": "ratings",
+    "flag": "ratings",
+    "choose": "choices",
+    "checklist": "checklists",
+    "regions": "checklists",
+    "text": "checklists",
+}
+"""The judgments a study keeps answers as."""
 
 
 def make_plan(study: Study, settings: StudioSettings) -> Plan:
@@ -87,7 +100,25 @@ def _cohort_runs(
             levels = _shared_levels(study, screen)
             view = _view(study, cohort, phase, screen)
             runs.append(Run(settings.seed, cohort, phase, screen, units, view, views, levels, place))
+    _check_asked_once(cohort, runs)
     return tuple(runs)
+
+
+def _check_asked_once(cohort: Cohort, runs: Sequence[Run]) -> None:
+    """No two phases may ask a rater the same: a study holds one answer of each rater to a question."""
+    met: dict[tuple[object, ...], str] = {}
+    for run in runs:
+        for criterion, unit in product(run.criteria, run.units):
+            view = run.view if unit.prompt is not None else ()  # a prompt is seen in one view only
+            asked = (_KEPT_AS[run.phase.protocol], criterion, view, frozenset(unit.items))
+            other = met.setdefault(asked, run.phase.id)
+            if other != run.phase.id:
+                raise DesignError(
+                    f"phases of one cohort ask different things; {_KEPT_AS[run.phase.protocol]} are kept once",
+                    found=f"phases {other!r} and {run.phase.id!r}, both about {criterion!r} of the same items",
+                    where=f"cohort {cohort.id!r}",
+                    remedy="another criterion for one of them, prompts.fresh, or another cohort",
+                )
 
 
 def _view(study: Study, cohort: Cohort, phase: Phase, screen: Sequence[str]) -> tuple[Part, ...]:
