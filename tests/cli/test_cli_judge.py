@@ -11,7 +11,7 @@ from chat_server import ChatServer
 from images_server import KEY
 from judged_study import judged_study, saved
 
-from salon.cli import main
+from salon.cli.main import run
 from salon.judge.folder import read_verdicts
 from salon.judge.openai_chat import OpenAIChat
 from salon.store import open_study
@@ -34,13 +34,12 @@ def server():
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGE_KEY", KEY)
-    monkeypatch.setitem(main.COMMANDS, "Judge", {"judge": ("salon.cli.judge:judge", "")})
 
 
 def salon(capsys, *arguments):
     """Exit code, and what was printed."""
     with pytest.raises(SystemExit) as left:
-        main.run([str(argument) for argument in arguments])
+        run([str(argument) for argument in arguments])
     return left.value.code, capsys.readouterr()
 
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from judged_study import MOOD, TYPE, judged_study, saved, shown
+from studies import studies
 
 from salon.errors import BadFile, BadValue, SalonError
 from salon.judge.folder import SCHEMA, judge_folder, judge_names, read_record, read_verdicts
 from salon.judge.named import check_budget, read_rates
+from salon.judge.pairs import all_pairs
 from salon.judge.plan import plan_run
 from salon.judge.record import Verdict
 from salon.judge.remembered import Remembered
@@ -33,10 +38,10 @@ def better(asked) -> str:
 
 
 def run(folder: Path, vlm: Vlm | None = None, study: Study | None = None, **more) -> JudgeRun:
-    settings = JudgeSettings(**more.pop("settings", {}))
+    chosen = JudgeSettings(**more.pop("settings", {}))
     if not (folder / "study.toml").exists():
         saved(folder, study)
-    return judge_study(open_study(folder), folder, vlm or Scripted("judge", better), settings, **more)
+    return judge_study(open_study(folder), folder, vlm or Scripted("judge", better), chosen, **more)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -206,12 +211,31 @@ def test_the_same_answers_make_the_same_bytes(tmp_path: Path) -> None:
     assert files(tmp_path / "s/judges/judge") == before
 
 
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@given(studies(), st.booleans(), st.sampled_from(["A", "B", "TIE", "?"]))
+def test_studies_with_the_worst_labels(tmp_path: Path, study: Study, together: bool, said: str) -> None:
+    """Labels with line breaks, quotes, braces and look-alikes go through a run and come back."""
+    chosen = JudgeSettings(pairs="all", together=together and len(study.criteria) > 1)
+    answer = json.dumps({one.id: said for one in study.criteria} if chosen.together else {"verdict": said})
+    if not all_pairs(study):
+        return
+    with TemporaryDirectory(dir=tmp_path) as folder:
+        report = judge_study(study, folder, Scripted("j", lambda _: answer), chosen, looks=False)
+        rows = read_verdicts(report.folder).to_pylist()
+        own = open_study(report.folder)
+    asked = {(one.id, *pair) for one in study.criteria for pair in all_pairs(study)}
+    assert Counter((row["criterion"], row["a"], row["b"]) for row in rows) == dict.fromkeys(asked, 2)
+    expected = {"A": {"a", "b"}, "B": {"a", "b"}, "TIE": {"tie"} if chosen.together else {None}, "?": {None}}
+    assert {row["outcome"] for row in rows} == expected[said]
+    assert own.counts["comparisons"] == len(asked)
+
+
 def test_another_judge_does_not_take_its_place_unasked(tmp_path: Path) -> None:
     run(tmp_path / "s", settings={"limit": 2})
     run(tmp_path / "s", settings={"limit": 4})  # more of the same is welcome
-    for vlm, settings in [(None, {"limit": 3}), (None, {"ties": True}), (Scripted("judge", ["A"]), {"limit": 4})]:
+    for vlm, chosen in [(None, {"limit": 3}), (None, {"ties": True}), (Scripted("judge", ["A"]), {"limit": 4})]:
         with pytest.raises(BadValue, match="--overwrite"):
-            run(tmp_path / "s", vlm, settings=settings)
+            run(tmp_path / "s", vlm, settings=chosen)
     assert run(tmp_path / "s", settings={"limit": 3}, overwrite=True).questions == 12
 
 
@@ -254,7 +278,7 @@ def refused(folder: Path, study: Study | None = None, **more) -> SalonError:
 
 
 @pytest.mark.parametrize(
-    ("criterion", "settings", "lacks"),
+    ("criterion", "chosen", "lacks"),
     [
         (MOOD.model_copy(update={"rubric": None}), {}, "rubric"),
         (MOOD.model_copy(update={"rubric": " "}), {"protocol": "rate"}, "rubric"),
@@ -267,9 +291,9 @@ def refused(folder: Path, study: Study | None = None, **more) -> SalonError:
         (TYPE, {"protocol": "checklist", "criterion": ("type",)}, "question"),
     ],
 )
-def test_criteria_that_say_too_little(tmp_path: Path, criterion, settings: dict, lacks: str) -> None:
-    tables = {"checklists": []} if settings.get("protocol") == "checklist" else {}
-    assert lacks in refused(tmp_path / "s", judged_study((criterion,), tables=tables), settings=settings).message()
+def test_criteria_that_say_too_little(tmp_path: Path, criterion, chosen: dict, lacks: str) -> None:
+    tables = {"checklists": []} if chosen.get("protocol") == "checklist" else {}
+    assert lacks in refused(tmp_path / "s", judged_study((criterion,), tables=tables), settings=chosen).message()
 
 
 def test_pictures_that_are_missing_broken_or_elsewhere(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_an_ordinal_scale_has_only_its_levels() -> None:
 # -- several criteria ------------------------------------------------------------------------------------------------
 
 MENUS = {"taste/mood": ABT, "type": ABT}
-NAMES = {"mood and tone": "taste/mood", "type": "type"}
+NAMES = {"taste/mood": "Mood and tone", "type": "type"}
 
 
 def test_several_criteria_are_read_each_for_itself() -> None:
@@ -150,6 +150,14 @@ def test_several_criteria_are_read_each_for_itself() -> None:
     assert half == {"taste/mood": Unread("not an option"), "type": Unread("criterion not answered")}
     nested = read_verdicts('{"verdicts": {"taste/mood": "B", "type": "A"}}', MENUS, NAMES)
     assert nested == {"taste/mood": Read("B"), "type": Read("A")}
+
+
+def test_a_name_that_could_mean_two_criteria_means_none() -> None:
+    menus = dict.fromkeys(("Type", "type", "x/color", "y/color"), AB)
+    titles = {"x/color": "Color", "y/color": "Color"}
+    read = read_verdicts('{"type": "B", "TYPE": "A", "color": "A", "x/color": "B"}', menus, titles)
+    assert read["type"] == read["x/color"] == Read("B")
+    assert read["Type"] == read["y/color"] == Unread("criterion not answered")
 
 
 @pytest.mark.parametrize(

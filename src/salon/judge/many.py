@@ -26,7 +26,7 @@ class Reader:
             for one in study.criteria
             if settings.options or one.scale is not None
         }
-        self._titles = {one.title.lower(): one.id for one in study.criteria}
+        self._titles = {one.id: one.title for one in study.criteria}
 
     def verdicts(self, question: Question, reply: Reply | NoReply) -> list[Verdict]:
         """One verdict for each criterion of `question`.

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from salon.errors import BadValue, UnknownReference
 from salon.judge.checklist import Point
@@ -195,18 +194,13 @@ def seen_views(study: Study, criterion: str) -> set[View]:
 def _cohorts_of(study: Study, criterion: str) -> set[str]:
     """The cohorts of the people who judged `criterion`."""
     number = [one.id for one in study.criteria].index(criterion)
-    raters = study.table("raters")
-    if "cohort" not in raters.column_names:
-        return set()
     asked: set[int] = set()
     for kind in JUDGMENTS:
         table = study.table(kind)
         rater = study.codes("raters", table.column("rater"))
         asked |= set(np.unique(rater[study.codes("criteria", table.column("criterion")) == number]).tolist())
-    chosen = raters.take(sorted(asked))
-    if "kind" in raters.column_names:
-        chosen = chosen.filter(pc.not_equal(chosen.column("kind").cast("string"), "model"))
-    return {name for name in chosen.column("cohort").to_pylist() if name}
+    raters = list(study.nouns("raters"))
+    return {raters[one].cohort for one in asked if raters[one].kind != "model" and raters[one].cohort}
 
 
 def _several_views(criteria: Sequence[str], views: set[View]) -> BadValue:

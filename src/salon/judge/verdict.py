@@ -71,16 +71,17 @@ def read_verdict(text: str, key: str, menu: Menu, *, cut: bool = False) -> Read 
 
 
 def read_verdicts(
-    text: str, menus: dict[str, Menu], names: dict[str, str], *, cut: bool = False
+    text: str, menus: dict[str, Menu], titles: dict[str, str], *, cut: bool = False
 ) -> dict[str, Read | Unread]:
     """The last object in `text` that speaks of any of these criteria, read for each of them.
 
-    `names` are further spellings of a criterion, in lower case: its title beside its id.
+    `titles` are the criteria's names by id: a judge may answer under either, in any case, where that is unambiguous.
     """
     body = _answer_part(text)
     if isinstance(body, Unread):
         return dict.fromkeys(menus, body)
-    stated = list(_objects(body, lambda found: _by_criterion(found, menus, names)))
+    keys = _keys(menus, titles)
+    stated = list(_objects(body, lambda found: _by_criterion(found, keys)))
     if not stated:
         reason = "breaks off" if cut or _is_open(body, 0) else "no verdict"
         return dict.fromkeys(menus, Unread(reason))
@@ -92,6 +93,26 @@ def read_verdicts(
         id: _bind(body, _Statement(last.value[id], last.end), menu, cut=cut) if id in last.value else missing
         for id, menu in menus.items()
     }
+
+
+def _keys(menus: dict[str, Menu], titles: dict[str, str]) -> Callable[[str], str | None]:
+    """From a key of an answer to the criterion it means: its id; else the one criterion it can mean."""
+    folded: dict[str, set[str]] = {}
+    for id in menus:
+        for name in (id, titles.get(id, id)):
+            folded.setdefault(_folded(name), set()).add(id)
+
+    def criterion(key: str) -> str | None:
+        if key in menus:
+            return key
+        meant = folded.get(_folded(key), set())
+        return next(iter(meant)) if len(meant) == 1 else None
+
+    return criterion
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.lower().split())
 
 
 def option_menu(options: Sequence[str]) -> Menu:
@@ -177,14 +198,12 @@ def _inside(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 yield part
 
 
-def _by_criterion(found: dict[str, Any], menus: dict[str, Menu], names: dict[str, str]) -> Any:
+def _by_criterion(found: dict[str, Any], keys: Callable[[str], str | None]) -> Any:
     """The values of an object by criterion; of the objects inside it when it has none itself."""
-    ids = {id.lower(): id for id in menus}
-    ids |= {name: id for name, id in names.items() if name not in ids}
-    own = {ids[name.strip().lower()]: value for name, value in found.items() if name.strip().lower() in ids}
+    own = {id: value for name, value in found.items() if (id := keys(name)) is not None}
     if own:
         return own
-    inner = [value for part in _inside(found) if (value := _by_criterion(part, menus, names)) is not None]
+    inner = [value for part in _inside(found) if (value := _by_criterion(part, keys)) is not None]
     if len(inner) > 1:
         return Unread("several verdicts in one answer")
     return inner[0] if inner else None
