@@ -85,6 +85,7 @@ def _totals(progress: Sequence[RaterProgress], now: int) -> dict[str, Any]:
         "at_work": sum(now - (one.last_at or 0) < RECENT_MS for one in counted),
         "answered": answered,
         "planned": planned,
+        "share": f"{count(answered)} of about {count(planned)}",
         "hours": f"{sum(one.hours for one in counted):.1f}",
     }
 

@@ -13,6 +13,7 @@ async function refresh() {
   }
 }
 
+document.querySelector("nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
 if (document.querySelector("[data-live]")) setInterval(refresh, EVERY);
 
 for (const button of document.querySelectorAll("button[data-copy]")) {
