@@ -202,6 +202,15 @@ def test_a_chosen_shape_is_not_given_up(store: CallStore, asked: Any) -> None:
         assert "response_format" not in server.seen[0].fields
 
 
+def test_answers_of_several_models_are_told(store: CallStore, asked: Any) -> None:
+    with ChatServer() as server, chat(server, store) as vlm:
+        one(vlm, asked("1"))
+        assert not any("several models" in note for note in vlm.notes())
+        server.model = "tiny-2"
+        one(vlm, asked("2"))
+        assert "the answers are of several models: tiny-1 (1), tiny-2 (1)" in vlm.notes()
+
+
 def test_samples_have_seeds_of_their_own(store: CallStore, asked: Any) -> None:
     warm = Decoding(temperature=1, seed=7)
     with ChatServer() as server, chat(server, store) as vlm:

@@ -157,7 +157,7 @@ class OpenAIChat:
     def notes(self) -> list[str]:
         """What the report of a run should say about the calls."""
         names = ", ".join(f"{name} ({count:,})" for name, count in self.served.most_common())
-        said = [f"the server changed the model within the run: {names}"] if len(self.served) > 1 else []
+        said = [f"the answers are of several models: {names}"] if len(self.served) > 1 else []
         return [*said, *self.dialect.notes(), *self._client.notes()]
 
     @property
