@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -187,6 +191,43 @@ def test_questions_over_the_context_are_counted_and_the_rest_goes_on(capsys, stu
     report = json.loads(said.out)
     assert (code, report["failed"], report["unparsed"]) == (1, {"too-long": 12}, 12)
     assert {row["outcome"] for row in rows(study)} == {None}
+
+
+def _silent_after(server: ChatServer, answers: int):
+    """A model that answers so many questions in all, and lets those that come after wait for a minute."""
+
+    def brain(_: dict) -> str:
+        server.takes = 60 if len(server.seen) >= answers else 0
+        return '{"verdict": "A"}'
+
+    return brain
+
+
+def test_killed_twice_it_comes_to_the_same_verdicts(capsys, study: Path, tmp_path: Path) -> None:
+    """What was answered before a kill is not asked again: at most the requests in flight are seen twice."""
+    undisturbed = tmp_path / "t"
+    shutil.copytree(study, undisturbed)
+    command = [sys.executable, "-c", "from salon.cli.main import run; run()", "judge", "run", str(study)]
+    with ChatServer() as server:
+        flags = (*at(server), "--concurrency", "2")
+        for answered in (3, 6):
+            server.brain = _silent_after(server, answered)
+            process = subprocess.Popen([*command, *flags], stderr=subprocess.PIPE)
+            while server.takes == 0 and process.poll() is None:
+                time.sleep(0.01)
+            process.kill()
+            process.communicate()
+            assert not (study / "judges").exists()
+            server.takes = 0
+        server.brain = lambda _: '{"verdict": "A"}'
+        code, said = salon(capsys, "judge", "run", study, *flags, "--json")
+        assert (code, json.loads(said.out)["questions"]) == (0, 12)
+        assert 12 <= len(server.seen) <= 12 + 2 * 2  # two in flight at each kill
+        salon(capsys, "judge", "run", undisturbed, *flags)
+    first, second = rows(study), rows(undisturbed)
+    for row in (*first, *second):
+        assert row.pop("seconds") > 0  # the one thing that differs: how long the server took
+    assert first == second
 
 
 def test_a_hosted_model_that_changed_is_noticed(capsys, study: Path, server, monkeypatch) -> None:
