@@ -326,8 +326,18 @@ def test_what_cannot_be_reported_is_named():
         judged(study, both("q0.0", "q9.1", "a", "a"))
     with pytest.raises(UnknownReference, match="criterion of the study"):
         judged(study, both("q0.0", "q0.1", "a", "a", criterion="taste"))
-    with pytest.raises(TooFew, match="none among the pairs of judge 'j'"):
+    with pytest.raises(TooFew, match="none by j"):
         report(voted((3, 0), (1, 1)), judged(voted((3, 0), (1, 1)), both("q1.0", "q1.1", "a", "a")))
+
+
+def test_a_judge_that_met_no_pair_is_left_out_and_named():
+    """A checklist says nothing about pairs."""
+    study = voted((3, 0))
+    facts = {"protocol": "checklist", "b": None, "left": None, "outcome": None, "unparsed": None}
+    points = judged(study, [verdict("q0.0", **(facts | {"point": "legible", "value": 1.0}))], "points")
+    made = report(study, judged(study, both("q0.0", "q0.1", "a", "a")), points)
+    assert [one.judge for one in made.judges] == ["j"]
+    assert any("points" in words for words in made.warnings)
 
 
 def test_a_judge_nobody_can_read_is_worth_nothing_and_says_so():

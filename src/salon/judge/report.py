@@ -76,10 +76,19 @@ def judge_report(
             where=f"study {study.name!r}",
             remedy="salon judge run STUDY, salon score STUDY, or --scores FILE",
         )
-    tops = [_ceilings(panel, settings) for panel in voted]
     met = {judge.name: meet(judge, voted) for judge in judges}
+    useful = [judge for judge in judges if any(len(one.rows) for one in met[judge.name])]
+    left_out = [name for name in met if name not in {judge.name for judge in useful}]
+    if not useful:
+        raise TooFew(
+            "a judge with an answer on a pair with a majority is needed",
+            found=f"none by {', '.join(left_out)}",
+            where=f"study {study.name!r}",
+            remedy="judge the pairs that people judged",
+        )
+    tops = [_ceilings(panel, settings) for panel in voted]
     made = []
-    for judge in judges:
+    for judge in useful:
         progress(judge.name)
         made.append(_figures(study, places, judge, met[judge.name], tops, settings))
     made.sort(key=lambda one: (-one.macro.accuracy.value, one.judge))
@@ -94,10 +103,12 @@ def judge_report(
         level=settings.level,
         panel=panel,
         judges=tuple(made),
-        agreement=tuple(_agree(first, second, met, settings) for first, second in combinations(met, 2)),
+        agreement=tuple(
+            _agree(first, second, met, settings) for first, second in combinations([judge.name for judge in useful], 2)
+        ),
         correlations=tuple(_correlation(made, x, y) for x, y in COMPARED),
         policies=policies(made, panel, settings),
-        warnings=judge_warnings(made, panel),
+        warnings=judge_warnings(made, panel, left_out),
     )
 
 
@@ -110,15 +121,7 @@ def _figures(
     settings: ReportSettings,
 ) -> JudgeFigures:
     rng = _rng(settings, judge.name)
-    try:
-        found = measured(met, settings, rng)
-    except TooFew as error:
-        raise TooFew(
-            error.needed,
-            found=f"none among the pairs of judge {judge.name!r}",
-            where=f"study {study.name!r}",
-            remedy="judge the pairs that people judged",
-        ) from None
+    found = measured(met, settings, rng)
     asked = [(one, part, top) for one, part, top in zip(met, found.by_criterion, tops) if one.faced.asked.any()]
     agreement, samples = sample_agreement(met, settings, rng)
     worst, worst_of = worst_cases(study, places, judge, met, settings.worst)

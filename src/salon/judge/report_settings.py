@@ -14,7 +14,7 @@ class ReportSettings(Noun):
 
     missing: Literal["unparsed", "not-asked"] = Field(
         "unparsed",
-        description="What an absent answer of a judge among the raters, or of a table of scores, means; a file does not "
+        description="What an absent answer of a judge among the raters, or of a table of scores, means: files do not "
         "tell the two apart. unparsed counts 0; not-asked leaves the denominator.",
     )
     draws: int = Field(2000, ge=100, le=100_000, description="Bootstrap draws of prompts behind every interval.")

@@ -20,7 +20,7 @@ NUMBERS = "of a judge that gives numbers the larger one wins, and equal numbers 
 SAMPLES = "several samples of a question count as their vote, and as a tie where two answers lead together: {}"
 ABSENT = {
     "unparsed": "a pair without an answer of a rater of the study or a table of scores counts as unread: {}",
-    "not-asked": "a pair without an answer of a rater of the study or a table of scores was not asked, and is left out: {}",
+    "not-asked": "a pair without an answer of a rater of the study or a table of scores was not asked: left out: {}",
 }
 MACRO = "macro is the mean over criteria; accuracy = (1 - u)((1 - b - t) c + (b + t)/2) holds for each criterion only"
 
@@ -57,9 +57,11 @@ def policies(
     return (*said, MACRO)
 
 
-def judge_warnings(judges: Sequence[JudgeFigures], panel: Sequence[PanelFigures]) -> tuple[str, ...]:
+def judge_warnings(
+    judges: Sequence[JudgeFigures], panel: Sequence[PanelFigures], left_out: Sequence[str]
+) -> tuple[str, ...]:
     """What should not be taken at its face: judges at chance or above the ceiling, few pairs met, no signal."""
-    found = []
+    found = [f"left out, without an answer on a pair with a majority: {_listed(left_out)}"] if left_out else []
     for signal, words in PEOPLE.items():
         criteria = [one.name for one in panel if one.signal == signal]
         if criteria:
