@@ -156,7 +156,9 @@ class Raters(Connected):
     def seen(self, id: str, *, at: int | None = None, pause: int = PAUSE_MS) -> Visit:
         """A sign of life: the current visit goes on, or a new one starts after `pause` ms of silence."""
         at = now_ms() if at is None else at
-        with self._of(id) as connection:
+
+        def work(connection: Connection) -> Visit:
+            rater_number(connection, id)
             last = connection.execute(
                 select(visits).where(visits.c.rater == id).order_by(desc(visits.c.number)).limit(1).with_for_update()
             ).first()
@@ -166,6 +168,8 @@ class Raters(Connected):
             latest = max(at, last.last_seen_at)
             connection.execute(update(visits).where(visits.c.number == last.number).values(last_seen_at=latest))
             return Visit(id, last.started_at, latest)
+
+        return self.write(work)
 
     def visits(self, id: str | None = None) -> list[Visit]:
         """Every visit, or those of one rater, in order."""
