@@ -40,7 +40,7 @@ WORTH = {"atelier": 0.95, "ledger": 0.65, "carnival": 0.4, "apprentice": 0.1}
 SIZE = "724x1024"
 DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 TIMES = {"guidelines": 1, "prompt": 20, "compare": 0, "rate": 0}
-QUALITY, MARGIN = 80, 60
+QUALITY, MARGIN, TALLEST = 80, 60, 1500
 HOUR = 3_600_000
 DAY = 24 * HOUR
 DRAWN = (
@@ -171,7 +171,7 @@ def keep(image: Image.Image, name: str) -> None:
     """Write a screen at three quarters of its size without the empty paper below, and say how large it is."""
     pixels = np.asarray(image.convert("L")).astype(int)
     used = np.flatnonzero((np.abs(pixels - pixels[-1, 0]) > 8).any(axis=1))
-    image = image.crop((0, 0, image.width, min(image.height, int(used.max()) + MARGIN)))
+    image = image.crop((0, 0, image.width, min(image.height, int(used.max()) + MARGIN, TALLEST)))
     image = image.resize((image.width * 3 // 4, image.height * 3 // 4), Image.Resampling.LANCZOS)
     path = SCREENS / f"{name}.jpg"
     image.save(path, quality=QUALITY, optimize=True, progressive=True)
@@ -342,9 +342,9 @@ def owner(camera: Camera) -> None:
     """The owner's and the adjudicator's pages."""
     camera.studio.live_check(wait=True)
     page = camera.visit(camera.studio.database.new_link("owner"))
-    for name in ("", "raters", "gallery", "settings", "export", "audit"):
+    for name in ("", "raters", "gallery", "settings", "data", "audit"):
         page.goto(f"{camera.address}/owner/{name}".rstrip("/"))
-        camera.take(page, f"owner-{name or 'overview'}", whole=True)
+        camera.take(page, f"owner-{name or 'overview'}", whole=name == "")
     page.context.close()
     page = camera.visit(camera.studio.database.new_link("adjudicator"))
     camera.take(page, "adjudicate")

@@ -130,4 +130,5 @@ def pages_by_role(studio):
     routes = create_app(studio, WebSettings(folder=studio.folder)).routes
     paths = sorted(route.path for route in routes if "GET" in getattr(route, "methods", ()) and "{" not in route.path)
     roles = {"owner": "/owner", "adjudicator": "/adjudicate"}
-    return {role: [path for path in paths if path.startswith(prefix)] for role, prefix in roles.items()}
+    pages = [path for path in paths if path != "/owner/export"]  # a download
+    return {role: [path for path in pages if path.startswith(prefix)] for role, prefix in roles.items()}
