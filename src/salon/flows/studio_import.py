@@ -135,7 +135,7 @@ def _check_together(studio: Studio, new: list[Rater], answers: list[Judgment]) -
     for kind, nouns in added:
         more = table_from_nouns(kind, nouns)
         tables[kind] = pa.concat_tables([study.table(kind), more], promote_options="permissive")
-    Study.build(study.name, study.criteria, tables=tables, cohorts=study.cohorts, compare_within=study.compare_within)
+    Study.build(study.name, study.criteria, tables=tables, compare_within=study.compare_within)
 
 
 def _by_kind(answers: list[Judgment]) -> Iterator[tuple[str, list[Judgment]]]:

@@ -25,7 +25,7 @@ from salon.store.database.errors import NoStudy, StudyThere
 from salon.store.database.records import as_json, plain
 from salon.store.database.revisions import add_revision, changes, lock_revisions, revisions_now
 from salon.store.metadata import Metadata
-from salon.study import Design, Revision, Study
+from salon.study import Cohort, Design, Revision, Study
 from salon.study.tables import JUDGMENTS, NAMED, conform
 
 ROWS_AT_ONCE = 50_000
@@ -72,6 +72,7 @@ class Studies(Connected):
         with self.snapshot() as connection:
             metadata = _metadata(connection, self.name)
             found = {kind: _named(connection, kind) for kind in NAMED} | _judgments(connection)
+        metadata = _with_cohorts(metadata, found["raters"])
         return metadata.study({kind: table for kind, table in found.items() if table.num_rows}, where=self.name)
 
     def revision(self) -> int:
@@ -182,6 +183,16 @@ def _metadata(connection: Connection, where: str) -> Metadata:
         )
     revisions = [revision.record() for revision in revisions_now(connection)]
     return Metadata.parse(json.loads(record) | {"revisions": revisions}, where=where)
+
+
+def _with_cohorts(metadata: Metadata, raters: pa.Table) -> Metadata:
+    """Where a study describes its cohorts, those that came while it was collected are named beside them."""
+    if not metadata.cohorts or "cohort" not in raters.column_names:
+        return metadata
+    known = {cohort.id for cohort in metadata.cohorts}
+    there = dict.fromkeys(raters.column("cohort").cast(pa.string()).drop_null().to_pylist())
+    more = tuple(Cohort(id=id) for id in there if id not in known)
+    return metadata.model_copy(update={"cohorts": (*metadata.cohorts, *more)})
 
 
 def _named(connection: Connection, kind: str) -> pa.Table:
