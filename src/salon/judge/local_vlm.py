@@ -19,7 +19,8 @@ from salon.errors import BadFile, BadValue, MissingExtra
 from salon.judge.chances import begun_by, option_chances
 from salon.judge.chat_pictures import PictureSettings, within
 from salon.judge.vlm import Conversation, NoReply, Reply
-from salon.models.vlm import LoadedVlm, Messages, Said, TooLong
+from salon.models.vlm import LoadedVlm, Messages, Said, TooLong, resolved
+from salon.models.weights import fingerprint
 from salon.store.pictures import read_picture
 from salon.study.signature import Signature
 
@@ -66,12 +67,13 @@ class LocalVlm:
 
     @cached_property
     def signature(self) -> Signature:
-        """The weights and what runs them; device and batch change no more than rounding."""
+        """The weights and what runs them, known before they are loaded; device and batch change only rounding."""
         where = Path(self.source)
-        told = {"source": where.name if where.is_dir() else self.source, "dtype": self.loaded.dtype}
+        _, dtype = resolved(self._device, self._dtype)
+        told = {"source": where.name if where.is_dir() else self.source, "dtype": dtype}
         versions = {"transformers": transformers.__version__, "torch": torch.__version__.partition("+")[0]}
         pixels = {"pictures.pixels": self.pictures.pixels}
-        return Signature(method="transformers-vlm", data=self.loaded.fingerprint, settings=told | pixels | versions)
+        return Signature(method="transformers-vlm", data=fingerprint(self.source), settings=told | pixels | versions)
 
     def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
         """(index, reply), batch by batch in the order asked."""

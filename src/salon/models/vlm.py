@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadValue, MissingExtra
-from salon.models.weights import MissingWeights, best_device, fingerprint, from_hub
+from salon.models.weights import MissingWeights, best_device, from_hub
 
 try:
     import torch
@@ -36,6 +36,15 @@ except ImportError:  # pragma: no cover - the tests have it
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 Messages = list[dict[str, Any]]
 """A chat: roles and contents, pictures as PIL images under `image`."""
+
+
+def resolved(device: str, dtype: str) -> tuple[str, str]:
+    """Where and how exactly a model runs: `auto` is the best device there is, full precision on a CPU, and what the
+    checkpoint was saved with elsewhere."""
+    if dtype not in DTYPES:
+        raise BadValue(f"dtype is one of {', '.join(DTYPES)}", found=dtype)
+    device = best_device() if device == "auto" else device
+    return device, "float32" if dtype == "auto" and device == "cpu" else dtype
 
 
 class TooLong(Exception):
@@ -63,20 +72,12 @@ class LoadedVlm:
     """Weights and processor, ready to answer."""
 
     def __init__(self, source: str | Path, *, device: str = "auto", dtype: str = "auto") -> None:
-        if dtype not in DTYPES:
-            raise BadValue(f"dtype is one of {', '.join(DTYPES)}", found=dtype, where=str(source))
         self.source = str(source)
-        self.device = best_device() if device == "auto" else device
+        self.device, dtype = resolved(device, dtype)
         self.model = _model(self.source, self.device, dtype)
         self.processor = _processor(self.source, self.model.config.model_type)
         self.tokenizer = self.processor.tokenizer
         self.tokenizer.padding_side = "left"
-        self.dtype = str(self.model.dtype).removeprefix("torch.")
-
-    @property
-    def fingerprint(self) -> str | None:
-        """Twelve hex digits over the files of a local folder; None for a hub name."""
-        return fingerprint(self.source)
 
     @cached_property
     def vocabulary(self) -> list[bytes]:
@@ -201,12 +202,11 @@ def _gpus(device: str) -> list[str]:
 
 def _model(source: str, device: str, dtype: str) -> Any:
     """The network, complete: one with weights missing would answer at random."""
-    kind = "float32" if dtype == "auto" and device == "cpu" else dtype
     model, told = from_hub(
         AutoModelForImageTextToText.from_pretrained,
         source,
         what="a VLM",
-        dtype=kind,
+        dtype=dtype,
         use_safetensors=True,
         output_loading_info=True,
     )
