@@ -55,7 +55,7 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         with _posed(Path(place) / "posters") as studio, served(studio) as address:
             camera = Camera(browser, studio, address)
-            for scene in (designer, panel, editors, phones, doors, owner):
+            for scene in (designer, panel, editors, phones, doors, owner, adjudicator):
                 if scene.__name__ in (sys.argv[1:] or scene.__name__):
                     scene(camera)
         browser.close()
@@ -93,7 +93,7 @@ def _posed(folder: Path) -> Iterator[Studio]:
     study = guide_study(folder)
     (folder / "references").mkdir()
     for name, house in (("weak", "apprentice"), ("strong", "atelier")):
-        drawn = next(item for item in study.nouns("items") if item.generator == house)
+        drawn = next(item for item in study.nouns("items") if item.id == f"{BRIEFS[-1]}/{house}/0")  # gold: set aside
         shutil.copy(folder / drawn.image, folder / "references" / f"{name}.png")
     (folder / "studio.toml").write_text(_block("[[cohorts]]"), encoding="utf-8")
     settings = guide_settings(times=TIMES)
@@ -339,13 +339,18 @@ def doors(camera: Camera) -> None:
 
 
 def owner(camera: Camera) -> None:
-    """The owner's and the adjudicator's pages."""
+    """The owner's pages."""
     camera.studio.live_check(wait=True)
     page = camera.visit(camera.studio.database.new_link("owner"))
     for name in ("", "raters", "gallery", "settings", "data", "audit"):
         page.goto(f"{camera.address}/owner/{name}".rstrip("/"))
         camera.take(page, f"owner-{name or 'overview'}", whole=name == "")
     page.context.close()
+
+
+def adjudicator(camera: Camera) -> None:
+    """The questions on which raters are split."""
+    camera.studio.live_check(wait=True)
     page = camera.visit(camera.studio.database.new_link("adjudicator"))
     camera.take(page, "adjudicate")
     page.context.close()
