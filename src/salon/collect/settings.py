@@ -174,7 +174,7 @@ def read_settings(text: str, *, where: str = FILE) -> StudioSettings:
     """The settings in a TOML `text`, or an error that names the key."""
     try:
         record = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError; so are numbers without end
         raise BadFile("a studio.toml that is TOML is needed", found=str(error), where=where) from None
     try:
         return StudioSettings.model_validate(record)

@@ -28,6 +28,7 @@ def current_text(studio: Studio) -> str:
 
 def with_values(text: str, values: Mapping[str, Any]) -> str:
     """A studio.toml with some keys set, such as `times.compare`; None takes a key out. Comments are not kept."""
+    read_settings(text)  # somebody may have spoilt the file by hand: this says how
     record = tomllib.loads(text)
     for name, value in values.items():
         *path, last = name.split(".")

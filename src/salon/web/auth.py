@@ -23,6 +23,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 from fastapi import APIRouter, Depends, Form, Request
 from itsdangerous import BadSignature, URLSafeTimedSerializer
+from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Scope
 
@@ -31,7 +32,7 @@ from salon.store.database import Database, Who
 from salon.store.database.connected import now_ms
 from salon.store.database.errors import BadLink
 from salon.web.errors import NotAllowed, NotFromHere, NotSignedIn, log
-from salon.web.guard import UPLOADS, Buckets, address_of
+from salon.web.guard import UPLOADS, Buckets, address_of, bearer, session_cookie
 from salon.web.pages.render import page
 from salon.web.settings import WebSettings, write_password
 from salon.web.words import PageWords
@@ -98,12 +99,12 @@ class Doorkeeper:
 
     def login(self, password: str, address: str) -> Session:
         """A new session of the owner. A wrong password and none set take the same time and say the same."""
-        self._failures.look(address)
+        self._failures.take(address)  # before the slow part: guesses sent at once are counted too
         self._attempts.take("everyone")
         if not self._is_right(password):
-            self._failures.take(address)
             log.warning("wrong password from %s", address)
             raise NotSignedIn("the owner's password is needed", found="another", remedy="or open the owner's link")
+        self._failures.give_back(address)
         ends = now_ms() + int(self.settings.owner_hours * 3_600_000)
         token = self.database.new_link("owner", expires_at=ends, by="password")
         return Session(self.database.who(token), token=token)
@@ -145,9 +146,9 @@ class Doorkeeper:
 
     def session(self, request: Request) -> Session | None:
         """Who sent the request, as of now; None for nobody, or nobody any more."""
-        bearer = _bearer(request)
-        if bearer is not None:
-            return self.enter(bearer, address_of(request.scope))
+        token = bearer(request.headers)
+        if token is not None:
+            return self.enter(token, address_of(request.scope))
         cookie = self._cookie(request)
         if cookie is None:
             return None
@@ -175,7 +176,7 @@ class Doorkeeper:
 
     def _cookie(self, request: Request) -> tuple[str, str, float] | None:
         """Token, nonce and age in seconds of a cookie that we signed and that is not too old."""
-        text = request.cookies.get(self.settings.cookie, "")
+        text = session_cookie(request.headers, self.settings.cookie)
         if not text or len(text) > _LONGEST_COOKIE:
             return None
         try:
@@ -184,11 +185,6 @@ class Doorkeeper:
         except BadSignature:  # SignatureExpired is one
             return None
         return token, nonce, now_ms() / 1000 - signed.timestamp()
-
-
-def _bearer(request: Request) -> str | None:
-    kind, _, token = request.headers.get("authorization", "").partition(" ")
-    return token.strip() if kind.lower() == "bearer" else None
 
 
 def new_password(folder: Path, password: str) -> None:
@@ -246,7 +242,7 @@ async def check_csrf(request: Request) -> None:
         return
     keeper = door(request)
     _check_origin(request, keeper.settings)
-    if _bearer(request) is not None:
+    if bearer(request.headers) is not None:
         return  # no browser adds this header by itself
     wanted = keeper.csrf_of(request)
     if wanted is None:
@@ -262,9 +258,17 @@ async def _form_field(request: Request) -> str:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
         return ""
-    most = MOST_FILES if request.url.path in UPLOADS else 0
-    value = (await request.form(max_files=most)).get("csrf", "")
+    value = (await read_form(request)).get("csrf", "")
     return value if isinstance(value, str) else ""
+
+
+async def read_form(request: Request) -> FormData:
+    """The fields of a form, read once however often it is asked for; files only where they are taken."""
+    most = MOST_FILES if request.url.path in UPLOADS else 0
+    try:
+        return await request.form(max_files=most)
+    except UnicodeError:  # it may name any charset that Python knows
+        raise BadValue("a form in UTF-8 is needed", found="one that cannot be decoded") from None
 
 
 def _check_origin(request: Request, settings: WebSettings) -> None:

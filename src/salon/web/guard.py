@@ -65,6 +65,12 @@ class Buckets:
             if len(self._left) > self.most:
                 self._left.popitem(last=False)
 
+    def give_back(self, key: str) -> None:
+        """One of `key` that does not count."""
+        with self._turn:
+            if key in self._left:
+                self._left[key] = (min(self.burst, self._now(key) + 1), self.clock())
+
     def look(self, key: str) -> None:
         """TooMany when `take` would raise it; nothing is taken."""
         left = self._now(key)
@@ -117,9 +123,9 @@ class Guard:
 
     def _check_rate(self, scope: Scope, headers: Headers) -> None:
         self.addresses.take(address_of(scope))
-        cookie = session_cookie(headers, self.settings.cookie) or headers.get("authorization")
-        if cookie:
-            self.sessions.take(hashlib.sha256(cookie.encode("latin-1", "replace")).hexdigest())
+        told = bearer(headers) or session_cookie(headers, self.settings.cookie)
+        if told:
+            self.sessions.take(hashlib.sha256(told.encode("latin-1", "replace")).hexdigest())
 
     async def _body(self, scope: Scope, headers: Headers, receive: Receive) -> bytes:
         stated = headers.get("content-length", "0")
@@ -206,6 +212,13 @@ def address_of(scope: Scope) -> str:
     return str(address)
 
 
+def bearer(headers: Headers) -> str | None:
+    """The token that a script sends with its request; it goes before any cookie."""
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else None
+
+
 def session_cookie(headers: Headers, name: str) -> str | None:
-    """The session cookie as it was sent."""
-    return cookie_parser(headers.get("cookie", "")).get(name)
+    """The session cookie as it was sent; of several the last, as everywhere."""
+    found = [cookie_parser(sent).get(name) for sent in headers.getlist("cookie")]
+    return next((one for one in reversed(found) if one is not None), None)

@@ -12,14 +12,17 @@ from fastapi import Depends, Request
 from starlette.datastructures import FormData, UploadFile
 
 from salon.errors import BadValue
-from salon.web.auth import MOST_FILES
+from salon.web.auth import read_form
 
 _MOST_KEYS = 1000
 
 
 async def _fields(request: Request) -> AsyncIterator[FormData]:
-    async with request.form(max_files=MOST_FILES) as form:  # files are closed when the route is done
+    form = await read_form(request)
+    try:
         yield form
+    finally:
+        await form.close()  # files too, now that the route is done
 
 
 Fields = Annotated[FormData, Depends(_fields)]

@@ -37,7 +37,8 @@ class Shown:
 @router.get("/owner/raters")
 def raters(session: OwnerSession, request: Request, done: str = "", rater: str = "") -> HTMLResponse:
     """Everyone who was invited."""
-    said = f"{rater[:200]} is {DEEDS[done]}." if done in DEEDS else ""
+    known = any(one.id == rater for one in _studio(request).database.raters())  # a link may say anything
+    said = f"{rater} is {DEEDS[done]}." if done in DEEDS and known else ""
     said = "The rater and everything they gave is erased." if done == "erase" else said
     return _page(session, request, said=said)
 

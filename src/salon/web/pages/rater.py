@@ -20,7 +20,7 @@ from salon.flows.studio import Studio
 from salon.flows.studio_steps import Needs, ShownTask, Step, TooEarly
 from salon.store.database.errors import AlreadyAnswered, KeyReused, NothingToUndo
 from salon.web.api.rater import client_class
-from salon.web.auth import RaterSession, door
+from salon.web.auth import RaterSession, door, read_form
 from salon.web.pages.rater_form import given_of, pair_of, texts
 from salon.web.pages.rater_screen import screen_of
 from salon.web.pages.render import page
@@ -35,11 +35,7 @@ TaskId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 router = APIRouter(include_in_schema=False)
 
 
-async def _fields(request: Request) -> FormData:
-    return await request.form(max_files=0)
-
-
-Fields = Annotated[FormData, Depends(_fields)]
+Fields = Annotated[FormData, Depends(read_form)]
 
 
 # -- what comes next ------------------------------------------------------------------------------------------
