@@ -128,7 +128,7 @@ def test_hours_pay_and_codes(fresh: Served) -> None:
     answer_all(fresh)
     fresh.studio.next(fresh.names["zoe"])
     text = fresh.client(fresh.owner).get("/owner/raters").text
-    hours, amount = re.findall(r'class="number">([0-9.]+)</td>', text)[:2]
+    hours, amount = re.findall(r'data-label="(?:Hours|Earned)">([0-9.]+)</td>', text)[:2]
     assert float(amount) == pytest.approx(60 * float(hours), abs=0.31)  # hours are shown to the hundredth
     assert "DONE-1" in text
     assert ">shown<" in text

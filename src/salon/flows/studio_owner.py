@@ -74,6 +74,7 @@ class OwnerSide(AdjudicatorSide, ABC):
         self._checking: Future[LiveCheck] | None = None
         self._checked = LiveCheck(None, newer=False)
         self._worker = FiguresWorker()
+        self._closing = False
         self._rested_at = 0.0
         self._starting = Lock()
         self._totals: dict[str, int] = {}
@@ -84,6 +85,7 @@ class OwnerSide(AdjudicatorSide, ABC):
 
     def close(self) -> None:
         """End a check under way; the database stays open."""
+        self._closing = True
         self._worker.close()
         self._checker.shutdown()
 
@@ -181,7 +183,8 @@ class OwnerSide(AdjudicatorSide, ABC):
             try:
                 self._checked = LiveCheck(self._worker.ask(self.database, self.settings), newer=False)
             except FiguresFailed as error:
-                log.warning("%s", error)
+                if not self._closing:
+                    log.warning("%s", error)
                 self._checked = LiveCheck(known, newer=False, failed=True)
         found = self._checked.figures
         self._rested_at = time.monotonic() + max(_REST_S, _REST_PART * (found.took if found else 0))
