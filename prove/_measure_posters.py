@@ -55,7 +55,7 @@ class Moves:
 
     def falls(self, name: str) -> float | None:
         """Spearman of strength and value; 0 where the value never moves, None where it is not always there."""
-        values = self.values[name]
+        values = self.values.get(name, (None,))
         if None in values:
             return None
         ranks = rankdata(np.round(values, 6))
@@ -77,15 +77,28 @@ def moves(case: Case, kept: Kept) -> Iterator[Moves]:
         yield _moves(case, kind, [first, *steps])
 
 
+def own_moves(case: Case, defect: str, name: str, kept: Kept) -> Moves | None:
+    """One measurement of one poster while one defect grows; None where the brief cannot have it."""
+    knob = defect.replace("-", "_")
+    steps = [drawn(case, **({knob: strength} if strength else {})) for strength in STRENGTHS]
+    if not all(poster.layout.defects for poster, _ in steps[1:]):
+        return None
+    values = tuple(MEASUREMENTS[name].measure(_seen(case, pixels, kept)) for _, pixels in steps)
+    return Moves(case[0].id, defect, {name: values})
+
+
 def _moves(case: Case, kind: str, found: list[dict[str, float | None]]) -> Moves:
     return Moves(case[0].id, kind, {name: tuple(one[name] for one in found) for name in MEASUREMENTS})
 
 
 def measure(case: Case, pixels: np.ndarray, kept: Kept, reading: Reading | None = None) -> dict[str, float | None]:
     """Every measurement of one picture; `reading` in place of reading it, where damage is no matter of words."""
-    prompt = brief_prompt(case[0])
-    seen = Seen(Image.fromarray(pixels), prompt, lambda: reading or _reading(pixels, kept))
+    seen = _seen(case, pixels, kept, reading)
     return {name: rule.measure(seen) for name, rule in MEASUREMENTS.items()}
+
+
+def _seen(case: Case, pixels: np.ndarray, kept: Kept, reading: Reading | None = None) -> Seen:
+    return Seen(Image.fromarray(pixels), brief_prompt(case[0]), lambda: reading or _reading(pixels, kept))
 
 
 def _reading(pixels: np.ndarray, kept: Kept) -> Reading:
