@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -39,14 +39,31 @@ def run_work(
 
     `tasks` is read lazily. `progress` hears how many results each step added. What the work raises ends the run.
     """
+    steps = each_batch(work, tasks, folder, settings, progress)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            done: Done = end.value
+            return done
+
+
+def each_batch(
+    work: Work,
+    tasks: Iterable[Task],
+    folder: Path | str,
+    settings: EngineSettings | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Generator[tuple[Batch, list[Row]], None, Done]:
+    """As `run_work`, one batch with its results at a time, each in its shard already."""
     settings = settings or EngineSettings()
     run = _Run(Shards(Path(folder), work.signature, work.schema), settings, progress or (lambda count: None))
     batches: Iterable[Batch] = run.missing(tasks)
     with _crew(_Opened(work), settings) as over:
-        run.round(over, batches)
+        yield from run.round(over, batches)
         while run.again:
             batches, run.again = run.again, []
-            run.round(over, batches)
+            yield from run.round(over, batches)
     return Done(run.made, run.kept, run.deaths, tuple(run.lost))
 
 
@@ -63,7 +80,7 @@ class _Run:
         self.made = self.kept = self.deaths = 0
         self.lost: list[Lost] = []
         self.again: list[Batch] = []
-        self._died: dict[Batch, int] = {}
+        self._died: dict[tuple[str, ...], int] = {}
 
     def missing(self, tasks: Iterable[Task]) -> Iterator[Batch]:
         """Batches of the tasks without a result; BadValue for a key that comes twice."""
@@ -84,7 +101,7 @@ class _Run:
         while batch := tuple(itertools.islice(rest, self.settings.batch)):
             yield batch
 
-    def round(self, over: Over, batches: Iterable[Batch]) -> None:
+    def round(self, over: Over, batches: Iterable[Batch]) -> Iterator[tuple[Batch, list[Row]]]:
         """Give every batch to a worker once."""
         given: dict[int, Batch] = {}
 
@@ -103,13 +120,15 @@ class _Run:
                 self.shards.write(batch, outcome)
                 self.made += len(batch)
                 self.progress(len(batch))
+                yield batch, outcome
 
     def _mourn(self, batch: Batch, death: WorkerDied) -> None:
         """Try again; too often the same batch: its halves; a single task: lost."""
         self.deaths += 1
-        died = self._died.pop(batch, 0) + 1
+        keys = tuple(task.key for task in batch)
+        died = self._died.pop(keys, 0) + 1
         if died < self.settings.attempts:
-            self._died[batch] = died
+            self._died[keys] = died
             self.again.append(batch)
         elif len(batch) > 1:
             half = len(batch) // 2

@@ -16,12 +16,14 @@ from salon.calls.limits import Limits
 from salon.calls.prices import Prices
 from salon.calls.secret import Secret
 from salon.calls.store import CallStore
+from salon.engine.work import EngineSettings
 from salon.errors import BadValue
 from salon.judge.chat_pictures import PictureSettings
 from salon.judge.openai_chat import OpenAIChat
 from salon.judge.remembered import Remembered
 from salon.judge.scripted import Scripted
 from salon.judge.simulated import Simulated
+from salon.judge.spread import Spread
 from salon.judge.truth import panel_truth
 from salon.judge.vlm import Vlm
 from salon.study import Study
@@ -29,6 +31,8 @@ from salon.study.noun import Noun
 
 RATES = {"accuracy": "accuracy", "bias": "position_bias", "ties": "tie_rate", "unparsed": "unparsed_rate"}
 """What a simulation may be told, and what `Simulated` calls it."""
+_SHARE = 16
+"""Questions given to a worker at once: few enough that a worker that dies costs little."""
 
 
 class Named(Noun):
@@ -54,6 +58,11 @@ class Named(Noun):
     device: str = Field("auto", description="With --transformers: cpu, cuda, mps.")
     dtype: str = Field("auto", description="With --transformers: float32, bfloat16, float16.")
     batch_size: int = Field(1, ge=1, description="With --transformers: questions at a time.")
+    engine: Literal["here", "pool", "ray"] = Field(
+        "here", description="With --transformers: where it runs, in this process, in several, or on Ray."
+    )
+    workers: int | None = Field(None, ge=1, description="Workers of a pool or on Ray  [default: one for each core]")
+    address: str | None = Field(None, description="Address of a Ray cluster  [default: one on this machine]")
     simulated: str | None = Field(
         None, description="No model: a judge of known worth, such as accuracy=0.7,bias=0.2,ties=0.1,unparsed=0.01."
     )
@@ -85,6 +94,12 @@ class Named(Noun):
                 "one of --model, --transformers, --simulated and --script is needed",
                 found=" and ".join(f"--{way}" for way in given) or "none of them",
                 remedy="--model NAME --endpoint URL for a server, --simulated accuracy=0.7,bias=0.2 to try it out",
+            )
+        if self.engine != "here" and self.transformers is None:
+            raise BadValue(
+                "--engine is for a VLM that runs in Salon's own processes: --transformers",
+                found=f"--{given[0]}",
+                remedy="an endpoint is asked many questions at once already: see --concurrency",
             )
 
 
@@ -133,7 +148,12 @@ def _in_process(named: Named, folder: Path) -> Vlm:
     terms = {"device": named.device, "dtype": named.dtype, "batch": named.batch_size, "pictures": pictures}
     vlm: Vlm = local.LocalVlm(named.transformers, name=named.judge, **terms)
     home = folder.resolve()
-    return Remembered(vlm, named.calls or home.with_name(f"{home.name}.replies.jsonl"))
+    if named.engine == "here":
+        return Remembered(vlm, named.calls or home.with_name(f"{home.name}.replies.jsonl"))
+    engine = EngineSettings(
+        engine=named.engine, workers=named.workers, address=named.address, batch=max(_SHARE, named.batch_size)
+    )
+    return Spread(vlm, named.calls or home.with_name(f"{home.name}.replies"), engine)
 
 
 def read_rates(text: str) -> dict[str, float]:

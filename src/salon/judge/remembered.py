@@ -40,7 +40,7 @@ class Remembered:
 
         def unknown() -> Iterator[Conversation]:
             for index, conversation in enumerate(conversations):
-                key = self._key(conversation)
+                key = conversation_key(self.signature, conversation)
                 if key in known:
                     ready.append((index, known[key].model_copy(update={"stored": True})))
                 else:
@@ -61,12 +61,6 @@ class Remembered:
         while ready:
             yield ready.pop()
 
-    def _key(self, conversation: Conversation) -> str:
-        record = conversation.model_dump(mode="json", exclude={"about", "point", "parts"})
-        record["parts"] = [part if isinstance(part, str) else _hash(part.path) for part in conversation.parts]
-        text = json.dumps([str(self.signature), record], ensure_ascii=False, sort_keys=True)
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
     def _known(self) -> dict[str, Reply]:
         """What was written down; a last line that a killed run left unfinished is asked again."""
         found: dict[str, Reply] = {}
@@ -79,6 +73,14 @@ class Remembered:
             except ValueError:
                 continue
         return found
+
+
+def conversation_key(signature: Signature, conversation: Conversation) -> str:
+    """What a reply hangs on: who answers, every word, every pixel, and the number of the sample."""
+    record = conversation.model_dump(mode="json", exclude={"about", "point", "parts"})
+    record["parts"] = [part if isinstance(part, str) else _hash(part.path) for part in conversation.parts]
+    text = json.dumps([str(signature), record], ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _hash(path: Path) -> str:
