@@ -131,7 +131,7 @@ def whole_run() -> tuple[list[list[str]], int]:
     One row a judge, and how many of their intervals miss what was planted.
     """
     study = taste_like_study(seed=1)
-    worths = {f"{words} {seed}": (worth, seed) for words, worth in RUN.items() for seed in range(3)}
+    worths = {f"{words} {seed}": (worth, seed) for words, worth in RUN.items() for seed in (0, 1, 2, SEED)}
     with TemporaryDirectory() as folder:
         save_study(study, Path(folder) / "study")
         for name, (worth, seed) in worths.items():
@@ -207,7 +207,7 @@ prompts still hold the planted c, those over pairs do not.
 """
 WHOLE = """
 The path a user takes: a simulated study in the shape of TASTE, `salon judge run --simulated` on it, `salon judge
-report`. Planted: plain c .6, b .4, accuracy .56; leaning c .66, b .87, accuracy .521; three seeds each. {missed} of
+report`. Planted: plain c .6, b .4, accuracy .56; leaning c .66, b .87, accuracy .521; four seeds each. {missed} of
 {intervals} intervals miss what was planted; one in twenty should.
 """
 BENCH = """

@@ -25,6 +25,9 @@ _NONE = (
 _CAPTION = "font-size:.8125rem;line-height:1.4;color:var(--soft);overflow-wrap:anywhere"
 _WORDS = "font-size:.8438rem;line-height:1.45;margin:.6rem 0 0;overflow-wrap:anywhere"
 
+FEWEST_WORDS = 3
+"""A judge that says no more than its verdict is not quoted."""
+
 
 @dataclass(frozen=True)
 class Gallery(Block):
@@ -45,7 +48,8 @@ class Gallery(Block):
         other = self._side(case.judge_choice, Markup("Judge"))
         head = brief(self.criteria.get(case.criterion, case.criterion), 40)
         about = Markup("{}{}").format(head, f" · {brief(case.prompt, 60)}" if case.prompt else "")
-        said = element("p", element("q", brief(case.said, 240)), style=_WORDS) if case.said else None
+        words = (case.said or "").split()
+        said = element("p", element("q", brief(case.said, 240)), style=_WORDS) if len(words) >= FEWEST_WORDS else None
         gap = None
         if case.margin is not None:
             words = Markup("Its two numbers are {} standard deviations apart.").format(fixed(case.margin, 2))
