@@ -208,8 +208,7 @@ def designer(camera: Camera) -> None:
         _key(page, "ArrowLeft")
     camera.take(page, "rank-order")
     rater.work(until="levels")
-    page.goto(camera.address)
-    _press(page, "I'm ready")
+    _go_on(page, camera)
     camera.take(page, "rate")
     page.locator(".rubric summary").first.click()
     page.wait_for_timeout(1000)  # the reference pictures come when the panel opens
