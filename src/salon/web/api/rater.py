@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -21,7 +23,24 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorShape} for status in (400, 401, 403, 404, 409, 413, 421, 422, 425, 429, 500, 503)
 }
 
-router = APIRouter(prefix="/api", tags=["rater"], responses=ERRORS)
+
+class _KnownFirst(APIRoute):
+    """A route that tells strangers that they are strangers, not what is wrong with their request."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def known_first(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except RequestValidationError:
+                await run_in_threadpool(lambda: signed_in(request).rater)
+                raise
+
+        return known_first
+
+
+router = APIRouter(prefix="/api", tags=["rater"], responses=ERRORS, route_class=_KnownFirst)
 
 TaskId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 Key = Annotated[str, Header(alias="Idempotency-Key", min_length=8, max_length=200, pattern=r"^[A-Za-z0-9._~-]+$")]
