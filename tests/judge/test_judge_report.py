@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 from drawn_studies import Drawn, shared_ranks
-from report_example import QUICK, both, full_report, judged, people, report, scorer, simulated_judge, verdict
+from judge_report_example import QUICK, both, full_report, judged, people, report, scorer, simulated_judge, verdict
 
 from salon.errors import BadColumns, BadFile, BadValue, TooFew, UnknownReference
 from salon.flows.judge_report import report_judges

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from browser import chromium, open_page
 from drawn_studies import Drawn, shared_ranks
+from judge_report_example import both, full_report, judged, people, report, simulated_judge
 from PIL import Image
-from report_example import both, full_report, judged, people, report, simulated_judge
 
 from salon.judge.report_page import judge_page
 from salon.judge.worst import thumbnails
