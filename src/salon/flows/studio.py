@@ -218,7 +218,9 @@ class Studio(RankingSide, OwnerSide):
 
     def _ahead(self, desk: Desk, place: int, right: bool | None, now: int) -> Question | None:
         """What comes after the task at `place` once it is answered; None where others' answers have a say in it."""
-        if self._is_tallied or desk.open != place or any(task.answered is None for task in desk.asked[place + 1 :]):
+        if not desk.entered or self._is_tallied or desk.open != place:
+            return None  # whoever has a new consent text to agree to is asked by `next`
+        if any(task.answered is None for task in desk.asked[place + 1 :]):
             return None
         asked = list(desk.asked)
         asked[place] = replace(asked[place], answered=now, right=right)

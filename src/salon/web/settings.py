@@ -139,7 +139,7 @@ def write_password(folder: Path, hashed: str) -> None:
 
 
 def owner_token(folder: Path, database: Database) -> str:
-    """The token of the owner's link: the same at every start, until it is revoked."""
+    """The token of the owner's link, the same at every start. Without its file: a new one, and all others end."""
     path = _private(folder) / "owner"
     if path.exists():
         _check_private(path)
@@ -147,6 +147,9 @@ def owner_token(folder: Path, database: Database) -> str:
         with suppress(BadLink):
             if database.who(token).role == "owner":
                 return token
+    for link in database.links():
+        if link.role == "owner" and link.revoked_at is None:
+            database.revoke(link.number, by="salon serve")
     token = database.new_link("owner", by="salon serve")
     _write_private(path, token.encode())
     return token

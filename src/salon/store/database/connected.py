@@ -24,9 +24,10 @@ from typing import Any, TypeVar
 
 import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError, DisconnectionError, IntegrityError, OperationalError, TimeoutError
+from sqlalchemy.exc import DataError, DBAPIError, DisconnectionError, IntegrityError, OperationalError, TimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from salon.errors import BadValue
 from salon.store.database.errors import Unavailable
 
 T = TypeVar("T")
@@ -130,6 +131,8 @@ class Connected:
             yield
         except IntegrityError:
             raise  # two writers at once: whoever wrote knows what it means
+        except DataError:
+            raise BadValue("a value that the database can hold is needed", found="another: NUL, or too large") from None
         except (DBAPIError, TimeoutError) as error:
             raise Unavailable(
                 "a database that can be read and written is needed",
@@ -177,11 +180,11 @@ def now_ms() -> int:
 
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() == "sqlite":
-        engine = create_engine(url, pool_size=CONNECTIONS, max_overflow=CONNECTIONS)
+        engine = create_engine(url, hide_parameters=True, pool_size=CONNECTIONS, max_overflow=CONNECTIONS)
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    engine = create_engine(url, pool_size=CONNECTIONS, max_overflow=CONNECTIONS)
+    engine = create_engine(url, hide_parameters=True, pool_size=CONNECTIONS, max_overflow=CONNECTIONS)
     event.listen(engine, "connect", _set_up_postgresql)
     event.listen(engine, "checkin", _note_use)
     event.listen(engine, "checkout", _check_after_rest)

@@ -86,3 +86,5 @@ def _check_file(url: URL, create: bool) -> None:
         raise Unavailable("a folder for the database is needed", found="none", where=str(path.absolute().parent))
     if path.is_dir():
         raise Unavailable("a file is needed", found="a folder", where=str(path))
+    if not path.exists():
+        path.touch(mode=0o600)  # it will hold what raters say about themselves; its write-ahead file follows suit

@@ -24,6 +24,7 @@ from salon.store.database.errors import UnknownRater
 from salon.store.database.links import rater_number, revoke_links
 from salon.store.database.records import Progress, RaterState, Visit, as_json, plain
 from salon.store.database.revisions import add_revision, lock_revisions, revisions_now
+from salon.store.database.submit import STOPPED
 from salon.store.database.tables import judgments, raters, tasks, undos, visits
 from salon.study import Rater
 
@@ -68,7 +69,8 @@ class Raters(Connected):
         """Invite, activate, pause, remove, withdraw or finish a rater; `by` None is the rater.
 
         Where that changes whether the rater's answers are read, it makes a new revision. Who is removed or withdrawn
-        loses every link; to be brought back takes a new one.
+        loses every link; to be brought back takes a new one. Raters may leave, and never bring themselves back: a page
+        that was under way when they left, or were paused, changes nothing.
         """
         at = now_ms() if at is None else at
         with self._leaving(at) as (connection, reasons):
@@ -76,7 +78,7 @@ class Raters(Connected):
             row = connection.execute(known).first()
             if row is None:
                 raise UnknownRater.named(id)
-            if row.status == _known(status):
+            if row.status == _known(status) or (by is None and row.status in STOPPED and status != "withdrawn"):
                 return
             connection.execute(update(raters).where(raters.c.id == id).values(status=status))
             note(connection, by or f"rater {row.number}", f"rater {status}", at, rater=row.number, before=row.status)
