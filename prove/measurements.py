@@ -117,8 +117,8 @@ def page(found: Sequence[Moves], posters: int) -> str:
         an emptied left side are done to the finished pixels, for measurements no planted defect is about. Not every
         brief names colors or a place: {' and '.join(RARE)} are tried on {FURTHER} posters more."""),
         table(["defect", "measurement", "Spearman", "n", f"at most {GOAL}"], meant_rows(found)),
-        wrapped("""`palette` falls short of the goal on briefs with opposite colors: turned half way round, such a palette
-        holds the same hues again. `place` cannot reach -1, because the defect has only two steps."""),
+        wrapped("""`palette` falls short of the goal on briefs with opposite colors: turned half way round, such a
+        palette holds the same hues again. `place` cannot reach -1, because the defect has only two steps."""),
         "## Which defects nothing here measures",
         table(["defect", "why"], [[defect, why] for defect, why in UNMEASURED.items()]),
         "## Every measurement against every defect",
