@@ -31,6 +31,7 @@ from salon.collect.settings import StudioSettings
 from salon.collect.settings_phase import Phase
 from salon.collect.tally import Tallies
 from salon.collect.timing import TooFast, break_due, check_ready, check_time, least_seconds
+from salon.flows.studio_adjudicate import check_cohorts
 from salon.flows.studio_asked import (
     KNOWN,
     about,
@@ -60,6 +61,7 @@ class Studio(RankingSide, OwnerSide):
     def __init__(self, database: Database, settings: StudioSettings, folder: Path) -> None:
         super().__init__()
         self.database, self.settings, self.folder = database, settings, folder
+        check_cohorts(settings)
         study = database.read_study()
         self.name = study.name
         self.plan = make_plan(study, settings)

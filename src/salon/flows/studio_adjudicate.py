@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from salon.collect.adjudicate import Agreement, Disagreement, Ruling, agreement, disagreements
 from salon.collect.settings import StudioSettings
 from salon.collect.tally import vote_of
-from salon.errors import BadValue
+from salon.errors import BadValue, DesignError
 from salon.flows.studio_trim import without_items, without_raters
 from salon.store.database import Answer, Database, Given, Saved
 from salon.store.database.connected import now_ms
@@ -34,6 +34,17 @@ _PAIR = 2
 def adjudicator_name(link: int) -> str:
     """The pseudonym of whoever came by an adjudicator's link."""
     return f"adjudicator-{link}"
+
+
+def check_cohorts(settings: StudioSettings) -> None:
+    """DesignError where raters would be in the cohort whose answers are rulings."""
+    if any(cohort.id == ADJUDICATORS for cohort in settings.cohorts):
+        raise DesignError(
+            "a cohort of raters needs another name",
+            found=repr(ADJUDICATORS),
+            where="cohorts",
+            remedy="that one is kept for those who settle disputes; invite them on the page of raters",
+        )
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from salon.collect.pay import Payment, Visit, payment, worked_ms
 from salon.collect.quality import RaterFindings, rater_flags
 from salon.collect.runs import Plan
 from salon.collect.settings import StudioSettings
+from salon.errors import BadValue
 from salon.flows.studio_adjudicate import ADJUDICATORS, AdjudicatorSide, adjudicator_name, settled_study
 from salon.flows.studio_asked import questions_in_all, records_of
 from salon.flows.studio_figures import Figures
@@ -204,7 +205,7 @@ class OwnerSide(AdjudicatorSide, ABC):
 
     def reinvite(self, rater: str, *, now: int | None = None) -> Invitation:
         """A new link; whoever was paused, removed or withdrawn is at work again."""
-        if self._is_out(self.database.rater(rater)):
+        if self._is_out(self._asked(rater)):
             self.database.set_status(rater, "active", at=now)
             self.recount()
         return Invitation(rater, self.database.new_link("rater", rater, at=now))
@@ -217,21 +218,24 @@ class OwnerSide(AdjudicatorSide, ABC):
         return Invitation(name, token)
 
     def pause(self, rater: str, *, now: int | None = None) -> None:
-        """Nothing is asked of the rater until `reinvite`; answers stay."""
-        self.database.set_status(rater, "paused", at=now)
+        """Nothing is asked of the rater until `reinvite`; answers stay. Who has left stays away."""
+        if not self._is_out(self._asked(rater)):
+            self.database.set_status(rater, "paused", at=now)
 
     def resume(self, rater: str, *, now: int | None = None) -> None:
         """A paused rater is asked again; the link stays the same."""
-        if self.database.rater(rater).status == "paused":
+        if self._asked(rater).status == "paused":
             self.database.set_status(rater, "active", at=now)
 
     def remove(self, rater: str, *, now: int | None = None) -> None:
-        """The rater's links end and no reading of the study holds their answers."""
+        """The rater's links end and no reading of the study holds their answers; so too an adjudicator's."""
+        self._end_link(rater, now)
         self.database.set_status(rater, "removed", at=now)
         self.recount()
 
     def erase(self, rater: str, *, now: int | None = None) -> None:
         """Delete the rater and everything about them, for good."""
+        self._end_link(rater, now)
         self.database.erase(rater, at=now)
         self.recount()
 
@@ -250,6 +254,19 @@ class OwnerSide(AdjudicatorSide, ABC):
     def settled(self) -> Study:
         """The study as it stands now, without items that adjudicators dropped."""
         return settled_study(self.database, self.database.read_study())
+
+    def _asked(self, rater: str) -> RaterState:
+        """A rater who is asked questions; an adjudicator can only be removed or erased."""
+        state = self.database.rater(rater)
+        if state.cohort == ADJUDICATORS:
+            raise BadValue("a rater is needed", found="an adjudicator", remedy="remove this one, and invite another")
+        return state
+
+    def _end_link(self, rater: str, now: int | None) -> None:
+        """End the link of an adjudicator, which names nobody; those of raters end with their status."""
+        for link in self.database.links():
+            if link.role == "adjudicator" and adjudicator_name(link.number) == rater:
+                self.database.revoke(link.number, at=now)
 
     @staticmethod
     def _is_out(state: RaterState) -> bool:
