@@ -119,8 +119,8 @@ def page(found: Sequence[Moves], posters: int) -> str:
         table(["defect", "measurement", "Spearman", "n", f"at most {GOAL}"], meant_rows(found)),
         wrapped("""`palette` falls short of the goal on briefs with opposite colors: turned half way round, such a
         palette holds the same hues again. `place` cannot reach -1, because the defect has only two steps. The formulas
-        of `alignment` (of six) and `palette` (of some two dozen) were chosen on these same posters, and the reference of
-        `naturalness` holds them: their figures flatter a little."""),
+        of `alignment` (of six) and `palette` (of some two dozen) were chosen on these same posters, and the reference
+        of `naturalness` holds them: their figures flatter a little."""),
         "## Which defects nothing here measures",
         table(["defect", "why"], [[defect, why] for defect, why in UNMEASURED.items()]),
         "## Every measurement against every defect",
