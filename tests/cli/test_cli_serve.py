@@ -21,8 +21,9 @@ from PIL import Image
 from salon.cli.check import check
 from salon.cli.serve import backup, invite, restore, serve, status
 from salon.cli.study import export
+from salon.collect.question import Given
 from salon.errors import BadFile, BadValue, DesignError, SalonError
-from salon.flows.studio_open import default_settings
+from salon.flows.studio_open import default_settings, open_studio
 from salon.store import save_study
 from salon.store.database import open_database
 from salon.study import Criterion, Item, Prompt, Scale, Study
@@ -128,6 +129,21 @@ def test_first_start_writes_what_it_asks_and_keeps_the_settings(folder: Path) ->
     read(invite, folder, "--cohort", "raters")
     with open_database(f"sqlite:///{folder / 'studio.db'}") as database:
         assert "raters = 7" in database.settings()
+
+
+def test_what_was_asked_stays_though_the_file_is_changed_while_the_studio_is_closed(folder: Path) -> None:
+    (link,) = read(invite, folder, "--cohort", "raters")["links"]
+    text = (folder / "studio.toml").read_text()
+    (folder / "studio.toml").write_text(f"{text}\n[times]\nprompt = 0\ncompare = 0\n")
+    with open_studio(folder) as studio:
+        rater = link["rater"]
+        step = studio.next(rater)
+        studio.submit(rater, step.id, Given(answers={"overall": "left"}), key="k" * 16)
+    kept = (folder / "studio.toml").read_text()
+    (folder / "studio.toml").write_text(kept.replace('id = "main"', 'id = "other"'))
+    assert "has been asked already" in str(refused(serve, folder, "--port", 0))
+    (folder / "studio.toml").write_text(kept.replace("raters = 5", "raters = 9"))
+    assert len(read(invite, folder, "--cohort", "raters")["links"]) == 1
 
 
 def test_single_items_are_rated_and_nothing_to_ask_is_said() -> None:

@@ -14,13 +14,14 @@ from salon.collect.plan import joined_design, study_design
 from salon.collect.settings import FILE, StudioSettings, read_settings
 from salon.errors import DesignError
 from salon.flows.studio import Studio
+from salon.flows.studio_kept import check_goes_on
 from salon.store.atomic import present, whole_file
 from salon.store.database import Database, open_database
 from salon.store.folder import open_study
+from salon.store.place import DATABASE
 from salon.study import Study
 from salon.study.tables import JUDGMENTS
 
-DATABASE = "studio.db"
 _HEAD = "# How this studio works. Every key is described in docs/methods/collecting.md; change it, and serve again.\n\n"
 
 
@@ -36,10 +37,14 @@ def open_studio(folder: Path, url: str | None = None, *, create: bool = True) ->
         if create and not database.has_study():
             database.put_study(open_study(place))
         text = settings_text(place, database, create=create)
-        studio = Studio(database, read_settings(text, where=str(place / FILE)), place)
+        settings = read_settings(text, where=str(place / FILE))
+        before = database.settings()
+        if before not in (None, text):  # somebody changed the file while the studio was closed
+            check_goes_on(database, read_settings(before), settings)
+        studio = Studio(database, settings, place)
         if create:
             say_design(database, studio.settings)
-        if create and database.settings() != text:
+        if create and before != text:
             database.put_settings(text)
         try:
             yield studio

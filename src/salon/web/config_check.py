@@ -35,7 +35,7 @@ def check_config(settings: WebSettings, db: str | None, *, progress: Callable[[s
     return [
         _line("study", lambda: _study(folder)),
         _line(FILE, lambda: _settings(folder)),
-        _line("database", lambda: _database(db or database_url(folder))),
+        _line("database", lambda: _database(db or database_url(folder), folder)),
         _pictures(folder, progress),
         _address(settings),
         _line("private files", lambda: _private(folder)),
@@ -64,16 +64,26 @@ def _settings(folder: Path) -> str:
     return f"questions by cohort: {asked}" + ("" if there else " (will be written at the first start)")
 
 
-def _database(url: str) -> str:
+def _database(url: str, folder: Path) -> str:
     try:
         with open_database(url) as database:
             with suppress(NoStudy):
-                return f"{database.name} at revision {database.read_study().revision}"
+                study = database.read_study()
+                return f"{database.name} at revision {study.revision}{_newer_items(study, folder)}"
             return f"{database.name}, empty"
     except Unavailable as error:
         if error.found != "no such file":
             raise
         return "will be made at the first start"
+
+
+def _newer_items(study: Study, folder: Path) -> str:
+    """What the folder has and the studio does not: its items are those of its first start."""
+    known = {item.id for item in study.nouns("items")}
+    fresh = sum(item.id not in known for item in open_study(folder).nouns("items"))
+    return (
+        f" · {fresh:,} newer items of the folder are not shown: collect them as a study of their own" if fresh else ""
+    )
 
 
 def _pictures(folder: Path, progress: Callable[[str], None]) -> Line:
