@@ -2,8 +2,11 @@
 
 import json
 
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from PIL import Image
 
 from salon.cli.score import score
 from salon.errors import BadValue
@@ -53,3 +56,26 @@ def test_misuse(study):
     assert run(study).exit_code == 2
     with pytest.raises(BadValue, match="name of a scorer"):
         run(study, "-s", "beauty")
+
+
+def test_a_pool_of_workers_gives_the_same_table_and_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    monkeypatch.setenv("SALON_CACHE", str(tmp_path / "cache"))
+    rng = np.random.default_rng(0)
+    items = [Item(id=f"i{k}", image=f"images/{k}.png") for k in range(7)]
+    criteria = [Criterion(id="c", name="C", question="Which?")]
+    save_study(Study.build("s", criteria, tables={"items": items}), tmp_path / "study")
+    (tmp_path / "study" / "images").mkdir()
+    for k in range(6):  # the last picture is missing
+        pixels = rng.integers(0, 255, (96, 96, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(tmp_path / "study" / "images" / f"{k}.png")
+    run(tmp_path / "study", "-s", "naturalness", "--name", "alone")
+    monkeypatch.setenv("SALON_CACHE", str(tmp_path / "another"))
+    told = run(
+        tmp_path / "study", "-s", "naturalness", "--name", "spread", "--engine", "pool", "--workers", 2, "--json"
+    )
+    (counts,) = json.loads(told.output)["scorers"]
+    assert (counts["scored"], sum(counts["unscored"].values())) == (6, 1)
+    tables = [pq.read_table(tmp_path / "study" / "scores" / f"{name}.parquet") for name in ("alone", "spread")]
+    assert tables[0].column("value").to_pylist() == tables[1].column("value").to_pylist()
+    assert tables[0].column("item").to_pylist() == tables[1].column("item").to_pylist()
+    assert len(list((tmp_path / "study" / "scores").glob(".shards-*/part-*.parquet"))) == 1

@@ -16,8 +16,10 @@ from salon.cli.options import options_from, settings_from
 from salon.errors import InputError
 from salon.judge.score import ScoreRun, ScoreSettings, score_study
 from salon.judge.scorers.named import scorer_lines, scorer_named
+from salon.judge.scorers.spread import SpreadScorer
 from salon.models.kept import Kept
 from salon.store.folder import local, open_study
+from salon.study import Scorer
 
 
 @click.command()
@@ -40,6 +42,7 @@ def score(study: Path | None, names: Sequence[str], list_: bool, name: str | Non
       salon score study -s words -s contrast -s palette
       salon score study -s effnet-lite2+minilm+ocr --text intent
       salon score study -s pickscore:weights/PickScore_v1 --device cuda --batch 32
+      salon score study -s hpsv3:weights --engine ray --address auto
       salon score study -s table:hpsv3.csv --name hpsv3
     """
     if list_:
@@ -51,7 +54,7 @@ def score(study: Path | None, names: Sequence[str], list_: bool, name: str | Non
         raise InputError("--name goes with a single --scorer", found=f"{len(names)} scorers")
     settings = settings_from(ScoreSettings, flags)
     folder, opened, kept = local(study).resolve(), open_study(study), Kept()
-    scorers = [scorer_named(text, settings, kept) for text in names]
+    scorers = [_scorer(text, settings, folder, kept) for text in names]
     runs = []
     for scorer in scorers:
         scorer.name = name or scorer.name
@@ -63,6 +66,10 @@ def score(study: Path | None, names: Sequence[str], list_: bool, name: str | Non
         _print_runs(runs, study)
     if not all(run.scored for run in runs):
         click.get_current_context().exit(1)
+
+
+def _scorer(named: str, settings: ScoreSettings, folder: Path, kept: Kept) -> Scorer:
+    return scorer_named(named, settings, kept) if settings.engine == "here" else SpreadScorer(named, settings, folder)
 
 
 def _print_list(as_json: bool) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -43,6 +43,11 @@ class ScoreSettings(Noun):
     batch: int = Field(8, ge=1, le=4096, description="Items that a network looks at together.")
     device: str | None = Field(None, description="cpu, cuda, cuda:1 or mps  [default: the best there is]")
     limit: int | None = Field(None, ge=1, description="Only the first items of the study.")
+    engine: Literal["here", "pool", "ray"] = Field(
+        "here", description="Where scorers run: in this process, in several, or on Ray."
+    )
+    workers: int | None = Field(None, ge=1, description="Workers of a pool or on Ray  [default: one for each core]")
+    address: str | None = Field(None, description="Address of a Ray cluster  [default: one on this machine]")
 
 
 class ScoreRun(Noun):
