@@ -165,6 +165,7 @@ def install(app: FastAPI) -> None:
     """Answer every error of the routes of `app` in the one way."""
 
     async def answer(request: Request, error: Exception) -> Response:
+        await request.close()  # with files of a form that was refused
         return error_response(_named(error), request.url.path, request.state.request_id, language_of(request.scope))
 
     for kind in (SalonError, HTTPException, RequestValidationError):
