@@ -24,7 +24,7 @@ FILE = "studio.toml"
 class Cohort(Noun):
     """Raters who are invited together and asked the same."""
 
-    id: str = Field(min_length=1, description="Name of the cohort, as in the study.")
+    id: str = Field(min_length=1, max_length=100, description="Name of the cohort, as in the study.")
     raters: int = Field(5, ge=1, le=100_000, description="Raters wanted; it sets the progress bar, nobody is refused.")
     view: tuple[Part, ...] = Field((), description="Parts of the prompt its raters see; none: what criteria ask for.")
     phases: tuple[Phase, ...] = Field(min_length=1, description="What its raters are asked, in this order.")

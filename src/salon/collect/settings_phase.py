@@ -83,7 +83,7 @@ class PromptSample(Noun):
 class Phase(Noun):
     """A stretch of questions under one protocol."""
 
-    id: str = Field(min_length=1, description="Name of the phase.")
+    id: str = Field(min_length=1, max_length=100, description="Name of the phase.")
     protocol: Kind = Field(description="How it asks.")
     criteria: tuple[str, ...] = Field(min_length=1, description="What it asks about, in this order.")
     together: bool = Field(False, description="All criteria on one screen, instead of one after the other.")
