@@ -19,7 +19,14 @@ from tools.field_notes import NOTES
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")])
-GENERATED = ("commands.md", "check-json.md", "fuse-json.md", "generate-json.md", "layout.schema.json")
+GENERATED = (
+    "commands.md",
+    "check-json.md",
+    "fuse-json.md",
+    "generate-json.md",
+    "judge-json.md",
+    "layout.schema.json",
+)
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS_A_STUDY = {"docs/data.md": "its blocks are one study, opened by tests/store/test_folder.py"}
 
@@ -68,7 +75,7 @@ def test_every_field_is_described_once() -> None:
 @pytest.mark.parametrize("report", reference.REPORTS.values(), ids=reference.REPORTS)
 def test_every_key_is_always_there(report: type) -> None:
     schema = reference.schema(report)
-    for part in (schema, *schema["$defs"].values()):
+    for part in (schema, *schema.get("$defs", {}).values()):
         assert sorted(part["required"]) == sorted(part["properties"])
         assert part["additionalProperties"] is False
 

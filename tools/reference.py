@@ -30,6 +30,7 @@ from salon.check.plan import BudgetSettings, PlanReport, PlanSettings, plan
 from salon.check.results import CheckReport
 from salon.check.settings import CheckSettings
 from salon.cli.main import COMMANDS, salon
+from salon.flows.judge_report import report_judges
 from salon.flows.simulate import SimulateSettings, ppaint_like_study, simulate_study
 from salon.fuse.bridge import score_bridge
 from salon.fuse.bridge_results import BridgeReport
@@ -42,7 +43,14 @@ from salon.generate.ready import ReadyReport, check_ready
 from salon.generate.results import GenerateReport
 from salon.generate.run import generate_items
 from salon.generate.settings import GenerateSettings
+from salon.judge.report_settings import ReportSettings
+from salon.judge.results import JudgeReport
+from salon.judge.run import JudgeRun, judge_study
+from salon.judge.settings import JudgeSettings
+from salon.judge.simulated import Simulated
+from salon.judge.truth import panel_truth
 from salon.render.layout import Layout
+from salon.store import save_study
 from salon.store.nulls import null_for
 from salon.study import Prompt
 from tools.field_notes import NOTES
@@ -60,6 +68,8 @@ REPORTS: dict[str, type[BaseModel]] = {
     "bridge simulate": Rehearsal,
     "generate": GenerateReport,
     "ready": ReadyReport,
+    "judge run": JudgeRun,
+    "judge report": JudgeReport,
 }
 """What each command prints with --json."""
 LONGEST = 3
@@ -75,7 +85,8 @@ def pages() -> dict[str, str]:
     fused = json_page(_FUSE_INTRO, ("fuse", "bridge score", "bridge simulate"))
     made = json_page(_GENERATE_INTRO, ("generate", "ready"))
     schemas["layout.schema.json"] = as_text(Layout.model_json_schema()) + "\n"
-    pages = {"check-json.md": checked, "fuse-json.md": fused, "generate-json.md": made}
+    judged = json_page(_JUDGE_INTRO, ("judge run", "judge report"))
+    pages = {"check-json.md": checked, "fuse-json.md": fused, "generate-json.md": made, "judge-json.md": judged}
     return {"commands.md": commands_page(), **pages, **schemas}
 
 
@@ -169,7 +180,18 @@ record beside every drawn poster: [layout](layout.schema.json), explained on [it
 Every key is always there. A number that cannot be given is `null`, never NaN. Errors have the form of [the other
 commands](check-json.md#errors).
 """
+_JUDGE_INTRO = """# The JSON of judge run and judge report
+
+Written by `make docs` from the report classes; do not edit. `salon judge run --json` prints one `JudgeRun`,
+`salon judge report --json` one `JudgeReport`. JSON Schemas: [judge run](judge-run.schema.json), [judge
+report](judge-report.schema.json).
+
+Every key is always there. A number that cannot be given is `null`, never NaN. Errors have the form of [the other
+commands](check-json.md#errors).
+"""
 _ABOUT = {
+    "judge run": "a simulated judge on a simulated study of twelve prompts, three items and five raters",
+    "judge report": "the same judge",
     "generate": "one prompt by one house, and one that cannot be drawn",
     "ready": "the same study",
     "check": "a simulated study of forty prompts, four items and five raters",
@@ -290,6 +312,8 @@ def example(name: str) -> dict[str, Any]:
         return _painted_example(name)
     if name in ("generate", "ready"):
         return _drawn_example(name)
+    if name in ("judge run", "judge report"):
+        return _judged_example(name)
     study = simulate_study(SimulateSettings(prompts=40, tau=0.2, seed=7))
     if name == "anchor":
         return anchor(study, AnchorSettings(items=3, raters=3, draws=2000)).model_dump(mode="json")
@@ -305,6 +329,20 @@ def _drawn_example(name: str) -> dict[str, Any]:
         report: BaseModel = made if name == "generate" else check_ready(place)
         found = report.model_dump(mode="json")
     return found | {key: value for key, value in (("study", "study"), ("seconds", 0.1)) if key in found}
+
+
+def _judged_example(name: str) -> dict[str, Any]:
+    study = simulate_study(SimulateSettings(prompts=12, items=3, tau=0.4, seed=7, protocol="comparisons"))
+    judge = Simulated("judge", panel_truth(study), accuracy=0.8, position_bias=0.2, unparsed_rate=0.02)
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / "study"
+        save_study(study, place)
+        run = judge_study(study, place, judge, JudgeSettings(), looks=False)
+        if name == "judge run":
+            return run.model_dump(mode="json") | {"folder": "study/judges/judge", "seconds": 0.1}
+        report = report_judges(study, place, ReportSettings(draws=200), check=False)
+    found = report.model_dump(mode="json")
+    return found | {"seconds": 0.1} if "seconds" in found else found
 
 
 def _painted_example(name: str) -> dict[str, Any]:

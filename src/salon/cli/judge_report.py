@@ -33,7 +33,7 @@ SHOWN = {
 @click.option(
     "--scores",
     multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    type=click.Path(path_type=Path, dir_okay=False),
     help="Also judge by this table of scores, columns item and value: .parquet, .csv or .jsonl (repeatable).",
 )
 @click.option("--check/--no-check", default=True, show_default=True, help="Test the signal of the people themselves.")
