@@ -2,6 +2,7 @@
 
     SalonError
     └── WebError
+        ├── TwoLengths        400  says two things about its own end
         ├── NotSignedIn       401  no session, or one that has ended
         ├── NotAllowed        403  signed in as somebody who may not do this
         ├── NotFromHere       403  a form or script of another site, or a page that is too old
@@ -41,6 +42,10 @@ class WebError(SalonError):
 
     wait: int | None = None
     """Seconds after which trying again makes sense."""
+
+
+class TwoLengths(WebError):
+    """A request whose end a proxy and we might see in two places; what follows may be another's."""
 
 
 class NotSignedIn(WebError):
@@ -98,6 +103,7 @@ class Busy(Fault):
 
 
 STATUS: dict[type[SalonError], int] = {
+    TwoLengths: 400,
     NotSignedIn: 401,
     NotAllowed: 403,
     NotFromHere: 403,

@@ -22,7 +22,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from salon.web.errors import TooLong, TooMany, WrongHost, error_response, language_of
+from salon.web.errors import TooLong, TooMany, TwoLengths, WrongHost, error_response, language_of
 from salon.web.settings import WebSettings
 
 HEADERS = {
@@ -103,6 +103,7 @@ class Guard:
         try:
             headers = Headers(scope=scope)
             _check_head(scope)
+            _check_length(headers)
             self._check_host(headers)
             self._check_rate(scope, headers)
             body = await self._body(scope, headers, receive)
@@ -112,6 +113,8 @@ class Guard:
         except Exception as error:
             if answer.started:  # too late to say anything: the browser sees a broken answer, not a whole wrong one
                 raise
+            if isinstance(error, TwoLengths):
+                answer.headers["Connection"] = "close"
             await error_response(error, scope["path"], request_id, language_of(scope))(scope, receive, answer)
 
     def _check_host(self, headers: Headers) -> None:
@@ -160,6 +163,11 @@ def _check_head(scope: Scope) -> None:
     size = len(scope.get("raw_path") or b"") + len(scope.get("query_string") or b"")
     if size + sum(len(name) + len(value) for name, value in scope["headers"]) > _MOST_HEAD:
         raise _too_long(f"at most {_MOST_HEAD:,} bytes of address and headers may be sent")
+
+
+def _check_length(headers: Headers) -> None:
+    if "content-length" in headers and "transfer-encoding" in headers:
+        raise TwoLengths("one way to say where a request ends is needed", found="a length and chunks")
 
 
 async def _read(receive: Receive, most: int) -> bytes:

@@ -1,0 +1,117 @@
+"""Attacks below the application, on the server as `salon serve` runs it: what a raw connection can send."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+
+import pytest
+import uvicorn
+from doors import Served, served
+
+from salon.web import run
+from salon.web.settings import WebSettings
+
+HOST = b"Host: localhost\r\n"
+
+
+@pytest.fixture(scope="module")
+def open_door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, int]]:
+    """A studio on a port of its own, and the server that listens there."""
+    servers: list[uvicorn.Server] = []
+    patch = pytest.MonkeyPatch()
+    patch.setattr(uvicorn.Server, "capture_signals", _no_signals)
+    patch.setattr(uvicorn, "Server", lambda config: servers.append(_Server(config)) or servers[0])
+    with served(tmp_path_factory.mktemp("server"), body_seconds=0.5, most_body=2000) as door:
+        listening = run.listen("127.0.0.1", 0)
+        port = listening.getsockname()[1]
+        thread = threading.Thread(target=run.run, args=(door.app, WebSettings(folder=door.folder), listening))
+        thread.start()
+        while not servers or not servers[0].started:
+            time.sleep(0.01)
+        yield door, port
+        servers[0].should_exit = True
+        thread.join()
+        listening.close()
+    patch.undo()
+
+
+_Server = uvicorn.Server
+
+
+def _no_signals(self: uvicorn.Server):
+    return nullcontext()
+
+
+def say(port: int, *parts: bytes, pause: float = 0.0) -> bytes:
+    """What comes back for bytes sent as they are, until the server ends the connection or falls silent."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        answer = bytearray()
+        try:
+            for part in parts:
+                connection.sendall(part)
+                time.sleep(pause)
+            while more := connection.recv(65536):
+                answer += more
+                connection.settimeout(0.5)
+        except OSError:
+            pass
+        return bytes(answer)
+
+
+def status(answer: bytes) -> int:
+    return int(answer.split(b" ", 2)[1]) if answer else 0
+
+
+def test_a_whole_request_is_answered_without_saying_by_whom(open_door) -> None:
+    answer = say(open_door[1], b"GET /healthz HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
+    assert status(answer) == 200
+    assert b"server:" not in answer.lower()
+    assert b"content-security-policy:" in answer.lower()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        b"Content-Length: 5\r\nContent-Length: 6\r\n",
+        b"Content-Length: 5, 6\r\n",
+        b"Transfer-Encoding: chunked, identity\r\n",
+        b"Content-Length: +5\r\n",
+        b"X-Evil: a\x00b\r\n",
+        b"X-Evil : a\r\n",
+        b"Host: evil.example\r\n",
+    ],
+    ids=["two lengths", "lengths differ", "a list", "odd coding", "a sign", "NUL", "a space", "two hosts"],
+)
+def test_a_second_request_cannot_hide_in_the_first(open_door, head: bytes) -> None:
+    """Where a proxy and a server disagree about the end of a request, the rest is taken for another's."""
+    door, port = open_door
+    hidden = b"0\r\n\r\nGET /enter/" + door.zoe.encode() + b" HTTP/1.1\r\n" + HOST + b"\r\n"
+    answer = say(port, b"POST /login HTTP/1.1\r\n" + HOST + head + b"\r\n" + hidden)
+    assert b"set-cookie" not in answer.lower()
+    assert answer.count(b"HTTP/1.1 ") <= 1
+    assert status(answer) in (0, 400, 413, 421, 422)
+
+
+def test_a_body_that_trickles_is_given_up(open_door) -> None:
+    head = b"POST /login HTTP/1.1\r\n" + HOST + b"Content-Type: application/x-www-form-urlencoded\r\n"
+    answer = say(open_door[1], head + b"Content-Length: 500\r\n\r\n", *[b"x"] * 4, pause=0.2)
+    assert status(answer) == 413
+
+
+def test_a_body_that_lies_about_its_length_is_cut(open_door) -> None:
+    chunk = b"%x\r\n%s\r\n" % (1500, b"x" * 1500)
+    answer = say(open_door[1], b"POST /login HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n", chunk * 3)
+    assert status(answer) == 413
+
+
+@pytest.mark.parametrize(
+    "line", [b"\x16\x03\x01\x02\x00", b"GET\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"A" * 100_000 + b"\r\n\r\n"]
+)
+def test_what_is_no_request_is_refused_and_the_studio_goes_on(open_door, line: bytes) -> None:
+    assert status(say(open_door[1], line)) in (0, 400, 404, 413, 421)
+    assert status(say(open_door[1], b"GET /healthz HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")) == 200
