@@ -16,7 +16,7 @@ import tomli_w
 from argon2 import PasswordHasher
 from doors import PLAIN, Served, served
 from fastapi.routing import iter_route_contexts
-from owner_studio import START, answer_all, csrf_of, field, walk
+from owner_studio import START, Owner, answer_all, csrf_of, field, walk
 from postgres import KINDS, fresh_url
 
 from salon.collect.question import Given
@@ -284,8 +284,11 @@ def test_an_adjudicator_can_be_removed(door: Served) -> None:
     owner = door.script(door.owner)
     for do in ("pause", "resume", "reinvite"):
         assert owner.post("/api/owner/raters", json={"rater": judge.rater, "do": do}).status_code == 422
-    assert owner.post("/api/owner/raters", json={"rater": judge.rater, "do": "remove"}).status_code == 200
+    page = Owner(door.client(door.owner))
+    assert f'name="rater" value="{judge.rater}"' in page.client.get("/owner/raters").text
+    assert page.post("/owner/raters", rater=judge.rater, do="remove").status_code == 303
     assert browser.get("/adjudicate").status_code == 401
+    assert f'name="rater" value="{judge.rater}"' not in page.client.get("/owner/raters").text
     assert door.client().get(f"/enter/{judge.token}").status_code == 401
     assert door.client(door.zoe).get("/").status_code == 200, "nobody else's link ended"
 

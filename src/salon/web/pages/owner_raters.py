@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from salon.errors import BadValue
 from salon.flows.studio import Studio
+from salon.flows.studio_adjudicate import ADJUDICATORS
 from salon.flows.studio_steps import Invitation, RaterProgress
 from salon.store.database.connected import now_ms
 from salon.web.auth import OwnerSession, Session
@@ -122,6 +123,7 @@ def _page(
         pays=any((studio.settings.pay.per_hour, studio.settings.pay.per_answer, studio.settings.pay.flat)),
         sum_paid=sum((one.amount for one in paid.values()), start=0),
         currency=studio.settings.pay.currency,
+        adjudicators=[one for one in studio.database.raters() if one.cohort == ADJUDICATORS],
         once=Once.new(),
         most=MOST_LINKS,
     )
