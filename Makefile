@@ -18,15 +18,19 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[generate]'
 	@touch $@
 
+$(VENV)/.serve: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable '.[generate,serve]'
+	@touch $@ $(VENV)/.core
+
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[dev]'
-	@touch $@ $(VENV)/.core
+	@touch $@ $(VENV)/.core $(VENV)/.serve
 
 $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[dev,bench]'
 	@touch $@ $(VENV)/.dev $(VENV)/.core
 
-demo: $(VENV)/.core ## draw posters, have simulated raters judge them, check and fuse; leave demo/gallery.html and reports
+demo: $(VENV)/.core ## draw posters, have simulated raters and judges judge them, check and fuse; leave demo/gallery.html and reports
 	@tools/system-packages libegl1 libgl1
 	$(BIN)/python -m salon.flows.demo demo
 
@@ -50,8 +54,8 @@ prove: $(VENV)/.dev ## the long evidence: size, power, fits; writes the tables t
 docs: $(VENV)/.dev ## write the generated pages of docs/reference
 	$(BIN)/python -m tools.reference
 
-serve: demo ## show the demo at http://127.0.0.1:8000/gallery.html
-	$(BIN)/python -m http.server 8000 --bind 127.0.0.1 --directory demo
+serve: $(VENV)/.serve demo ## open a studio for the demo's posters at http://127.0.0.1:8000; its link is printed
+	$(BIN)/salon serve demo/posters
 
 clean: ## remove .venv, caches and the demo
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -13,7 +13,7 @@ from salon.flows.simulate import ppaint_like_study
 from salon.report import disagreements
 from salon.store.folder import open_study
 
-SCREEN = 35
+SCREEN = 40
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,8 @@
 """The demo: posters drawn, looked at, judged, checked and fused, from one command and without a network.
 
 Four houses draw the same briefs; simulated designers rank the posters: do they share a taste, and which house does what
-best? Then simulated experts compare and rate the same paintings: which score has each?
+best? Simulated judges are asked about the same pairs: what is their word worth? Then simulated experts compare and rate
+the same paintings: which score has each?
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from salon.check.check import check_study
 from salon.check.report import check_page
 from salon.check.results import CheckReport
 from salon.flows.designers import designers_study
+from salon.flows.judge_report import report_judges, report_page
 from salon.flows.simulate import ppaint_like_study
 from salon.fuse.fuse import fuse_study
 from salon.fuse.report import fuse_page
@@ -27,8 +29,13 @@ from salon.generate.prompts import read_prompts
 from salon.generate.results import GenerateReport
 from salon.generate.run import generate_items
 from salon.generate.settings import GenerateSettings
+from salon.judge.results import Figure, JudgeReport
+from salon.judge.run import judge_study
+from salon.judge.settings import JudgeSettings
+from salon.judge.simulated import Simulated
+from salon.judge.truth import panel_truth
 from salon.report.numbers import estimate, fixed
-from salon.store.folder import save_study
+from salon.store.folder import open_study, save_study
 from salon.store.plain_table import write_plain
 from salon.study import Prompt, Study
 
@@ -37,10 +44,16 @@ SHOWN = "ppaint/overall"
 HOUSES = ("atelier", "carnival", "ledger", "mirage")
 EVERY = 10
 """Every tenth of the built-in briefs is drawn: 24 over all categories."""
+JUDGES = {
+    "sharp": {"accuracy": 0.85, "position_bias": 0.1},
+    "leaning": {"accuracy": 0.85, "position_bias": 0.5},
+}
+"""Simulated judges: how often they are right when they look, and how often they name the first picture instead."""
 FILES = {
     "gallery.html": "the posters: 24 briefs by four houses",
     "check.html": "is there signal in the designers' answers?",
     "houses.html": "a score with its interval for every house",
+    "judges.html": "what two judges of known worth turn out to be worth",
     "paintings-check.html": "comparing against rating, by the same experts",
     "fuse.html": "a score with its interval for every painting",
     "scores.csv": "the scores as a table",
@@ -64,6 +77,17 @@ def judge_posters(folder: Path) -> tuple[CheckReport, FuseReport]:
     (folder / "houses.json").write_text(fused.model_dump_json(indent=2), encoding="utf-8")
     fuse_page(fused).write(folder / "houses.html")
     return _checked(study, folder / "check.html"), fused
+
+
+def ask_judges(folder: Path) -> JudgeReport:
+    """Two simulated judges on the pairs that the designers ranked; what the report finds of what was planted."""
+    study, posters = open_study(folder / "posters"), folder / "posters"
+    for name, rates in JUDGES.items():
+        judge_study(study, posters, Simulated(name, panel_truth(study), **rates), JudgeSettings(), looks=False)
+    report = report_judges(study, posters, check=False)
+    (folder / "judges.json").write_text(report.model_dump_json(indent=2), encoding="utf-8")
+    report_page(report, study, posters).write(folder / "judges.html")
+    return report
 
 
 def fuse_paintings(folder: Path, study: Study | None = None) -> tuple[CheckReport, FuseReport]:
@@ -91,6 +115,8 @@ def _run(folder: Path) -> None:
     drawn = draw_posters(folder, read_prompts("briefs")[::EVERY])
     click.echo(f"  {drawn.made + drawn.reused} posters\n\nFive designers rank them. Do they share a taste? ...")
     _tell_posters(*judge_posters(folder))
+    click.echo("\nTwo judges are asked about the same pairs, in both orders. What is their word worth? ...")
+    _tell_judges(ask_judges(folder))
     click.echo("\nExperts compare and rate the same paintings. Which score has each? ...")
     _tell_paintings(*fuse_paintings(folder))
     click.echo("\nOpen:")
@@ -105,6 +131,19 @@ def _tell_posters(checked: CheckReport, fused: FuseReport) -> None:
         if rows:  # flags have no order of houses
             best = min(rows, key=lambda row: row.rank)
             click.echo(f"  {criterion.name:<26} {criterion.verdict:<36} best house: {best.generator}")
+
+
+def _tell_judges(report: JudgeReport) -> None:
+    for judge in report.judges:
+        found, planted = judge.pooled, JUDGES[judge.judge]
+        click.echo(
+            f"  {judge.judge:<10} accuracy {_share(found.accuracy)}, "
+            f"follows the position {_share(found.position_bias)} (planted {planted['position_bias']:.0%})"
+        )
+
+
+def _share(figure: Figure | None) -> str:
+    return "not known" if figure is None else f"{figure.value:.0%} [{figure.low:.0%}, {figure.high:.0%}]"
 
 
 def _tell_paintings(checked: CheckReport, fused: FuseReport) -> None:
