@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,6 +21,7 @@ from owner_studio import START, Owner, answer_all, csrf_of, field, walk
 from postgres import KINDS, fresh_url
 
 from salon.collect.question import Given
+from salon.errors import DesignError
 from salon.flows.studio_change import changed
 from salon.flows.studio_entry import EntrySide
 from salon.store.database import open_database
@@ -196,7 +198,7 @@ def test_passwords_guessed_at_once_are_counted_before_they_are_tried(tmp_path: P
 
         waiting = [pool.submit(guess, number) for number in range(12)]
         while sum(one.done() for one in waiting) < 8:
-            pass
+            time.sleep(0.01)
         together.set()
         assert sorted(one.result() for one in waiting) == ["NotSignedIn"] * 4 + ["TooMany"] * 8
     assert len(tried) == 4
@@ -293,6 +295,12 @@ def test_an_adjudicator_can_be_removed(door: Served) -> None:
     assert door.client(door.zoe).get("/").status_code == 200, "nobody else's link ended"
 
 
+def test_no_cohort_of_raters_has_the_say_over_disputes(door: Served) -> None:
+    cohorts = [PLAIN["cohorts"][0] | {"id": "adjudicators"}]
+    with pytest.raises(DesignError, match="another name"):
+        changed(door.studio, tomli_w.dumps(PLAIN | {"cohorts": cohorts}))
+
+
 def test_the_owners_link_can_be_changed(door: Served) -> None:
     first = owner_token(door.folder, door.studio.database)
     assert owner_token(door.folder, door.studio.database) == first
@@ -306,8 +314,10 @@ def test_the_owners_link_can_be_changed(door: Served) -> None:
 def test_a_new_consent_text_comes_before_the_next_question_for_scripts_too(door: Served) -> None:
     zoe = door.script(door.zoe)
     task = zoe.get("/api/next").json()["id"]
-    (door.folder / "studio.toml").write_text(_toml(PLAIN))
-    door.app.state.studio = changed(door.studio, _toml(PLAIN | {"consent": {"text": "And now?", "version": "2"}}))
+    (door.folder / "studio.toml").write_text(tomli_w.dumps(PLAIN))
+    door.app.state.studio = changed(
+        door.studio, tomli_w.dumps(PLAIN | {"consent": {"text": "And now?", "version": "2"}})
+    )
     said = zoe.post(f"/api/tasks/{task}/answer", json=LEFT, headers={"Idempotency-Key": "key-number-1"}).json()
     assert said["next"]["what"] == "consent"
     assert zoe.get("/api/next").json()["what"] == "consent"
@@ -334,7 +344,3 @@ def test_others_on_the_machine_cannot_read_the_database(tmp_path: Path) -> None:
         database.note("owner", "looked")
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
     assert set(modes.values()) == {0o600}, modes
-
-
-def _toml(settings: dict[str, Any]) -> str:
-    return tomli_w.dumps(settings)

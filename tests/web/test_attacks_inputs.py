@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import logging
 import re
 import sys
@@ -339,10 +338,10 @@ def test_no_token_password_or_cookie_reaches_a_log(tmp_path: Path, caplog, monke
     assert [secret for secret in secrets if secret in written] == []
 
 
-def test_a_failing_statement_is_told_without_its_values(tmp_path: Path, caplog) -> None:
+def test_a_failing_statement_is_told_without_its_values(tmp_path: Path) -> None:
     with served(tmp_path) as door:
         database, name = door.studio.database, door.names["zoe"]
         with pytest.raises(Exception) as failed, database.writing() as connection:
             connection.exec_driver_sql("INSERT INTO profiles VALUES (?, ?, ?)", (name, "a private matter", None))
     assert "private matter" not in str(failed.value)
-    assert json.dumps("NOT NULL")[1:-1] in str(failed.value)
+    assert "NOT NULL" in str(failed.value)

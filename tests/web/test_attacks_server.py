@@ -22,9 +22,9 @@ HOST = b"Host: localhost\r\n"
 def open_door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, int]]:
     """A studio on a port of its own, and the server that listens there."""
     servers: list[uvicorn.Server] = []
-    patch = pytest.MonkeyPatch()
-    patch.setattr(uvicorn.Server, "capture_signals", _no_signals)
-    patch.setattr(uvicorn, "Server", lambda config: servers.append(_Server(config)) or servers[0])
+    patch, real = pytest.MonkeyPatch(), uvicorn.Server
+    patch.setattr(real, "capture_signals", lambda self: nullcontext())  # only the main thread may have them
+    patch.setattr(uvicorn, "Server", lambda config: servers.append(real(config)) or servers[0])
     with served(tmp_path_factory.mktemp("server"), body_seconds=0.5, most_body=2000) as door:
         listening = run.listen("127.0.0.1", 0)
         port = listening.getsockname()[1]
@@ -37,13 +37,6 @@ def open_door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served
         thread.join()
         listening.close()
     patch.undo()
-
-
-_Server = uvicorn.Server
-
-
-def _no_signals(self: uvicorn.Server):
-    return nullcontext()
 
 
 def say(port: int, *parts: bytes, pause: float = 0.0) -> bytes:
