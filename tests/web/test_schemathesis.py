@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 HOST = {"Host": "localhost"}
-EXAMPLES = 12
+EXAMPLES = 8
 """For each route, for each of valid and invalid, for each of the three who ask."""
 
 
