@@ -286,6 +286,8 @@ def test_withdrawn_answers_leave_the_study_and_the_link_ends(make):
     assert visitor.next() == Finished("withdrawn")
     with pytest.raises(BadLink):
         studio.enter(token)
+    with pytest.raises(BadValue, match="withdrawn"):
+        studio.reinvite(visitor.rater)
 
 
 def test_a_paused_rater_waits_until_invited_again(make):

@@ -1,5 +1,7 @@
 """Planted defects: nothing at strength 0, more with more, on record, and only where the brief can be got wrong."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from salon.render.brief import Brief
 from salon.render.colors import contrast, oklch
 from salon.render.compose import Hand, plan_poster
 from salon.render.defects import DEFECTS, bend
+from salon.render.defects.bent import wrong_color
 from salon.render.defects.misspelled import misspell, slip
 from salon.render.draw import draw_poster
 from salon.render.marks import Glyphs
@@ -127,7 +130,19 @@ def test_hues_leave_those_asked_for():
         angle = oklch(drawn(wrong_color=strength).palette["ground"])[2] - oklch(drawn().palette["ground"])[2]
         return abs((angle + 180) % 360 - 180)
 
-    np.testing.assert_allclose([turn(s) for s in STEPS], [0, 45, 90, 135, 180], atol=4)  # eight bits a color
+    whole = turn(1)
+    assert 45 <= whole <= 180
+    np.testing.assert_allclose([turn(s) for s in STEPS], [whole * s for s in STEPS], atol=4)  # eight bits a color
+
+
+@pytest.mark.parametrize(("palette", "worst"), [(("#d04040",), 180), (("#d04040", "#00999b"), 90)])
+def test_opposite_colors_do_not_come_back_by_half_a_turn(palette, worst):
+    brief = BRIEF.model_copy(update={"palette": palette})
+    plan = plan_poster(brief, Hand(), 7)
+    used = replace(plan.palette, **dict.fromkeys(("ground", "surface", "accent"), "#ffffff"))
+    used = replace(used, primary=palette[0], secondary=palette[-1])
+    _, words, _ = wrong_color(replace(plan, palette=used), Hand(), 1.0)
+    assert float(words.split()[3]) == pytest.approx(worst, abs=10)
 
 
 def test_the_headline_leaves_its_third():

@@ -204,8 +204,16 @@ class OwnerSide(AdjudicatorSide, ABC):
         return made
 
     def reinvite(self, rater: str, *, now: int | None = None) -> Invitation:
-        """A new link; whoever was paused, removed or withdrawn is at work again."""
-        if self._is_out(self._asked(rater)):
+        """A new link; whoever was paused or removed is at work again. Who withdrew took their consent back."""
+        state = self._asked(rater)
+        if state.status == "withdrawn":
+            raise BadValue(
+                "a rater who has not withdrawn is needed",
+                found="one who has: the answers are theirs to keep back",
+                where=rater,
+                remedy="invite the person as a new rater",
+            )
+        if self._is_out(state):
             self.database.set_status(rater, "active", at=now)
             self.recount()
         return Invitation(rater, self.database.new_link("rater", rater, at=now))

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from salon.render.brief import STYLES, Align, Place
 from salon.render.chance import chance
-from salon.render.colors import contrast, from_oklch, mix, oklch
+from salon.render.colors import contrast, from_oklch, mix, oklch, parse_color
 from salon.render.compose import Hand, plan_poster
 from salon.render.defects.misspelled import misspell
 from salon.render.layout import TEXT_ROLES, DefectKind, Face
@@ -33,6 +33,11 @@ AWKWARD = (
     Face(family="Press Start 2P", weight=400),
 )
 """Faces that are wrong for reading text, the mildest first."""
+_COLORS = ("ground", "surface", "primary", "secondary", "accent")
+_GRAY = 0.04
+"""Chroma below which a color has no hue to get wrong."""
+_STEP, _LEAST_TURN = 5, 45
+"""Degrees: how finely turns are looked at, and the smallest that counts as wrong."""
 _FAR: dict[Place, tuple[Place, ...]] = {"top": ("bottom",), "bottom": ("top",), "middle": ("top", "bottom")}
 _OTHER_SIDE: dict[Align, Align] = {"left": "right", "right": "left", "center": "left"}
 
@@ -65,13 +70,36 @@ def wrong_color(plan: Plan, hand: Hand, strength: float) -> Bent:
     if not plan.brief.palette:
         return plan, "", ()
     side = 1 if chance(plan.seed, "wrong-color").random() < 0.5 else -1
-    turned = {
-        name: _turned(getattr(plan.palette, name), side * 180 * strength, strength)
-        for name in ("ground", "surface", "primary", "secondary", "accent")
-    }
+    angle = strength * _wrong_turn(plan, side)
+    turned = {name: _turned(getattr(plan.palette, name), side * angle, strength) for name in _COLORS}
     palette = rechecked(replace(plan.palette, **turned))
     asked = ", ".join(plan.brief.palette)
-    return replace(plan, palette=palette), f"hues turned by {180 * strength:.0f} degrees from {asked}", ()
+    return replace(plan, palette=palette), f"hues turned by {angle:.0f} degrees from {asked}", ()
+
+
+def _wrong_turn(plan: Plan, side: int) -> float:
+    """The turn at which the colors first stop moving away from those the brief names.
+
+    Half a turn for one color. But opposite colors turned half way round are the same two again, three that share the
+    wheel after a third of it: there the worst is a quarter, or a sixth.
+    """
+    used = [oklch(getattr(plan.palette, name)) for name in _COLORS]
+    asked = [hue for _, chroma, hue in map(oklch, map(parse_color, plan.brief.palette)) if chroma > _GRAY]
+    if not asked:
+        return 180.0
+
+    def apart(angle: float) -> float:
+        gaps = (min(_gap(hue + side * angle, other) for other in asked) for _, _, hue in used)
+        return sum(chroma * gap for (_, chroma, _), gap in zip(used, gaps))
+
+    far = [apart(angle) for angle in range(0, 181, _STEP)]
+    while_away = (k for k in range(len(far) - 1) if k * _STEP >= _LEAST_TURN and far[k + 1] <= far[k])
+    return float(next(while_away, len(far) - 1) * _STEP)
+
+
+def _gap(hue: float, other: float) -> float:
+    """Degrees between two hues, 0 to 180."""
+    return abs((hue - other + 180) % 360 - 180)
 
 
 def _turned(color: str, angle: float, strength: float) -> str:
