@@ -146,6 +146,20 @@ def test_what_was_asked_stays_though_the_file_is_changed_while_the_studio_is_clo
     assert len(read(invite, folder, "--cohort", "raters")["links"]) == 1
 
 
+def test_pictures_fresh_from_a_generator_are_asked_about_overall(tmp_path: Path) -> None:
+    bare = Study.build(
+        "fresh",
+        [],
+        tables={
+            "items": [Item(id="x", prompt="p"), Item(id="y", prompt="p")],
+            "prompts": [Prompt(id="p", text="A cat")],
+        },
+    )
+    save_study(bare, tmp_path / "fresh")
+    read(invite, tmp_path / "fresh", "--cohort", "raters")
+    assert "hps/overall" in (tmp_path / "fresh" / "studio.toml").read_text()
+
+
 def test_single_items_are_rated_and_nothing_to_ask_is_said() -> None:
     assert 'protocol = "rate"' in default_settings(study(1))
     with pytest.raises(DesignError, match="criterion"):

@@ -19,9 +19,11 @@ from salon.store.atomic import present, whole_file
 from salon.store.database import Database, open_database
 from salon.store.folder import open_study
 from salon.store.place import DATABASE
-from salon.study import Study
+from salon.study import Study, builtin_criterion
 from salon.study.tables import JUDGMENTS
 
+OVERALL = "hps/overall"
+"""What is asked of pictures when nobody said what matters."""
 _HEAD = "# How this studio works. Every key is described in docs/methods/collecting.md; change it, and serve again.\n\n"
 
 
@@ -35,7 +37,7 @@ def open_studio(folder: Path, url: str | None = None, *, create: bool = True) ->
     place = present(folder)
     with open_database(url or database_url(place), create=create) as database:
         if create and not database.has_study():
-            database.put_study(open_study(place))
+            database.put_study(study_to_collect(place))
         text = settings_text(place, database, create=create)
         settings = read_settings(text, where=str(place / FILE))
         before = database.settings()
@@ -50,6 +52,15 @@ def open_studio(folder: Path, url: str | None = None, *, create: bool = True) ->
             yield studio
         finally:
             studio.close()
+
+
+def study_to_collect(folder: Path) -> Study:
+    """The study of a folder; one that names no criterion, as after `salon generate`, is asked which is preferred."""
+    study = open_study(folder)
+    if study.criteria:
+        return study
+    overall = builtin_criterion(OVERALL).model_copy(update={"view": ()})  # the prompt as it is, in parts or not
+    return study.revised("asked for overall preference", criteria=(overall,))
 
 
 def say_design(database: Database, settings: StudioSettings) -> None:
