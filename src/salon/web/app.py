@@ -42,7 +42,7 @@ def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
     )
     app.state.images = study_images(studio)
     errors.install(app)
-    for room in (auth, images, api_rater, api_owner, rater_pages, *OWNERS):
+    for room in (api_rater, rater_pages, images, auth, api_owner, *OWNERS):  # routes are tried in turn: answers first
         app.include_router(room.router)
     app.include_router(_plain)
     app.mount("/static", _Static(directory=STATIC, check_dir=False))

@@ -16,6 +16,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import lru_cache
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
@@ -210,7 +211,11 @@ def host_name(host: str) -> str:
 def address_of(scope: Scope) -> str:
     """Where a request comes from; an IPv6 network of /64 is one place."""
     client = scope.get("client")
-    host = client[0] if client else "unknown"
+    return _neighborhood(client[0] if client else "unknown")
+
+
+@lru_cache(maxsize=4096)
+def _neighborhood(host: str) -> str:
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
