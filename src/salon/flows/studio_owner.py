@@ -160,10 +160,7 @@ class OwnerSide(AdjudicatorSide, ABC):
 
     def payments(self) -> dict[str, Payment]:
         """Hours, answers and pay of every rater so far."""
-        visits: dict[str, list[Visit]] = {}
-        for visit in self.database.visits():
-            visits.setdefault(visit.rater, []).append(Visit(visit.started_at, visit.last_seen_at))
-        answered = self.database.answered()
+        visits, answered = self._visits_of_all(), self.database.answered()
         return {
             one.id: payment(
                 visits.get(one.id, []), answered.get(one.id, 0), finished=one.status == "done", pay=self.settings.pay
@@ -172,10 +169,13 @@ class OwnerSide(AdjudicatorSide, ABC):
         }
 
     def _hours(self) -> dict[str, float]:
+        return {rater: worked_ms(found) / 3_600_000 for rater, found in self._visits_of_all().items()}
+
+    def _visits_of_all(self) -> dict[str, list[Visit]]:
         visits: dict[str, list[Visit]] = {}
         for visit in self.database.visits():
             visits.setdefault(visit.rater, []).append(Visit(visit.started_at, visit.last_seen_at))
-        return {rater: worked_ms(found) / 3_600_000 for rater, found in visits.items()}
+        return visits
 
     def _check(self) -> LiveCheck:
         """Runs in the one thread of the checker, and waits there for the worker."""
