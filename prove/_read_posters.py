@@ -8,10 +8,11 @@ from itertools import zip_longest
 
 import numpy as np
 
-from prove._ocr import asked_words, drawn_words, folded, found_words, read, read_by_tesseract
+from prove._ocr import asked_words, drawn_words, read, read_by_tesseract
 from prove._pixel_contrast import pixel_contrast
 from salon.generate.houses import HOUSES
 from salon.generate.prompts import builtin_briefs
+from salon.judge.measurements.words import folded, found_words
 from salon.render.brief import CATEGORIES, STYLES, Brief
 from salon.render.colors import contrast
 from salon.render.draw import draw_poster

@@ -17,10 +17,10 @@ from typing import TypeVar
 import numpy as np
 from scipy import stats
 
-from prove._ocr import folded
 from prove._page import table, wrapped
 from prove._read_posters import FADED, Faded, Reading, WordRead, fade, read_again, read_poster, sample
 from salon.engine.processes import over_processes
+from salon.judge.measurements.words import folded
 from salon.render.brief import STYLES
 from salon.stats.behavior import wilson
 from salon.stats.resample import bootstrap_totals

@@ -2,8 +2,8 @@
 
 import pytest
 
-from prove._ocr import folded, found_words
 from prove._read_posters import read_poster, sample
+from salon.judge.measurements.words import folded, found_words
 from salon.render.brief import CATEGORIES, FORMATS, STYLES, Brief
 
 # -- which words count as read ----------------------------------------------------------------------------------------
