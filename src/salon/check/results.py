@@ -10,29 +10,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from salon.stats.result import Estimate, Test
+from salon.report.estimate import Figure
+from salon.stats.result import Test
 from salon.study import Signature
 from salon.study.noun import Noun
 
 Verdict = Literal["random", "shared preference", "factions", "not distinguishable with this design", "too little data"]
 FORMAT = "salon.check/1"
-
-
-class Figure(Noun):
-    """A number with its interval."""
-
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-    unit: str
-    level: float
-    method: str
-
-    @classmethod
-    def of(cls, estimate: Estimate) -> Figure:
-        """A kernel's estimate as part of a report."""
-        return cls(**{name: getattr(estimate, name) for name in cls.model_fields})
 
 
 class Interval(Noun):

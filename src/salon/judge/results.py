@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from salon.stats.result import Estimate
+from salon.report.estimate import Figure
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
@@ -22,28 +22,6 @@ KIND_WORDS: dict[str, str] = {
     "scorer": "a scorer",
     "rater": "a rater of the study",
 }
-
-
-class Figure(Noun):
-    """A number with its interval."""
-
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-    unit: str
-    level: float
-    method: str
-
-    @classmethod
-    def of(cls, estimate: Estimate) -> Figure:
-        """A kernel's estimate as part of a report."""
-        return cls(**{name: getattr(estimate, name) for name in cls.model_fields})
-
-    @classmethod
-    def maybe(cls, estimate: Estimate | None) -> Figure | None:
-        """The same, None where there is none."""
-        return None if estimate is None else cls.of(estimate)
 
 
 class AccuracyFigures(Noun):

@@ -1,0 +1,46 @@
+"""The interface of networks that turn pictures and texts into vectors.
+
+An encoder gives every text one vector, and every picture one vector for each of its *parts*. A part is `aligned` when
+it lies in the space of the texts, so that products and differences of the two mean something (CLIP has one such part);
+otherwise it stands for itself (EfficientNet's features know nothing of words).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+Vectors = NDArray[np.float32]
+
+
+class EncoderPart(NamedTuple):
+    """One of the vectors of a picture."""
+
+    name: str
+    width: int
+    aligned: bool
+    """Whether it lies in the space of the texts; then its width is theirs."""
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Pictures and texts as rows of length 1 (a row of zeros where there is nothing to see or read)."""
+
+    name: str
+    signature: str
+    """All that the vectors depend on: weights by hash, sizes, library versions that matter."""
+    text_width: int
+    parts: tuple[EncoderPart, ...]
+    licence: str
+
+    def pictures(self, images: Sequence[Image.Image], part: str) -> Vectors:
+        """(pictures, width) float32: one part."""
+        ...
+
+    def texts(self, texts: Sequence[str]) -> Vectors:
+        """(texts, text_width) float32."""
+        ...

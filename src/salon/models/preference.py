@@ -1,0 +1,90 @@
+"""A trained preference model in its folder: what it is, and the interface by which anybody may use it.
+
+MODEL/model.json            the card: kind, criteria, encoder or backbone, settings, data, split, figures, signature
+MODEL/model.safetensors     weights (a reward model keeps its backbone beside them in transformers' layout)
+MODEL/README.md             the card in words
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from pydantic import Field
+
+from salon.study.noun import Noun
+from salon.study.prompt import Part
+from salon.study.signature import Signature
+
+FORMAT = "salon.model/1"
+CARD = "model.json"
+WEIGHTS = "model.safetensors"
+Kind = Literal["heads", "reward"]
+
+
+class Criterionwise(Noun):
+    """What a model knows about one criterion."""
+
+    id: str
+    name: str
+    view: tuple[Part, ...] = ()
+    """Parts of the prompt it was trained with; all of them when none are named."""
+    higher_is_better: bool = True
+
+
+class ModelCard(Noun):
+    """Everything there is to know about a trained model, and what makes its numbers reproducible."""
+
+    format: Literal["salon.model/1"] = FORMAT
+    kind: Kind
+    name: str
+    criteria: tuple[Criterionwise, ...]
+    flag: str | None = Field(None, description="The criterion of its flag head, where it has one.")
+    backbone: str = Field(description="Signature of the frozen encoder, or of the backbone that was tuned.")
+    backbone_name: str = Field(description="How the encoder or backbone is named or found again.")
+    form: str = Field(description="scalar, pairwise, antisymmetric; or the law of a reward model.")
+    is_logit: bool = Field(description="Whether the logistic function of a difference of two scores is a probability.")
+    temperature: dict[str, float] = Field(default_factory=dict, description="Learned factor of each criterion's logit.")
+    settings: dict[str, Any] = Field(default_factory=dict, description="How it was trained.")
+    study: str = Field(description="Name of the study.")
+    data: str = Field(description="Content hash of the study, whole, at training.")
+    revision: int | None = None
+    simulated: bool = Field(False, description="True when no person gave the answers.")
+    split: dict[str, Any] = Field(default_factory=dict, description="Shares and seed of the split, units in each part.")
+    guard: dict[str, str] = Field(
+        default_factory=dict, description="File beside the card with hashes of what was trained on, for the leak guard."
+    )
+    trained_on: dict[str, int] = Field(default_factory=dict, description="Pairs, judgments, items, prompts by split.")
+    figures: dict[str, Any] = Field(default_factory=dict, description="Accuracies with intervals, n and ceilings.")
+    licence: str = Field("", description="Of the encoder or backbone; that of the data goes beside it.")
+    signature: Signature
+
+
+class Scored(NamedTuple):
+    """A model's number for one picture, and its own standard deviation where it states one."""
+
+    value: float
+    sigma: float | None = None
+
+
+@runtime_checkable
+class PreferenceModel(Protocol):
+    """A loaded model."""
+
+    card: ModelCard
+
+    def scores(self, images: Sequence[Image.Image], texts: Sequence[str], criterion: str) -> list[Scored]:
+        """One number for each picture with its prompt's text.
+
+        A head that only compares gives the mean logit against the pictures it keeps for that.
+        """
+        ...
+
+    def pair_logits(
+        self, a: Sequence[Image.Image], b: Sequence[Image.Image], texts: Sequence[str], criterion: str
+    ) -> NDArray[np.float64]:
+        """Log-odds that the first picture of each pair is preferred, as they stand (a, b)."""
+        ...
