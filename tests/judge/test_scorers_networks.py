@@ -6,8 +6,9 @@ from PIL import Image, ImageDraw
 
 from salon.errors import BadFile, BadValue
 from salon.judge.scorers.checklist import Question, checklist_scorer, read_questions
-from salon.judge.scorers.composite import class_names, composite, read_alike, seen_alike
+from salon.judge.scorers.composite import composite, read_alike, seen_alike
 from salon.judge.vlm import NoReply, Reply
+from salon.models.conse import class_names
 from salon.models.kept import Kept
 from salon.models.ocr import READER, Reading, TextLine
 from salon.study import Item, Prompt

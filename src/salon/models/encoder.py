@@ -24,6 +24,8 @@ class EncoderPart(NamedTuple):
     width: int
     aligned: bool
     """Whether it lies in the space of the texts; then its width is theirs."""
+    signature: str = ""
+    """All that this part alone depends on, where that is less than the encoder's: encoders may share a part."""
 
 
 @runtime_checkable
@@ -44,3 +46,23 @@ class Encoder(Protocol):
     def texts(self, texts: Sequence[str]) -> Vectors:
         """(texts, text_width) float32."""
         ...
+
+
+@runtime_checkable
+class SharedEncoder(Protocol):
+    """An encoder whose parts share work: asked for together they cost less."""
+
+    def picture_parts(
+        self, images: Sequence[Image.Image], parts: Sequence[str], hashes: Sequence[str] | None
+    ) -> dict[str, Vectors]:
+        """Several parts at once. `hashes` are those of the pictures' bytes, for what is remembered by them."""
+        ...
+
+
+def picture_parts(
+    encoder: Encoder, images: Sequence[Image.Image], parts: Sequence[str], hashes: Sequence[str] | None = None
+) -> dict[str, Vectors]:
+    """(pictures, width) float32 for each of `parts`, in the cheapest way the encoder knows."""
+    if isinstance(encoder, SharedEncoder):
+        return encoder.picture_parts(images, parts, hashes)
+    return {part: encoder.pictures(images, part) for part in parts}

