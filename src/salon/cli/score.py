@@ -1,7 +1,8 @@
-"""The command that scores the items of a study."""
+"""The command that scores the items of a study, or pictures that belong to none."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,62 +15,131 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from
 from salon.errors import InputError
-from salon.judge.score import ScoreRun, ScoreSettings, score_study
+from salon.judge.picture_source import PictureSource, open_pictures
+from salon.judge.score import FOLDER, ScoreRun, ScoreSettings, score_study
+from salon.judge.score_pictures import score_pictures
 from salon.judge.scorers.named import scorer_lines, scorer_named
 from salon.judge.scorers.spread import SpreadScorer
 from salon.models.kept import Kept
-from salon.store.folder import local, open_study
+from salon.store.folder import is_study, local, open_study
 from salon.study import Scorer
 
 
 @click.command()
-@click.argument("study", required=False, type=click.Path(path_type=Path))
+@click.argument("place", metavar="STUDY|IMAGES", required=False, type=click.Path(path_type=Path))
 @click.option("-s", "--scorer", "names", multiple=True, metavar="NAME", help="A scorer (see --list); repeatable.")
 @click.option("--list", "list_", is_flag=True, help="Name the scorers there are.")
+@click.option(
+    "--model", "models", multiple=True, type=click.Path(path_type=Path), help="Folder of a trained model; repeatable."
+)
+@click.option("--criterion", "criteria", multiple=True, help="With --model: only this criterion (repeatable).")
 @click.option("--name", help="What to call the scores, with a single scorer  [default: the scorer's own name]")
+@click.option("--prompt", help="With IMAGES: the text that all of them were made for.")
+@click.option(
+    "--prompts",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With a folder of IMAGES: a table with the columns image and prompt, .csv, .jsonl or .parquet.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), help="With IMAGES: folder of the scores."
+)
 @options_from(ScoreSettings)
 @json_option
-def score(study: Path | None, names: Sequence[str], list_: bool, name: str | None, as_json: bool, **flags: Any) -> None:
-    """Score the items of STUDY by one or more scorers.
+def score(
+    place: Path | None,
+    names: Sequence[str],
+    list_: bool,
+    models: Sequence[Path],
+    criteria: Sequence[str],
+    name: str | None,
+    prompt: str | None,
+    prompts: Path | None,
+    output: Path | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Score the items of STUDY, or pictures that are no study, by one or more scorers.
 
     The scores of each are written to STUDY/scores/NAME.parquet (item, value, sigma), with the scorer's card beside
     them. A picture is looked at once: run the same command again to go on after an interruption. An item that cannot
     be scored stays in the table with the reason and without a value. Leaves with 0 when every scorer gave a number to
     at least one item, else with 1.
 
+    IMAGES is a folder of pictures, with their prompts in prompts.csv or metadata.jsonl beside them (or --prompts, or
+    one --prompt for all), or a Parquet file with the columns image (a path, or bytes) and prompt. Their scores go to
+    IMAGES/scores, or to FILE-scores beside the file.
+
     \b
       salon score --list
       salon score study -s words -s contrast -s palette
       salon score study -s effnet-lite2+minilm+ocr --text intent
+      salon score study --model taste-heads --criterion taste/mood
       salon score study -s pickscore:weights/PickScore_v1 --device cuda --batch 32
       salon score study -s hpsv3:weights --engine ray --address auto
       salon score study -s table:hpsv3.csv --name hpsv3
+      salon score renders/ --model taste-heads --prompt "a poster for a jazz night"
+      salon score renders.parquet --model taste-heads -s naturalness -o scores
     """
     if list_:
         _print_list(as_json)
         return
-    if study is None or not names:
-        raise click.UsageError("a STUDY and at least one --scorer are needed; --list names the scorers")
-    if name and len(names) > 1:
-        raise InputError("--name goes with a single --scorer", found=f"{len(names)} scorers")
+    named = [*names, *(one for folder in models for one in _of_model(folder, criteria))]
+    if place is None or not named:
+        raise click.UsageError("a STUDY or IMAGES and at least one --scorer or --model are needed; --list names them")
+    if criteria and not models:
+        raise InputError("--criterion goes with --model", found="no --model")
+    if name and len(named) > 1:
+        raise InputError("--name goes with a single scorer", found=f"{len(named)} scorers")
     settings = settings_from(ScoreSettings, flags)
-    folder, opened, kept = local(study).resolve(), open_study(study), Kept()
-    scorers = [_scorer(text, settings, folder, kept) for text in names]
-    runs = []
-    for scorer in scorers:
-        scorer.name = name or scorer.name
-        with _watched(scorer.name, quiet=as_json) as progress:
-            runs.append(score_study(opened, folder, scorer, settings, progress, kept=kept))
-    if as_json:
-        print_json({"study": str(study), "scorers": [run.model_dump(mode="json") for run in runs]})
+    if is_study(local(place)) or not place.exists():
+        if prompt or prompts or output:
+            raise InputError("--prompt, --prompts and --output go with pictures", found="a study", where=str(place))
+        runs, folder = _score_study(place, named, name, settings, quiet=as_json), place / FOLDER
     else:
-        _print_runs(runs, study)
+        source, folder = open_pictures(place, prompt=prompt, prompts=prompts), output or _beside(place)
+        runs = _score_pictures(source, folder, named, name, settings, quiet=as_json)
+    if as_json:
+        print_json({"study": str(place), "scorers": [run.model_dump(mode="json") for run in runs]})
+    else:
+        _print_runs(runs, folder)
     if not all(run.scored for run in runs):
         click.get_current_context().exit(1)
 
 
+def _of_model(folder: Path, criteria: Sequence[str]) -> list[str]:
+    trained = importlib.import_module("salon.judge.scorers.trained")  # torch only for those who need it
+    return trained.scorer_names(folder, criteria)
+
+
+def _score_study(
+    study: Path, named: Sequence[str], name: str | None, settings: ScoreSettings, *, quiet: bool
+) -> list[ScoreRun]:
+    folder, opened, kept = study.resolve(), open_study(study), Kept()
+    runs = []
+    for scorer in [_scorer(text, settings, folder, kept) for text in named]:
+        scorer.name = name or scorer.name
+        with _watched(scorer.name, quiet=quiet) as progress:
+            runs.append(score_study(opened, folder, scorer, settings, progress, kept=kept))
+    return runs
+
+
 def _scorer(named: str, settings: ScoreSettings, folder: Path, kept: Kept) -> Scorer:
     return scorer_named(named, settings, kept) if settings.engine == "here" else SpreadScorer(named, settings, folder)
+
+
+def _score_pictures(
+    source: PictureSource, out: Path, named: Sequence[str], name: str | None, settings: ScoreSettings, *, quiet: bool
+) -> list[ScoreRun]:
+    runs = []
+    for text in named:
+        with _watched(text, quiet=quiet) as progress:
+            runs.append(score_pictures(source, out, text, settings, progress, name=name))
+    return runs
+
+
+def _beside(place: Path) -> Path:
+    """Where the scores of pictures go unless told otherwise."""
+    return place / FOLDER if place.is_dir() else place.with_name(f"{place.stem}-{FOLDER}")
 
 
 def _print_list(as_json: bool) -> None:
@@ -90,13 +160,13 @@ def _watched(label: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]
         yield lambda done, wanted: bar.update(task, completed=done, total=wanted)
 
 
-def _print_runs(runs: Sequence[ScoreRun], study: Path) -> None:
+def _print_runs(runs: Sequence[ScoreRun], folder: Path) -> None:
     rows = [
         (run.scorer, f"{run.scored:,}", f"{run.items - run.scored:,}", f"{run.reused:,}", _number(run.low),
          _number(run.high), "yes" if run.card.higher_is_better else "no")
         for run in runs
     ]  # fmt: skip
-    say(f"scores of {runs[0].items:,} items are in {study / 'scores'}", bold=True)
+    say(f"scores of {runs[0].items:,} items are in {folder}", bold=True)
     print_table(None, ("scorer", "scored", "not scored", "known", "lowest", "highest", "higher is better"), rows)
     for run in runs:
         for reason, count in run.unscored.items():

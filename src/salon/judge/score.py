@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import Field
 
@@ -32,6 +33,7 @@ COLUMNS = pa.schema(
 )
 POLICY = "items without a value stay in the table with the reason; they are never given one"
 _Asked = tuple[Item, Prompt | None]
+_ROWS_IN_GROUP = 100_000
 _ONLY_HERE = "item "
 """Beginning of keys that mean nothing to another run: the scorer does not say what its results depend on."""
 
@@ -64,6 +66,8 @@ class ScoreRun(Noun):
     high: float | None
     missing: str = POLICY
     card: ScorerCard
+    data: str
+    """Of the study, or of the pictures, that were scored."""
     signature: str
     file: str
 
@@ -87,7 +91,9 @@ def score_study(
         raise BadValue("a study with items is needed", found="none", where=str(folder))
     memory = kept or Kept()
     results, reused = _results(scorer, asked, settings.batch, memory, progress or (lambda done, wanted: None))
-    return _written(folder, scorer, asked, results, reused)
+    rows = [score_row(item.id, result) for (item, _), result in zip(asked, results, strict=True)]
+    table = pa.Table.from_pylist(rows, COLUMNS)
+    return write_scores(scores_file(folder / FOLDER, scorer.name), scorer, table, reused=reused, data=study.hash[:12])
 
 
 def _asked(study: Study, folder: Path, limit: int | None) -> list[_Asked]:
@@ -148,45 +154,48 @@ def _parts(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
 # -- the table -------------------------------------------------------------------------------------------------------
 
 
-def _written(folder: Path, scorer: Scorer, asked: Sequence[_Asked], results: Sequence[Result], reused: int) -> ScoreRun:
-    file = scores_file(folder, scorer.name)
-    file.parent.mkdir(exist_ok=True)
-    rows = {
-        "item": [item.id for item, _ in asked],
-        "value": [one.value if isinstance(one, Scored) else None for one in results],
-        "sigma": [one.sigma if isinstance(one, Scored) else None for one in results],
-        "unscored": [one.reason if isinstance(one, Unscored) else None for one in results],
-    }
+def score_row(item: str, result: Result) -> dict[str, Any]:
+    """One row of a table of scores."""
+    if isinstance(result, Scored):
+        return {"item": item, "value": result.value, "sigma": result.sigma, "unscored": None}
+    return {"item": item, "value": None, "sigma": None, "unscored": result.reason}
+
+
+def write_scores(file: Path, scorer: Scorer, table: pa.Table, *, reused: int, data: str) -> ScoreRun:
+    """Write a table of scores and, beside it, what one has to know about it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(file) as target:
-        pq.write_table(pa.table(rows, COLUMNS), target, compression="zstd")
-    run = _run(scorer, rows, reused, file)
+        pq.write_table(table.cast(COLUMNS), target, compression="zstd", row_group_size=_ROWS_IN_GROUP)
+    run = _run(scorer, table, reused, data, file)
     with whole_file(file.with_suffix(".json")) as target:
         target.write(json.dumps(run.model_dump(mode="json"), ensure_ascii=False, indent=2).encode())
     return run
 
 
-def _run(scorer: Scorer, rows: dict[str, list[Any]], reused: int, file: Path) -> ScoreRun:
-    values = [value for value in rows["value"] if value is not None]
-    reasons = [reason for reason in rows["unscored"] if reason is not None]
+def _run(scorer: Scorer, table: pa.Table, reused: int, data: str, file: Path) -> ScoreRun:
+    values = table.column("value")
+    ends = pc.min_max(values).as_py()
+    reasons = pc.value_counts(table.column("unscored").drop_null()).to_pylist()
     return ScoreRun(
         scorer=scorer.name,
-        items=len(rows["item"]),
-        scored=len(values),
-        unscored={reason: reasons.count(reason) for reason in sorted(set(reasons))},
+        items=table.num_rows,
+        scored=table.num_rows - values.null_count,
+        unscored={one["values"]: one["counts"] for one in sorted(reasons, key=lambda one: one["values"])},
         reused=reused,
-        low=min(values, default=None),
-        high=max(values, default=None),
+        low=ends["min"],
+        high=ends["max"],
         card=getattr(scorer, "card", ScorerCard()),
+        data=data,
         signature=str(scorer.signature),
-        file=str(file.relative_to(file.parent.parent)),
+        file=f"{file.parent.name}/{file.name}",
     )
 
 
 def scores_file(folder: Path, name: str) -> Path:
-    """Where the scores of a scorer are kept in a study folder; its name may hold no path."""
+    """Where the scores of a scorer are kept in `folder`; its name may hold no path."""
     if not name or name.startswith(".") or any(letter in name for letter in "/\\:\0"):
         raise BadValue("a scorer's name is a plain word", found=repr(name), remedy="choose another with --name")
-    return folder / FOLDER / f"{name}.parquet"
+    return folder / f"{name}.parquet"
 
 
 def read_scores(file: Path) -> pa.Table:

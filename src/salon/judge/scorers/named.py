@@ -4,6 +4,7 @@
     effnet-lite2+minilm+ocr            pictures against prompts, by small networks inside packages
     minilm+ocr                         the text in the picture against the prompt
     clip:FOLDER ... hpsv3:FOLDER       a released scorer, from a folder with its weights or a hub name
+    model:FOLDER@CRITERION             a model of your own, made by `salon train`
     checklist:FILE@VLM                 a weighed checklist, asked of the VLM in a folder
     table:FILE                         scores made elsewhere: item, value, sigma
 
@@ -47,14 +48,18 @@ RELEASED: dict[str, tuple[str, str]] = {
     "mps": ("mps", "MPS"),
     "hpsv3": ("hpsv3", "HPSv3, with its sigma"),
 }
+_OTHERS = (
+    ("model:FOLDER@CRITERION", "a model trained by salon train; --model FOLDER takes all its criteria"),
+    ("checklist:FILE@VLM", "weighed yes-or-no questions"),
+    ("table:FILE", "scores made elsewhere"),
+)
 
 
 def scorer_lines() -> list[tuple[str, str]]:
     """How each scorer is named, and what it is; for `--list`."""
     composites = [(name, told) for name, (_, told) in COMPOSITES.items()]
     released = [(f"{name}:FOLDER", told) for name, (_, told) in RELEASED.items()]
-    others = [("checklist:FILE@VLM", "weighed yes-or-no questions"), ("table:FILE", "scores made elsewhere")]
-    return [*RULES.items(), *composites, *released, *others]
+    return [*RULES.items(), *composites, *released, *_OTHERS]
 
 
 def scorer_named(text: str, settings: ScoreSettings | None = None, kept: Kept | None = None) -> Scorer:
@@ -68,6 +73,8 @@ def scorer_named(text: str, settings: ScoreSettings | None = None, kept: Kept | 
         return make(kept, text=settings.text, batch=settings.batch)
     if kind in RELEASED and place:
         return _released(kind, place, settings)
+    if kind == "model" and place:
+        return _trained(place, settings)
     if kind == "table" and place:
         return _part("table").TableScorer(Path(place))
     if kind == "checklist" and "@" in place:
@@ -80,6 +87,12 @@ def _released(kind: str, place: str, settings: ScoreSettings) -> Scorer:
     if kind != "laion":  # it reads no prompt
         options["text"] = settings.text
     return getattr(_part("released"), RELEASED[kind][0])(place, **options)
+
+
+def _trained(place: str, settings: ScoreSettings) -> Scorer:
+    folder, mark, criterion = (place, "", "") if Path(place).exists() else place.rpartition("@")
+    options: dict[str, Any] = {"device": settings.device, "batch": settings.batch}
+    return _part("trained").trained_scorer(Path(folder if mark else place), criterion or None, **options)
 
 
 def _checklist(place: str, settings: ScoreSettings) -> Scorer:
