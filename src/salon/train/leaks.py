@@ -1,0 +1,164 @@
+"""The leak guard: what a model was trained on is remembered beside it, and known again when it is tested.
+
+    MODEL/guard.parquet      kind (picture or text), key, near: hashes only, no picture and no text can be read from it
+
+A picture leaks when its bytes were trained on, or when it is *near* one that was (`salon.store.near_pictures`). A text
+leaks when the same text was trained on, after Unicode normalisation (NFKC), case folding and collapsing of white space.
+Everything that shaped the model counts as trained on: the validation part, by which settings and the last epoch were
+chosen, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from salon.errors import BadFile, DesignError
+from salon.models.kept import Kept
+from salon.store.atomic import whole_file
+from salon.store.near_pictures import METHOD, RADIUS, PictureKey, content_hash, near_groups, nearest, picture_key
+
+FILE = "guard.parquet"
+_COLUMNS = pa.schema([("kind", pa.string()), ("key", pa.string()), ("near", pa.string())])
+_SHOWN = 3
+_PREFIX = f"near {METHOD} "
+"""Of the keys under which hashes are remembered."""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What a model was trained on, as hashes."""
+
+    pictures: tuple[PictureKey, ...]
+    texts: frozenset[str]
+
+    @classmethod
+    def of(cls, pictures: Iterable[PictureKey], texts: Iterable[str]) -> Guard:
+        """From the keys of pictures (`picture_keys`) and the texts of prompts as they are."""
+        return cls(tuple(dict.fromkeys(pictures)), frozenset(text_key(text) for text in texts if text.strip()))
+
+
+@dataclass(frozen=True)
+class Leaks:
+    """What of a test was trained on; names as they were given to `find_leaks`."""
+
+    pictures: tuple[str, ...]
+    """Items whose very bytes were trained on."""
+    near: tuple[str, ...]
+    """Items that look like one that was, without being it."""
+    texts: tuple[str, ...]
+    """Prompts whose text was trained on."""
+
+    def __bool__(self) -> bool:
+        return bool(self.pictures or self.near or self.texts)
+
+    @property
+    def words(self) -> str:
+        """What leaked, counted, with the first few named."""
+        kinds = {"pictures": self.pictures, "near copies of pictures": self.near, "prompt texts": self.texts}
+        return "; ".join(f"{len(found):,} {kind} ({_first(found)})" for kind, found in kinds.items() if found)
+
+
+def text_key(text: str) -> str:
+    """A prompt's text as it is known again: the sha256 of its normalised form."""
+    plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def picture_keys(
+    paths: Sequence[Path], *, kept: Kept | None = None, progress: Callable[[int, int], None] | None = None
+) -> list[PictureKey]:
+    """The key of each picture, in order; each content is decoded once in its life, then remembered in `kept`."""
+    memory = kept or Kept()
+    contents = [_content(path) for path in paths]
+    known = memory.many({_PREFIX + content for content in contents})
+    looks: dict[str, str] = {key.removeprefix(_PREFIX): near for key, near in known.items()}
+    for done, (path, content) in enumerate(zip(paths, contents, strict=True)):
+        if content not in looks:
+            looks[content] = picture_key(path).near
+            memory.keep({_PREFIX + content: looks[content]})
+        if progress:
+            progress(done + 1, len(paths))
+    return [PictureKey(content, looks[content]) for content in contents]
+
+
+def save_guard(guard: Guard, folder: Path) -> dict[str, str]:
+    """Write the guard into a model's folder; what comes back is the card's `guard`."""
+    texts = sorted(guard.texts)
+    rows = {
+        "kind": ["picture"] * len(guard.pictures) + ["text"] * len(texts),
+        "key": [key.sha256 for key in guard.pictures] + texts,
+        "near": [key.near for key in guard.pictures] + [""] * len(texts),
+    }
+    with whole_file(folder / FILE) as target:
+        pq.write_table(pa.table(rows, _COLUMNS), target, compression="zstd")
+    return {"file": FILE, "method": METHOD, "sha256": content_hash(folder / FILE)}
+
+
+def load_guard(folder: Path, card: Mapping[str, str]) -> Guard:
+    """The guard that a model's card names; BadFile where it is missing, changed, or made by another method."""
+    file = folder / card.get("file", FILE)
+    remedy = "train the model again, or --allow-leak to go on without the guard"
+    if not card or not file.is_file():
+        raise BadFile("a model with its leak guard is needed", found=f"no {FILE}", where=str(folder), remedy=remedy)
+    if content_hash(file) != card.get("sha256") or card.get("method") != METHOD:
+        raise BadFile(
+            "the leak guard that the model's card names is needed",
+            found="another file" if card.get("method") == METHOD else f"hashes of method {card.get('method')!r}",
+            where=str(file),
+            remedy=remedy,
+        )
+    rows = pq.read_table(file, schema=_COLUMNS).to_pylist()
+    return Guard(
+        tuple(PictureKey(row["key"], row["near"]) for row in rows if row["kind"] == "picture"),
+        frozenset(row["key"] for row in rows if row["kind"] == "text"),
+    )
+
+
+def find_leaks(
+    guard: Guard, pictures: Mapping[str, PictureKey], texts: Mapping[str, str], radius: int = RADIUS
+) -> Leaks:
+    """What of a test a model was trained on: `pictures` by item, `texts` by prompt."""
+    seen = {key.sha256 for key in guard.pictures}
+    same = [item for item, key in pictures.items() if key.sha256 in seen]
+    others = [item for item, key in pictures.items() if key.sha256 not in seen]
+    place, _ = nearest([pictures[item].near for item in others], [key.near for key in guard.pictures], radius)
+    near = [others[number] for number in np.flatnonzero(place >= 0)]
+    read = [prompt for prompt, text in texts.items() if text.strip() and text_key(text) in guard.texts]
+    return Leaks(tuple(same), tuple(near), tuple(read))
+
+
+def check_near_splits(items: Sequence[str], splits: Sequence[str], keys: Sequence[PictureKey]) -> None:
+    """DesignError where pictures that look the same stand in two splits; prompts and bytes are checked elsewhere."""
+    groups = near_groups(keys)
+    first: dict[int, tuple[str, str]] = {}
+    crossing = []
+    for item, split, group in zip(items, splits, groups.tolist(), strict=True):
+        other, where = first.setdefault(group, (item, split))
+        if where != split:
+            crossing.append(f"{other} ({where}) and {item} ({split})")
+    if crossing:
+        raise DesignError(
+            "pictures that look the same may not stand in two splits",
+            found=f"{len(crossing):,} such: {_first(crossing)}",
+            where="labels",
+            remedy="give the near copies one prompt, or leave them out; another seed of the split may part them too",
+        )
+
+
+def _content(path: Path) -> str:
+    try:
+        return content_hash(path)
+    except OSError:
+        return picture_key(path).sha256  # says what is wrong with it
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")

@@ -1,0 +1,75 @@
+"""A model's guard knows again what it was trained on, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from salon.errors import BadFile, DesignError
+from salon.models.kept import Kept
+from salon.train import leaks
+from salon.train.leaks import Guard, check_near_splits, find_leaks, load_guard, picture_keys, save_guard
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory) -> dict[str, Path]:
+    """Three unlike pictures, and a smaller copy of the first."""
+    folder = tmp_path_factory.mktemp("pictures")
+    for seed, name in enumerate(("elk", "owl", "fox")):
+        blots = np.random.default_rng(seed).integers(0, 256, (24, 24, 3), np.uint8)
+        Image.fromarray(blots).resize((180, 180), Image.Resampling.BICUBIC).save(folder / f"{name}.png")
+    Image.open(folder / "elk.png").resize((120, 120)).save(folder / "small.png")
+    return {path.stem: path for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def keys(pictures, tmp_path_factory):
+    kept = Kept(tmp_path_factory.mktemp("kept") / "kept.sqlite")
+    return dict(zip(pictures, picture_keys(list(pictures.values()), kept=kept)))
+
+
+def test_what_was_trained_on_is_found(keys):
+    guard = Guard.of([keys["elk"], keys["owl"]], ["A Poster,  for elk"])
+    tested = {name: keys[name] for name in ("owl", "fox", "small")}
+    found = find_leaks(guard, tested, {"p1": "a poster, for ELK\n", "p2": "a poster for owls", "p3": " "})
+    assert (found.pictures, found.near, found.texts) == (("owl",), ("small",), ("p1",))
+    assert found.words == "1 pictures (owl); 1 near copies of pictures (small); 1 prompt texts (p1)"
+    assert not find_leaks(guard, {"fox": keys["fox"]}, {"p2": "a poster for owls"})
+
+
+def test_the_guard_is_kept_beside_the_model(keys, tmp_path):
+    guard = Guard.of(keys.values(), ["one", "two", ""])
+    card = save_guard(guard, tmp_path)
+    assert load_guard(tmp_path, card) == guard
+    save_guard(Guard.of([], ["three"]), tmp_path)
+    with pytest.raises(BadFile, match="another file"):
+        load_guard(tmp_path, card)
+    with pytest.raises(BadFile, match="no guard"):
+        load_guard(tmp_path, {})
+    with pytest.raises(BadFile, match="of method 'old'"):
+        load_guard(tmp_path, card | {"method": "old"})
+
+
+def test_splits_that_share_looks_are_refused(keys):
+    names = ["elk", "owl", "small"]
+    near = [keys[name] for name in names]
+    check_near_splits(names, ["test", "train", "test"], near)
+    with pytest.raises(DesignError, match=r"elk \(train\) and small \(test\)"):
+        check_near_splits(names, ["train", "train", "test"], near)
+
+
+def test_a_picture_is_decoded_once(pictures, tmp_path, monkeypatch):
+    kept = Kept(tmp_path / "kept.sqlite")
+    paths = [pictures["elk"], pictures["owl"], pictures["elk"]]
+    first = picture_keys(paths, kept=kept)
+    monkeypatch.setattr(leaks, "picture_key", lambda path: pytest.fail("decoded again"))
+    assert picture_keys(paths, kept=kept) == first
+    assert first[0] == first[2] != first[1]
+
+
+def test_a_missing_picture_says_so(tmp_path):
+    with pytest.raises(BadFile, match="No such file"):
+        picture_keys([tmp_path / "none.png"])
