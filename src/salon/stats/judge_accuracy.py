@@ -138,15 +138,15 @@ def judge_accuracy(table: KindTable, *, draws: int, rng: np.random.Generator, le
     prompts, criteria, _ = table.counts.shape
     check_settings(prompts, draws, level)
     flat = table.counts.reshape(prompts, -1)
-    drawn = _drawn(flat, draws, rng).reshape(draws, criteria, _KINDS)
+    drawn = drawn_totals(flat, draws, rng).reshape(draws, criteria, _KINDS)
     total = flat.sum(axis=0).astype(float).reshape(1, criteria, _KINDS)
     here = np.flatnonzero(total[0].sum(axis=1) > 0)
 
     def figures(totals: FloatArray, draws_of: FloatArray) -> Accuracy:
         """The mean over the criteria of (draws, criteria, kinds); of one criterion, itself."""
         made = {
-            name: _estimate(ratio, totals, draws_of, n=prompts, level=level)
-            for name, ratio in _RATIOS.items()
+            name: _estimate(of, totals, draws_of, n=prompts, level=level)
+            for name, of in _RATIOS.items()
             if table.orders == 2 or name not in ("position_bias", "took_first")
         }
         absent = dict.fromkeys(("position_bias", "took_first"))
@@ -184,7 +184,7 @@ def accuracy_difference(
     value = float(difference(both.sum(axis=0, keepdims=True).astype(float))[0])
     if len(both) == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    return interval(value, difference(_drawn(both, draws, rng)), n=len(both), unit="prompt", level=level)
+    return interval(value, difference(drawn_totals(both, draws, rng)), n=len(both), unit="prompt", level=level)
 
 
 def identity_gap(of: Accuracy) -> float:
@@ -209,9 +209,9 @@ def match_rate(
     value = float(hit.mean())
     if len(table) == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    totals = _drawn(table, draws, rng)
+    totals = drawn_totals(table, draws, rng)
     made = interval(value, totals[:, 0] / totals[:, 1], n=len(table), unit="prompt", level=level)
-    return _never_sure(made, len(hit))
+    return never_sure(made, len(hit))
 
 
 # -- the statistics: tops and bottoms of ratios, as functions of totals (draws, kinds) ---------------------------------
@@ -248,9 +248,9 @@ _RATIOS: dict[str, Ratio] = {
 
 def _macro(of: Ratio, t: FloatArray) -> FloatArray:
     """Mean over the criteria (draws, criteria, kinds) that have the ratio; a draw without any is NaN."""
-    each = np.stack([_ratio(of[0](t[:, k]), of[1](t[:, k])) for k in range(t.shape[1])], axis=1)
+    each = np.stack([ratio(of[0](t[:, k]), of[1](t[:, k])) for k in range(t.shape[1])], axis=1)
     known = ~np.isnan(each)
-    return _ratio(np.where(known, each, 0.0).sum(axis=1), known.sum(axis=1))
+    return ratio(np.where(known, each, 0.0).sum(axis=1), known.sum(axis=1))
 
 
 def _with_pairs(t: FloatArray, both: IntArray, shape: tuple[int, ...]) -> FloatArray:
@@ -259,7 +259,7 @@ def _with_pairs(t: FloatArray, both: IntArray, shape: tuple[int, ...]) -> FloatA
     return t[:, (pairs > 0).all(axis=0)]
 
 
-def _drawn(table: FloatArray | IntArray, draws: int, rng: np.random.Generator) -> FloatArray:
+def drawn_totals(table: FloatArray | IntArray, draws: int, rng: np.random.Generator) -> FloatArray:
     """Totals (draws, columns) of prompts (rows) drawn again; few prompts are drawn all at once."""
     n = len(table)
     if n <= _FEW:
@@ -267,7 +267,7 @@ def _drawn(table: FloatArray | IntArray, draws: int, rng: np.random.Generator) -
     return draw_totals(*row_kinds(table), draws=draws, rng=rng)
 
 
-def _ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
+def ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
     """top/bottom, NaN where nothing is left in the denominator."""
     return np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), np.nan)
 
@@ -279,16 +279,16 @@ def _estimate(of: Ratio, total: FloatArray, drawn: FloatArray, *, n: int, level:
     if n == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
     pairs = int(of[1](total.sum(axis=1))[0])
-    return _never_sure(interval(value, _macro(of, drawn), n=n, unit="prompt", level=level), pairs)
+    return never_sure(interval(value, _macro(of, drawn), n=n, unit="prompt", level=level), pairs)
 
 
-def _never_sure(made: Estimate, pairs: int) -> Estimate:
+def never_sure(made: Estimate, pairs: int, what: str = "pairs") -> Estimate:
     """The exact bound where all pairs say the same: never an interval of no width."""
     if made.low is None or made.low != made.high or made.value not in (0.0, 1.0):
         return made
     reach = 1 - ((1 - made.level) / 2) ** (1 / pairs)
     low, high = (0.0, reach) if made.value == 0 else (1 - reach, 1.0)
-    return Estimate(made.value, low, high, made.n, made.unit, made.level, f"exact bound for {pairs} pairs alike")
+    return Estimate(made.value, low, high, made.n, made.unit, made.level, f"exact bound for {pairs} {what} alike")
 
 
 def _check_identity(part: Accuracy | None) -> None:

@@ -1,0 +1,259 @@
+"""What a judge of checklists is worth against a panel: accuracy, both kinds of error, pass rates, unread answers.
+
+Data: ticks. A tick is one point of one item on which a panel of people has a majority, YES (the point is met) or NO.
+An evenly split panel says neither: the tick is out of every denominator. The judge says YES, NO, or nothing that could
+be read (UNREAD). A tick is then one of six kinds:
+
+    HIT     people YES, judge YES       ALARM    people NO, judge YES       UNREAD_YES   people YES, judge unread
+    MISS    people YES, judge NO        REJECT   people NO, judge NO        UNREAD_NO    people NO, judge unread
+
+With u the share unread and, among the ticks that were read, y the share people pass:
+
+    accuracy     (HIT + REJECT) / all: an unread answer counts 0          parsed only   the same over what was read
+    on yes, on no   HIT/(HIT + MISS), REJECT/(REJECT + ALARM)             balanced      their mean
+    pass rate    (HIT + ALARM)/read; of people (HIT + MISS)/read          lean          the first less the second
+    kappa        (o - e)/(1 - e), o = parsed only, e = the agreement of two who tick with these pass rates at random
+    constant     the larger of people's YES and NO over all ticks: what the better of "always yes" and "always no" gets
+    gain         accuracy less constant
+
+    accuracy = (1 - u)(y on_yes + (1 - y) on_no)          exactly, for one criterion or for all ticks pooled
+
+Chance has two faces here. A coin has accuracy 1/2, but where people pass nine points of ten, "always yes" has .9 and
+does not look. Balanced accuracy is 1/2 for both, and kappa 0. Where people only ever say one thing, neither is given.
+
+Intervals: whole prompts are drawn again; all figures come from the same draws of the counts of kinds by prompt. A share
+of 0 or 1 has the exact bound for as many ticks alike; a kappa, lean or gain that no draw moves has no interval.
+
+Sources: Cohen 1960 for kappa; Brodersen et al. 2010 for balanced accuracy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from salon.errors import BadValue, TooFew
+from salon.stats.judge_accuracy import drawn_totals, never_sure, ratio
+from salon.stats.resample import check_settings, interval
+from salon.stats.result import Estimate
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Statistic = Callable[[FloatArray], FloatArray]
+
+NO, YES, UNREAD = 0, 1, 2
+HIT, MISS, ALARM, REJECT, UNREAD_YES, UNREAD_NO = range(6)
+_KINDS = 6
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Ticked:
+    """A judge on one criterion, on all pooled, or averaged over criteria; see the module for definitions."""
+
+    accuracy: Estimate
+    parsed_only: Estimate | None
+    balanced: Estimate | None
+    kappa: Estimate | None
+    on_yes: Estimate | None
+    on_no: Estimate | None
+    pass_rate: Estimate | None
+    people_pass: Estimate | None
+    lean: Estimate | None
+    constant: Estimate
+    gain: Estimate
+    unread: Estimate
+    ticks: int
+
+
+@dataclass(frozen=True, slots=True)
+class TickAccuracy:
+    """One judge against one panel."""
+
+    by_criterion: tuple[Ticked | None, ...]
+    """None for a criterion without a tick."""
+    pooled: Ticked
+    macro: Ticked
+    """Each figure the mean over the criteria that have it: the identity does not hold here."""
+
+
+def tick_kinds(said: ArrayLike, people: ArrayLike) -> IntArray:
+    """The kind of each tick, from what the judge says (YES, NO, UNREAD) and the majority of people (YES, NO)."""
+    judge, majority = np.asarray(said), np.asarray(people)
+    if judge.ndim != 1 or judge.shape != majority.shape:
+        raise BadValue("one majority for each answer is needed", found=f"shapes {judge.shape} and {majority.shape}")
+    for name, given, allowed in (("answer", judge, (NO, YES, UNREAD)), ("majority", majority, (NO, YES))):
+        if not np.isin(given, allowed).all():
+            raise BadValue(f"an {name} is one of {allowed}", found=given[~np.isin(given, allowed)][0])
+    kinds = np.array([[REJECT, ALARM, UNREAD_NO], [MISS, HIT, UNREAD_YES]])
+    return np.asarray(kinds[majority.astype(np.int64), judge.astype(np.int64)], dtype=np.int64)
+
+
+def tick_table(
+    said: ArrayLike, people: ArrayLike, prompts: ArrayLike, criteria: ArrayLike | None = None, *, of: int = 1
+) -> IntArray:
+    """Counts of kinds (prompts, criteria, 6); `criteria` numbers each tick's criterion, 0 to `of` - 1."""
+    kinds = tick_kinds(said, people)
+    where = np.zeros(len(kinds), np.int64) if criteria is None else np.asarray(criteria, np.int64)
+    labels, row = np.unique(np.asarray(prompts), return_inverse=True)
+    if where.shape != kinds.shape or row.shape != kinds.shape:
+        raise BadValue("one prompt and one criterion for each tick", found=f"{len(kinds)}, {len(row)}, {len(where)}")
+    if not len(kinds):
+        raise TooFew("accuracy needs a point on which people have a majority", found="none")
+    flat = np.bincount((row * of + where) * _KINDS + kinds, minlength=len(labels) * of * _KINDS)
+    return flat.reshape(len(labels), of, _KINDS)
+
+
+def tick_accuracy(table: IntArray, *, draws: int, rng: np.random.Generator, level: float = 0.95) -> TickAccuracy:
+    """All figures of a judge from a `tick_table`, with intervals over prompts."""
+    prompts, criteria, _ = table.shape
+    check_settings(prompts, draws, level)
+    flat = table.reshape(prompts, -1)
+    drawn = drawn_totals(flat, draws, rng).reshape(draws, criteria, _KINDS)
+    total = flat.sum(axis=0).astype(float).reshape(1, criteria, _KINDS)
+    here = np.flatnonzero(total[0].sum(axis=1) > 0)
+
+    def figures(totals: FloatArray, draws_of: FloatArray) -> Ticked:
+        made = {name: _estimate(name, totals, draws_of, n=prompts, level=level) for name in _FIGURES}
+        return Ticked(**made, ticks=int(totals.sum()))  # type: ignore[arg-type]
+
+    found = TickAccuracy(
+        by_criterion=tuple(figures(total[:, [k]], drawn[:, [k]]) if k in here else None for k in range(criteria)),
+        pooled=figures(total.sum(axis=1, keepdims=True), drawn.sum(axis=1, keepdims=True)),
+        macro=figures(total[:, here], drawn[:, here]),
+    )
+    for part in (*found.by_criterion, found.pooled):
+        if part is not None and identity_gap(part) > _ROUNDING:
+            raise ArithmeticError(
+                f"accuracy and its parts disagree by {identity_gap(part):.2g}: a fault of Salon's own"
+            )
+    return found
+
+
+def tick_difference(
+    first: IntArray, second: IntArray, *, draws: int, rng: np.random.Generator, level: float = 0.95
+) -> Estimate:
+    """Macro accuracy of one judge less that of another on the same ticks, prompts drawn together."""
+    if first.shape != second.shape:
+        raise BadValue("two judges on the same ticks are needed", found=f"{first.shape} and {second.shape}")
+    prompts = len(first)
+    check_settings(prompts, draws, level)
+    both = np.concatenate([table.reshape(prompts, -1) for table in (first, second)], axis=1)
+    here = (first.sum(axis=(0, 2)) > 0) & (second.sum(axis=(0, 2)) > 0)
+
+    def difference(totals: FloatArray) -> FloatArray:
+        split = totals.reshape(len(totals), 2, *first.shape[1:])[:, :, here]
+        return _macro(_accuracy, split[:, 0]) - _macro(_accuracy, split[:, 1])
+
+    value = float(difference(both.sum(axis=0, keepdims=True).astype(float))[0])
+    if prompts == 1:
+        return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
+    found = interval(value, difference(drawn_totals(both, draws, rng)), n=prompts, unit="prompt", level=level)
+    return _moved(found)
+
+
+def identity_gap(of: Ticked) -> float:
+    """How far accuracy is from (1 - u)(y on_yes + (1 - y) on_no): zero up to rounding, but for means over criteria."""
+    y = 0.0 if of.people_pass is None else of.people_pass.value
+    on_yes, on_no = (0.0 if part is None else part.value for part in (of.on_yes, of.on_no))
+    return abs(of.accuracy.value - (1 - of.unread.value) * (y * on_yes + (1 - y) * on_no))
+
+
+# -- the statistics, as functions of totals (draws, kinds) -------------------------------------------------------------
+
+
+def _read(t: FloatArray) -> FloatArray:
+    return np.asarray(t[:, HIT] + t[:, MISS] + t[:, ALARM] + t[:, REJECT])
+
+
+def _accuracy(t: FloatArray) -> FloatArray:
+    return ratio(t[:, HIT] + t[:, REJECT], t.sum(axis=1))
+
+
+def _parsed_only(t: FloatArray) -> FloatArray:
+    return ratio(t[:, HIT] + t[:, REJECT], _read(t))
+
+
+def _on_yes(t: FloatArray) -> FloatArray:
+    return ratio(t[:, HIT], t[:, HIT] + t[:, MISS])
+
+
+def _on_no(t: FloatArray) -> FloatArray:
+    return ratio(t[:, REJECT], t[:, REJECT] + t[:, ALARM])
+
+
+def _pass_rate(t: FloatArray) -> FloatArray:
+    return ratio(t[:, HIT] + t[:, ALARM], _read(t))
+
+
+def _people_pass(t: FloatArray) -> FloatArray:
+    return ratio(t[:, HIT] + t[:, MISS], _read(t))
+
+
+def _kappa(t: FloatArray) -> FloatArray:
+    """Undefined where both always say the same one thing: there is no room above chance."""
+    judge, people = _pass_rate(t), _people_pass(t)
+    by_chance = judge * people + (1 - judge) * (1 - people)
+    return ratio(_parsed_only(t) - by_chance, 1 - by_chance)
+
+
+def _constant(t: FloatArray) -> FloatArray:
+    yes = ratio(t[:, HIT] + t[:, MISS] + t[:, UNREAD_YES], t.sum(axis=1))
+    return np.asarray(np.maximum(yes, 1 - yes))
+
+
+_FIGURES: dict[str, Statistic] = {
+    "accuracy": _accuracy,
+    "parsed_only": _parsed_only,
+    "balanced": lambda t: np.asarray((_on_yes(t) + _on_no(t)) / 2),
+    "kappa": _kappa,
+    "on_yes": _on_yes,
+    "on_no": _on_no,
+    "pass_rate": _pass_rate,
+    "people_pass": _people_pass,
+    "lean": lambda t: np.asarray(_pass_rate(t) - _people_pass(t)),
+    "constant": _constant,
+    "gain": lambda t: np.asarray(_accuracy(t) - _constant(t)),
+    "unread": lambda t: ratio(t[:, UNREAD_YES] + t[:, UNREAD_NO], t.sum(axis=1)),
+}
+_SHARES: dict[str, Statistic] = {
+    "accuracy": lambda t: np.asarray(t.sum(axis=1)),
+    "parsed_only": _read,
+    "balanced": lambda t: np.asarray(np.minimum(t[:, HIT] + t[:, MISS], t[:, REJECT] + t[:, ALARM])),
+    "on_yes": lambda t: np.asarray(t[:, HIT] + t[:, MISS]),
+    "on_no": lambda t: np.asarray(t[:, REJECT] + t[:, ALARM]),
+    "pass_rate": _read,
+    "people_pass": _read,
+    "constant": lambda t: np.asarray(t.sum(axis=1)),
+    "unread": lambda t: np.asarray(t.sum(axis=1)),
+}
+"""Of the figures that are shares, how many ticks they are shares of."""
+
+
+def _macro(of: Statistic, t: FloatArray) -> FloatArray:
+    """Mean over the criteria (draws, criteria, kinds) that have the figure; a draw without any is NaN."""
+    each = np.stack([of(t[:, k]) for k in range(t.shape[1])], axis=1)
+    known = ~np.isnan(each)
+    return ratio(np.where(known, each, 0.0).sum(axis=1), known.sum(axis=1).astype(float))
+
+
+def _estimate(name: str, total: FloatArray, drawn: FloatArray, *, n: int, level: float) -> Estimate | None:
+    value = float(_macro(_FIGURES[name], total)[0])
+    if np.isnan(value):
+        return None
+    if n == 1:
+        return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
+    made = interval(value, _macro(_FIGURES[name], drawn), n=n, unit="prompt", level=level)
+    if name not in _SHARES:
+        return _moved(made)
+    return never_sure(made, max(int(_SHARES[name](total.sum(axis=1))[0]), 1), "ticks")
+
+
+def _moved(made: Estimate) -> Estimate:
+    """Without the interval where every draw gave the same: that is no certainty."""
+    if made.low is None or made.low != made.high:
+        return made
+    return Estimate(made.value, None, None, made.n, made.unit, made.level, "no interval: all draws alike")

@@ -1,0 +1,181 @@
+"""What could one more person reach against a panel's ticks? Agreement of people on yes-or-no points, and ceilings.
+
+Data: for each tick (a point of an item) k of R people say yes, and the prompt it belongs to. Ticks with fewer than two
+answers tell nothing of agreement: they are left out and counted. Everything is a function of how many ticks have each
+(R, k), so prompts are drawn again on count tables.
+
+    pi      sum k / sum R: the share of yes                     q       sum k(k-1) / sum R(R-1): two people both say yes
+    two people   1 - 2(pi - q): chance that two of them agree   kappa   (q - pi^2)/(pi(1 - pi))
+
+kappa is the correlation rho of two people's answers to a tick; with equal R it is Fleiss' kappa. Points are not
+symmetric as pairs are (most posters may pass most points), so the chance p of a yes is given a law with its own mean:
+p ~ Beta(a, b) with a = pi (1 - rho)/rho and b = (1 - pi)(1 - rho)/rho, from the two moments above. After k of R the law
+is Beta(k + a, R - k + b). Over ticks with a majority:
+
+    next rater   mean of (k + a)/(R + a + b) where yes leads, (R - k + b)/(R + a + b) where no does: one more person
+    oracle       mean of P(p > 1/2 | k, R) where yes leads, of P(p < 1/2 | k, R) where no does: one who knows every p
+
+Edges: rho is held in [0, 1]; at 0 everybody is a coin that says yes with chance pi, at 1 every panel is unanimous.
+Where all say the same there is no kappa, and one more person would say so too. The oracle leans on the law's shape.
+
+Sources: Fleiss 1971; Williams 1975 for the beta-binomial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc
+
+from salon.errors import BadValue, NotIdentified, TooFew
+from salon.stats.judge_accuracy import drawn_totals, never_sure, ratio
+from salon.stats.resample import check_settings, interval
+from salon.stats.result import Estimate
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Statistic = Callable[["TickVotes", FloatArray], FloatArray]
+_SMALLEST = 1e-7
+"""Of rho, and of a beta law's parameters, where the incomplete beta function is still exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class TickCeilings:
+    """How far people agree on ticks, and how good one more of them would be."""
+
+    two_people: Estimate
+    kappa: Estimate | None
+    """None where all people always say the same."""
+    next_rater: Estimate
+    oracle: Estimate
+    ticks: int
+    tied: int
+    left_out: int
+    """Ticks with fewer than two answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class TickVotes:
+    """Counts of ticks by (R, k)."""
+
+    raters: IntArray
+    yes: IntArray
+    counts: IntArray
+    """(prompts, cells)"""
+
+    @property
+    def untied(self) -> NDArray[np.bool_]:
+        """Cells with a majority."""
+        return np.asarray(2 * self.yes != self.raters)
+
+
+def tick_ceilings(
+    yes: ArrayLike,
+    raters: ArrayLike,
+    prompts: ArrayLike,
+    *,
+    draws: int,
+    rng: np.random.Generator,
+    level: float = 0.95,
+) -> TickCeilings:
+    """Agreement and ceilings with intervals from whole prompts drawn again; see the module for definitions."""
+    k, size, labels = (np.atleast_1d(np.asarray(given)) for given in (yes, raters, prompts))
+    if not k.shape == size.shape == labels.shape:
+        raise BadValue("yes, raters and prompts of every tick", found=f"shapes {k.shape}, {size.shape}, {labels.shape}")
+    if ((k < 0) | (k > size)).any():
+        raise BadValue("yes lies between 0 and the number of raters", found=k[(k < 0) | (k > size)][0])
+    keep = size >= 2
+    if not keep.any():
+        raise TooFew("ceilings need a point with two answers or more", found=f"{len(k)} points, none with two")
+    votes = _votes(k[keep].astype(np.int64), size[keep].astype(np.int64), labels[keep])
+    if not votes.untied.any():
+        raise NotIdentified(
+            "accuracy against the majority needs a point with a majority",
+            found="every panel is evenly split",
+            remedy="ask one more rater: odd panels are never split evenly",
+        )
+    check_settings(len(votes.counts), draws, level)
+    drawn = drawn_totals(votes.counts, draws, rng)
+    made = {name: _estimate(votes, of, drawn, level) for name, of in _FIGURES.items()}
+    total = votes.counts.sum(axis=0)
+    return TickCeilings(
+        **made,  # type: ignore[arg-type]
+        ticks=int(total.sum()),
+        tied=int(total[~votes.untied].sum()),
+        left_out=int((~keep).sum()),
+    )
+
+
+def _votes(k: IntArray, size: IntArray, labels: NDArray[np.generic]) -> TickVotes:
+    top = int(size.max()) + 1
+    cells, cell = np.unique(size * top + k, return_inverse=True)
+    distinct, row = np.unique(labels, return_inverse=True)
+    flat = np.bincount(row * len(cells) + cell, minlength=len(distinct) * len(cells))
+    return TickVotes(cells // top, cells % top, flat.reshape(len(distinct), len(cells)))
+
+
+# -- the statistics, as functions of totals (draws, cells) -------------------------------------------------------------
+
+
+def _moments(votes: TickVotes, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """pi and q."""
+    R, k = votes.raters, votes.yes
+    return ratio(t @ k, t @ R), ratio(t @ (k * (k - 1)), t @ (R * (R - 1)))
+
+
+def _two_people(votes: TickVotes, t: FloatArray) -> FloatArray:
+    R, k = votes.raters, votes.yes
+    return ratio(t @ (k * (k - 1) + (R - k) * (R - k - 1)), t @ (R * (R - 1)))
+
+
+def _kappa(votes: TickVotes, t: FloatArray) -> FloatArray:
+    pi, q = _moments(votes, t)
+    return ratio(q - pi**2, pi * (1 - pi))
+
+
+def _law(votes: TickVotes, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """pi and rho as columns; rho in [0, 1], and 0 where all say the same, which gives them all pi."""
+    rho = np.clip(np.nan_to_num(_kappa(votes, t), nan=0.0), 0.0, 1.0)
+    return _moments(votes, t)[0][:, None], rho[:, None]
+
+
+def _next_rater(votes: TickVotes, t: FloatArray) -> FloatArray:
+    pi, rho = _law(votes, t)
+    says_yes = (rho * votes.yes + pi * (1 - rho)) / (rho * votes.raters + 1 - rho)
+    return _follows(votes, t, says_yes)
+
+
+def _oracle(votes: TickVotes, t: FloatArray) -> FloatArray:
+    pi, rho = _law(votes, t)
+    rho = np.clip(rho, _SMALLEST, 1 - _SMALLEST)
+    a, b = (np.maximum(share * (1 - rho) / rho, _SMALLEST) for share in (pi, 1 - pi))
+    return _follows(votes, t, betainc(votes.raters - votes.yes + b, votes.yes + a, 0.5))
+
+
+def _follows(votes: TickVotes, t: FloatArray, says_yes: FloatArray) -> FloatArray:
+    """Mean over the ticks with a majority of the chance of what it says."""
+    chance = np.where(2 * votes.yes > votes.raters, says_yes, 1 - says_yes)
+    untied = t * votes.untied
+    return ratio((untied * chance).sum(axis=1), untied.sum(axis=1))
+
+
+_FIGURES: dict[str, Statistic] = {
+    "two_people": _two_people,
+    "kappa": _kappa,
+    "next_rater": _next_rater,
+    "oracle": _oracle,
+}
+
+
+def _estimate(votes: TickVotes, of: Statistic, drawn: FloatArray, level: float) -> Estimate | None:
+    n, total = len(votes.counts), votes.counts.sum(axis=0, keepdims=True).astype(float)
+    value = float(of(votes, total)[0])
+    if np.isnan(value):
+        return None
+    if n == 1:
+        return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
+    made = interval(value, of(votes, drawn), n=n, unit="prompt", level=level)
+    return never_sure(made, int(total.sum()), "ticks")
