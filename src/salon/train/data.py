@@ -1,0 +1,237 @@
+"""Labels and vectors as tensors: all rows at once, so that a minibatch is a list of row numbers and nothing more.
+
+A table of labels is what `salon labels` gives, one row for each pair. `votes`, one row for each rater's answer, takes
+its place in training where each rater's answer is to be learned; validation is always on pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from salon.errors import BadColumns, BadValue, DesignError, MissingExtra, TooFew, UnknownReference
+from salon.models.encoder import EncoderPart, Vectors
+from salon.train.settings import HeadSettings
+
+try:
+    import torch
+    from torch import Tensor
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("train") from None
+
+LEAST_PAIRS = 12
+"""Training pairs that a criterion needs: two prompts of four items. Few models deserve so few."""
+COLUMNS = ("criterion", "group", "split", "item_a", "item_b", "label", "share", "agreement", "text")
+_SHARES = {"a": 1.0, "b": 0.0, "tie": 0.5}
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Items and texts of a study as vectors, and where each is found."""
+
+    parts: tuple[EncoderPart, ...]
+    items: Mapping[str, int]
+    """Item to row of `pictures`; items may share a row."""
+    pictures: Mapping[str, Vectors]
+    """By part."""
+    texts: Mapping[str, int]
+    """Text to row of `text_vectors`."""
+    text_vectors: Vectors
+
+
+@dataclass(frozen=True)
+class PairRows:
+    """Pairs (or votes on pairs), one entry each: row numbers into pictures and texts, and what is to be learned."""
+
+    criterion: Tensor
+    a: Tensor
+    b: Tensor
+    text: Tensor
+    share: Tensor
+    weight: Tensor
+    group: NDArray[np.int64]
+    """What an interval resamples: the number of the prompt."""
+    rater: Tensor | None = None
+    """Place in `raters`, where a row is one rater's answer."""
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+
+@dataclass(frozen=True)
+class FlagRows:
+    """Flagged pictures: the share of raters who flagged each."""
+
+    item: Tensor
+    text: Tensor
+    share: Tensor
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+
+@dataclass(frozen=True)
+class HeadData:
+    """What heads are trained and validated on."""
+
+    parts: tuple[EncoderPart, ...]
+    criteria: tuple[str, ...]
+    pictures: Tensor
+    """(rows, all parts side by side)"""
+    texts: Tensor
+    train: PairRows
+    validation: PairRows
+    raters: tuple[str, ...] = ()
+    flag: str | None = None
+    flag_train: FlagRows | None = None
+    flag_validation: FlagRows | None = None
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def head_data(
+    labels: pa.Table,
+    encoded: Encoded,
+    settings: HeadSettings,
+    *,
+    votes: pa.Table | None = None,
+    flags: Mapping[str, pa.Table] | None = None,
+    rater_weights: Mapping[str, float] | None = None,
+    prefixes: Mapping[str, str] | None = None,
+) -> HeadData:
+    """Tensors of the training and validation rows; the test rows are not even read.
+
+    `flags` is one criterion with a table of item, text, share and split.
+    """
+    for name in COLUMNS:
+        if name not in labels.column_names:
+            raise BadColumns.missing(name, labels.column_names, where="labels")
+    criteria = tuple(dict.fromkeys(labels.column("criterion").to_pylist()))
+    if settings.labels == "raters" and votes is None:
+        raise BadValue("--labels raters needs one row for each rater's answer", found="pairs alone", where="labels")
+    training = _of_split(labels, "train")
+    _check_enough(training, _of_split(labels, "validation"), criteria)
+    rows = _Rows(encoded, criteria)
+    raters: tuple[str, ...] = ()
+    if settings.labels == "raters":
+        answers = _of_split(votes, "train")
+        raters = tuple(sorted(set(answers.column("rater").to_pylist())))
+        train = rows.pairs(answers, hard=True, weigh=settings.weigh, raters=raters, rater_weights=rater_weights)
+    else:
+        train = rows.pairs(training, hard=settings.labels == "hard", weigh=settings.weigh)
+    flagged = rows.flags(flags) if flags else {}
+    return HeadData(
+        parts=encoded.parts,
+        criteria=criteria,
+        pictures=torch.from_numpy(np.concatenate([encoded.pictures[part.name] for part in encoded.parts], axis=1)),
+        texts=torch.from_numpy(np.ascontiguousarray(encoded.text_vectors)),
+        train=train,
+        validation=rows.pairs(_of_split(labels, "validation"), hard=False, weigh="none"),
+        raters=raters,
+        prefixes=dict(prefixes or {}),
+        **flagged,
+    )
+
+
+class _Rows:
+    """Turns tables into row numbers."""
+
+    def __init__(self, encoded: Encoded, criteria: Sequence[str]) -> None:
+        self.encoded, self.criteria = encoded, criteria
+        self.groups: dict[str, int] = {}
+
+    def pairs(
+        self,
+        table: pa.Table,
+        *,
+        hard: bool,
+        weigh: str,
+        raters: Sequence[str] = (),
+        rater_weights: Mapping[str, float] | None = None,
+    ) -> PairRows:
+        share = [_SHARES[label] for label in table.column("label").to_pylist()] if hard else table.column("share")
+        weight = np.asarray(table.column("agreement")) if weigh == "agreement" else np.ones(table.num_rows)
+        named = table.column("rater").to_pylist() if raters else []
+        if rater_weights is not None:
+            weight = weight * np.array([rater_weights.get(name, 1.0) for name in named])
+        weight = weight / weight.mean() if weight.sum() > 0 else weight
+        groups = [self.groups.setdefault(name, len(self.groups)) for name in table.column("group").to_pylist()]
+        return PairRows(
+            criterion=_numbers(table, "criterion", {name: n for n, name in enumerate(self.criteria)}),
+            a=_numbers(table, "item_a", self.encoded.items),
+            b=_numbers(table, "item_b", self.encoded.items),
+            text=self._texts(table),
+            share=torch.tensor(np.asarray(share), dtype=torch.float32),
+            weight=torch.tensor(weight, dtype=torch.float32),
+            group=np.array(groups, np.int64),
+            rater=_numbers(table, "rater", {name: n for n, name in enumerate(raters)}) if raters else None,
+        )
+
+    def flags(self, flags: Mapping[str, pa.Table]) -> dict[str, object]:
+        """The rows of one flagged criterion, if both a flagged and a clean picture are there to learn from."""
+        ((criterion, table),) = flags.items()
+        made = {}
+        for split in ("train", "validation"):
+            part = _of_split(table, split)
+            share = torch.tensor(np.asarray(part.column("share")), dtype=torch.float32)
+            made[f"flag_{split}"] = FlagRows(_numbers(part, "item", self.encoded.items), self._texts(part), share)
+        share = made["flag_train"].share
+        if not len(share) or bool((share == share[0]).all()):
+            raise DesignError(
+                "a flag head needs pictures that were flagged and pictures that were not",
+                found=f"{len(share)} training pictures, all flagged by {float(share[0]) if len(share) else 0:.0%}",
+                where=f"criterion {criterion!r}",
+                remedy="--no-flags trains the other heads alone",
+            )
+        return {"flag": criterion, **made}
+
+    def _texts(self, table: pa.Table) -> Tensor:
+        filled = table.column("text").cast(pa.string()).fill_null("")
+        return _numbers(pa.table({"text": filled}), "text", self.encoded.texts)
+
+
+def _of_split(table: pa.Table, split: str) -> pa.Table:
+    return table.filter(pc.equal(table.column("split").cast(pa.string()), split))
+
+
+def _numbers(table: pa.Table, column: str, places: Mapping[str, int]) -> Tensor:
+    """A column of names as places; UnknownReference where one has none."""
+    names = table.column(column).to_pylist()
+    missing = next((name for name in names if name not in places), None)
+    if missing is not None:
+        raise UnknownReference(f"a vector for every {column} is needed", found=f"none for {missing!r}", where="labels")
+    return torch.tensor([places[name] for name in names], dtype=torch.long)
+
+
+def _check_enough(training: pa.Table, validation: pa.Table, criteria: Sequence[str]) -> None:
+    """TooFew or DesignError where a criterion cannot be learned."""
+    if not criteria:
+        raise TooFew("labelled pairs are needed", found="none", remedy=f"at least {LEAST_PAIRS} for each criterion")
+    names = training.column("criterion").cast(pa.string())
+    for criterion in criteria:
+        share = np.asarray(training.filter(pc.equal(names, criterion)).column("share"))
+        if len(share) < LEAST_PAIRS:
+            raise TooFew(
+                f"a criterion needs at least {LEAST_PAIRS} labelled pairs to train on",
+                found=f"{len(share)}",
+                where=f"criterion {criterion!r}",
+                remedy="collect more judgments, raise --train, or leave it out by naming others with --criterion",
+            )
+        if (share == 0.5).all():
+            raise DesignError(
+                "pairs with a winner are needed",
+                found=f"{len(share)} pairs, all even",
+                where=f"criterion {criterion!r}",
+                remedy="leave it out by naming others with --criterion",
+            )
+    if not validation.num_rows:
+        raise TooFew(
+            "pairs to choose the best state by are needed",
+            found="none in the validation split",
+            remedy="more prompts (about 30), a larger --validation, or another --split-seed",
+        )

@@ -1,0 +1,276 @@
+"""The training of preference heads, top to bottom.
+
+    loss of a pair     -(share log s(z) + (1 - share) log s(-z)),  z the head's log-odds, s the logistic function
+    loss of a flag     the same, against the share of raters who flagged the picture
+
+A pass meets every row once, in batches of one criterion, pairs turned round at random; batches of pairs and of flags
+alternate. After each pass the validation pairs are read; the state with the lowest validation loss is kept, and
+training stops when it has not fallen for `patience` passes. A loss that is no number stops it too: the best state so
+far is kept.
+
+The same data, settings and machine give the same weights to the last bit. The caller's random state is not touched.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salon.errors import BadValue, MissingExtra, NotConverged
+from salon.models.preference_heads import REFERENCES, HeadShape, PreferenceHeads
+from salon.train.data import FlagRows, HeadData, PairRows
+from salon.train.rater_weights import Reliability
+from salon.train.settings import HeadSettings
+from salon.train.streams import alternated, criterion_batches, plain_batches
+
+try:
+    import torch
+    from torch import Tensor
+    from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("train") from None
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """What one pass gave."""
+
+    number: int
+    train_loss: float
+    validation_loss: float
+    validation_accuracy: float
+    """Against the majority; pairs without one are left out."""
+    flag_loss: float | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Heads in their best state, and how they came there."""
+
+    network: PreferenceHeads
+    epochs: tuple[Epoch, ...]
+    best: Epoch
+    stopped: str
+    """Why it ended, in words."""
+    pairs_per_second: float
+    reliability: dict[str, float]
+    """Learned eta of each rater, where it was learned."""
+
+
+def train_heads(
+    data: HeadData, settings: HeadSettings | None = None, *, watch: Callable[[Epoch], None] | None = None
+) -> Trained:
+    """Train heads on `data`; `watch` hears of every pass."""
+    settings = settings or HeadSettings()
+    device = torch.device(settings.device or "cpu")
+    with _seeded(settings.seed, device), _enough_memory(settings):
+        return _train(_moved(data, device), settings, device, watch or (lambda epoch: None))
+
+
+def _train(data: HeadData, settings: HeadSettings, device: torch.device, watch: Callable[[Epoch], None]) -> Trained:
+    generator = torch.Generator().manual_seed(settings.seed)
+    network = _network(data, settings, generator).to(device)
+    reliability = Reliability(len(data.raters)).to(device) if settings.rater_weights == "learned" else None
+    optimizer = _optimizer(network, reliability, settings)
+    steps = settings.epochs * len(_batches(data, settings, torch.Generator().manual_seed(0)))
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: (1 + math.cos(math.pi * step / steps)) / 2)
+    epochs: list[Epoch] = []
+    best_state, best, stopped = None, None, f"all {settings.epochs} passes done"
+    learning = 0.0
+
+    for number in range(1, settings.epochs + 1):
+        started, total, rows = time.perf_counter(), 0.0, 0
+        network.train()
+        for stream, batch in _batches(data, settings, generator):
+            if stream == 0:
+                loss, count = _pair_loss(network, data, *batch, generator, reliability)
+            else:
+                loss, count = _flag_loss(network, data, data.flag_train, batch), 0
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+            total, rows = total + float(loss.detach()) * count, rows + count
+            if not math.isfinite(total):
+                break
+        learning += time.perf_counter() - started
+
+        epoch = _validated(network, data, number, total / max(rows, 1), time.perf_counter() - started)
+        if not (math.isfinite(epoch.train_loss) and math.isfinite(epoch.validation_loss)):
+            stopped = f"the loss was no number in pass {number}"
+            break
+        epochs.append(epoch)
+        watch(epoch)
+        if best is None or _worth(epoch) < _worth(best):
+            best, best_state = epoch, copy.deepcopy(network.state_dict())
+        elif number - best.number >= settings.patience:
+            stopped = f"no lower validation loss for {settings.patience} passes"
+            break
+
+    if best is None:
+        raise NotConverged(
+            "a loss that is a number is needed", found=f"{stopped}, before any state worth keeping",
+            remedy=f"a lower --lr (now {settings.lr:g}); vectors without NaN",
+        )  # fmt: skip
+    network.load_state_dict(best_state)
+    learned = dict(zip(data.raters, reliability.eta.tolist())) if reliability is not None else {}
+    speed = len(data.train) * len(epochs) / max(learning, 1e-9)
+    return Trained(network.eval().requires_grad_(False), tuple(epochs), best, stopped, speed, learned)
+
+
+# -- what is trained ---------------------------------------------------------------------------------------------------
+
+
+def head_shape(data: HeadData, settings: HeadSettings) -> HeadShape:
+    """The networks that fit the data and the settings."""
+    return HeadShape(
+        form=settings.form, parts=data.parts, text_width=data.texts.shape[1], criteria=data.criteria, flag=data.flag,
+        width=settings.width, dropout=settings.dropout, trunk=settings.trunk, prefixes=dict(data.prefixes),
+    )  # fmt: skip
+
+
+def _network(data: HeadData, settings: HeadSettings, generator: torch.Generator) -> PreferenceHeads:
+    """Fresh heads with the scale of the training features, and pictures to compare single ones with."""
+    network = PreferenceHeads(head_shape(data, settings)).to(data.pictures.dtype)
+    rows = data.train
+    network.to(data.pictures.device).fit_scale(data.texts[rows.text], data.pictures[rows.a], data.pictures[rows.b])
+    if settings.form != "scalar":
+        met = torch.cat([rows.a, rows.b]).unique()
+        drawn = torch.randperm(len(met), generator=generator)[:REFERENCES].to(met.device)
+        network.keep_references(data.pictures[met[drawn]])
+    if data.flag_train is not None:
+        network.fit_flag_scale(data.texts[data.flag_train.text], data.pictures[data.flag_train.item])
+    return network
+
+
+def _optimizer(network: PreferenceHeads, reliability: Reliability | None, settings: HeadSettings) -> torch.optim.AdamW:
+    """AdamW; only the matrices decay: a bias or a temperature of 0 is no simpler than another."""
+    matrices = [weight for weight in network.parameters() if weight.ndim > 1]
+    others = [weight for weight in network.parameters() if weight.ndim <= 1]
+    groups = [{"params": matrices, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
+    if reliability is not None:
+        groups.append({"params": list(reliability.parameters()), "weight_decay": 0.0, "lr": 10 * settings.lr})
+    return torch.optim.AdamW(groups, lr=settings.lr)
+
+
+# -- losses ------------------------------------------------------------------------------------------------------------
+
+
+def _batches(data: HeadData, settings: HeadSettings, generator: torch.Generator) -> list[tuple[int, object]]:
+    streams = [criterion_batches(data.train.criterion, settings.batch, generator)]
+    if data.flag_train is not None:
+        streams.append(plain_batches(len(data.flag_train), settings.batch, generator))
+    return list(alternated(*streams))
+
+
+def _pair_loss(
+    network: PreferenceHeads, data: HeadData, criterion: int, rows: Tensor, generator: torch.Generator,
+    reliability: Reliability | None,
+) -> tuple[Tensor, int]:  # fmt: skip
+    """The weighted mean loss of some training pairs of one criterion, each turned round or not."""
+    pairs = data.train
+    turned = torch.rand(len(rows), generator=generator).to(pairs.a.device) < 0.5
+    a, b, share, weight = pairs.a[rows], pairs.b[rows], pairs.share[rows], pairs.weight[rows]
+    first, second = data.pictures[torch.where(turned, b, a)], data.pictures[torch.where(turned, a, b)]
+    share = torch.where(turned, 1 - share, share)
+    z = network.logits(data.texts[pairs.text[rows]], first, second, criterion)
+    if reliability is None:
+        return cross_entropy(z, share, weight=weight), len(rows)
+    # The prior belongs to all rows: each batch owes its part of it.
+    prior = reliability.log_prior() / len(pairs)
+    return (weight * reliability.log_loss(z, share, pairs.rater[rows])).mean() - prior, len(rows)
+
+
+def _flag_loss(network: PreferenceHeads, data: HeadData, flags: FlagRows, rows: Tensor) -> Tensor:
+    z = network.flag_logits(data.texts[flags.text[rows]], data.pictures[flags.item[rows]])
+    return cross_entropy(z, flags.share[rows])
+
+
+# -- validation --------------------------------------------------------------------------------------------------------
+
+
+@torch.inference_mode()
+def pair_logits(network: PreferenceHeads, data: HeadData, pairs: PairRows) -> NDArray[np.float64]:
+    """(pairs,) log-odds of some rows, as they stand; the network is left in evaluation mode."""
+    network.eval()
+    z = torch.empty(len(pairs), dtype=data.pictures.dtype, device=data.pictures.device)
+    for number in pairs.criterion.unique().tolist():
+        rows = torch.nonzero(pairs.criterion == number).squeeze(1)
+        for part in rows.split(4096):
+            t, a, b = data.texts[pairs.text[part]], data.pictures[pairs.a[part]], data.pictures[pairs.b[part]]
+            z[part] = network.logits(t, a, b, number)
+    return z.double().cpu().numpy()
+
+
+def hits(logits: NDArray[np.float64], share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 where log-odds and majority agree, 0 where not, 1/2 for log-odds of 0, NaN where there is no majority."""
+    agree = 0.5 + 0.5 * np.sign(logits) * np.sign(share - 0.5)
+    return np.where(share == 0.5, np.nan, agree)
+
+
+@torch.inference_mode()
+def _validated(network: PreferenceHeads, data: HeadData, number: int, train_loss: float, seconds: float) -> Epoch:
+    pairs = data.validation
+    z, share = pair_logits(network, data, pairs), pairs.share.double().cpu().numpy()
+    loss = float(np.mean(np.logaddexp(0, z) - share * z))
+    flag_loss = None
+    if data.flag_validation is not None and len(data.flag_validation):
+        every = torch.arange(len(data.flag_validation), device=data.pictures.device)
+        flag_loss = float(_flag_loss(network, data, data.flag_validation, every))
+    right = hits(z, share)
+    decided = right[~np.isnan(right)]
+    accuracy = float(decided.mean()) if len(decided) else math.nan
+    return Epoch(number, train_loss, loss, accuracy, flag_loss, seconds)
+
+
+def _worth(epoch: Epoch) -> float:
+    return epoch.validation_loss + (epoch.flag_loss or 0.0)
+
+
+# -- around it ---------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """Initial weights and dropout draw from torch's own state: seeded here, and put back afterwards."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield
+
+
+@contextmanager
+def _enough_memory(settings: HeadSettings) -> Iterator[None]:
+    """An out-of-memory error in words, with a batch to try."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not (isinstance(error, MemoryError | torch.OutOfMemoryError) or "memory" in str(error)):
+            raise
+        raise BadValue(
+            "a batch that fits into memory is needed",
+            found=f"--batch {settings.batch}: {' '.join(str(error).split())[:120]}",
+            remedy=f"--batch {max(1, settings.batch // 4)}, or a smaller --width",
+        ) from None
+
+
+def _moved(data: HeadData, device: torch.device) -> HeadData:
+    """The data on another device; as it is on the same."""
+    if device.type == "cpu":
+        return data
+
+    def there(rows: object) -> object:
+        if isinstance(rows, Tensor):
+            return rows.to(device)
+        if not isinstance(rows, PairRows | FlagRows):
+            return rows
+        return type(rows)(**{name: there(value) for name, value in vars(rows).items()})
+
+    return HeadData(**{name: there(value) for name, value in vars(data).items()})
