@@ -74,6 +74,7 @@ def run(study: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any
       salon judge run study --model gpt-4o --prices prices.toml --budget 5     a hosted model
       salon judge run study --model qwen --endpoint http://localhost:8000/v1 --key-env none
       salon judge run study --transformers ./Qwen3-VL-8B --protocol rate
+      salon judge run study --trained taste-heads --pairs all                  a model that salon train made
       salon judge run study --model gpt-4o --dry-run                           what would it cost?
     """
     named = settings_from(Named, flags)

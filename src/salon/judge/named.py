@@ -1,4 +1,4 @@
-"""The VLM that the command line names: at an endpoint, in this process, a simulation, or a script."""
+"""The judge that the command line names: a VLM at an endpoint or here, a trained model, a simulation, a script."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SHARE = 16
 
 
 class Named(Noun):
-    """Who answers, and on which terms. One of model, transformers, simulated and script is given."""
+    """Who answers, and on which terms. One of model, transformers, trained, simulated and script is given."""
 
     model: str | None = Field(None, description="Model at an endpoint that speaks the OpenAI chat protocol.")
     endpoint: str = Field("https://api.openai.com/v1", description="Address of the endpoint.")
@@ -55,7 +55,8 @@ class Named(Noun):
     budget: float | None = Field(None, ge=0, description="The most this run may spend, in the price list's currency.")
     calls: Path | None = Field(None, description="File that keeps bought answers  [default: STUDY.calls.sqlite]")
     transformers: str | None = Field(None, description="A VLM in this process: a folder with its weights, or its name.")
-    device: str = Field("auto", description="With --transformers: cpu, cuda, mps.")
+    trained: Path | None = Field(None, description="A preference model that salon train made: its folder.")
+    device: str = Field("auto", description="With --transformers and --trained: cpu, cuda, mps.")
     dtype: str = Field("auto", description="With --transformers: float32, bfloat16, float16.")
     batch_size: int = Field(1, ge=1, description="With --transformers: questions at a time.")
     engine: Literal["here", "pool", "ray"] = Field(
@@ -77,21 +78,22 @@ class Named(Noun):
     def judge(self) -> str:
         """The judge's name."""
         local = None if self.transformers is None else Path(self.transformers).name
+        trained = None if self.trained is None else self.trained.resolve().name
         script = None if self.script is None else self.script.stem
-        return self.name or self.model or local or script or "simulated"
+        return self.name or self.model or local or trained or script or "simulated"
 
     @property
     def looks(self) -> bool:
-        """Whether it looks at pictures at all."""
-        return self.simulated is None and self.script is None
+        """Whether it looks at pictures and reads the question; a trained model reads none, and looks for itself."""
+        return self.simulated is None and self.script is None and self.trained is None
 
     def check(self) -> None:
         """Raise BadValue unless exactly one of the ways to answer was given."""
-        ways = ("model", "transformers", "simulated", "script")
+        ways = ("model", "transformers", "trained", "simulated", "script")
         given = [way for way in ways if getattr(self, way) is not None]
         if len(given) != 1:
             raise BadValue(
-                "one of --model, --transformers, --simulated and --script is needed",
+                "one of --model, --transformers, --trained, --simulated and --script is needed",
                 found=" and ".join(f"--{way}" for way in given) or "none of them",
                 remedy="--model NAME --endpoint URL for a server, --simulated accuracy=0.7,bias=0.2 to try it out",
             )
@@ -112,6 +114,10 @@ def named_vlm(named: Named, study: Study, folder: Path) -> Iterator[Vlm]:
             yield vlm
     elif named.transformers is not None:
         yield _in_process(named, folder)
+    elif named.trained is not None:
+        trained = importlib.import_module("salon.judge.trained_judge")  # torch only for those who need it
+        device = None if named.device == "auto" else named.device
+        yield trained.TrainedJudge(named.judge, named.trained, study, device=device)
     elif named.simulated is not None:
         rates = {RATES[name]: value for name, value in read_rates(named.simulated).items()}
         yield Simulated(named.judge, panel_truth(study), seed=named.simulated_seed, **rates)

@@ -39,10 +39,16 @@ def score_judge(path: Path, study: Study, places: Places, *, everywhere: bool = 
             found="scores of other items, or none",
             where=f"{path}, study {study.name!r}",
         )
-    criteria = range(len(study.criteria))
+    criteria = _spoken_of(card, study)
     asked = {} if everywhere else dict.fromkeys(criteria, known)
     answers = ItemValues(places, dict.fromkeys(criteria, x), asked)
     return Judge(scorer.name, "scorer", answers, signature=signature or str(scorer.signature))
+
+
+def _spoken_of(card: ScorerCard, study: Study) -> list[int]:
+    """Numbers of the criteria a scorer is held against: its own, or all where the study does not have that one."""
+    known = [one.id for one in study.criteria]
+    return [known.index(card.criterion)] if card.criterion in known else list(range(len(known)))
 
 
 def _card(path: Path) -> tuple[ScorerCard, str | None]:
