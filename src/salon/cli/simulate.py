@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from salon.cli.console import json_option, out, print_json, print_table, say
+from salon.cli.console import json_option, out, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option, overwrite_option
 from salon.errors import BadFile, BadValue
@@ -27,7 +28,7 @@ from salon.flows.simulate import (
 from salon.store.folder import is_study, save_study
 from salon.study import Study
 
-PRESETS = ("taste-like", "ppaint-like", "designers")
+PRESETS = ("taste-like", "taste-drawn", "ppaint-like", "designers")
 
 
 @click.command()
@@ -35,7 +36,8 @@ PRESETS = ("taste-like", "ppaint-like", "designers")
 @click.option(
     "--preset",
     type=click.Choice(PRESETS),
-    help="A study made ready: designers, painting experts, or designers who look at drawn posters (with --posters).",
+    help="A study made ready: designers, the same with drawn posters, painting experts, or designers who look at "
+    "posters you have drawn (with --posters).",
 )
 @click.option(
     "--posters",
@@ -64,6 +66,7 @@ def simulate(
 
     \b
       salon simulate -o demo --preset taste-like                 the demo's study
+      salon simulate -o study --preset taste-drawn               the same shape, 2,880 posters drawn and judged
       salon simulate -o study --preset ppaint-like               the same experts compare and rate paintings
       salon simulate -o judged --preset designers --posters study
       salon simulate -o study --prompts 200 --tau 0.2            one shared order, mean tau 0.2
@@ -83,15 +86,20 @@ def simulate(
     if (preset == "designers") != (posters is not None):
         raise BadValue("--preset designers and --posters STUDY go together", found=f"--preset {preset}" if preset else
                        "no --preset")  # fmt: skip
-    if preset:
-        seed = flags["seed"] if "seed" in given else None
-        study, truth = _preset(preset, given - {"seed"}, seed, controls, posters)
+    if controls and preset != "taste-like":
+        raise BadValue("--controls belongs to taste-like", found=preset or "no --preset",
+                       remedy="leave it out, or use --preset taste-like")  # fmt: skip
+    seed = flags["seed"] if "seed" in given else None
+    if preset == "taste-drawn":
+        _check_own(given - {"seed", "prompts"}, seed)
+        study, truth = _drawn(output, flags["prompts"], seed)
     else:
-        if controls:
-            raise BadValue("--controls belongs to taste-like", found="no --preset", remedy="add --preset taste-like")
-        settings = settings_from(SimulateSettings, flags)
-        study, truth = simulate_study(settings), planted(settings)
-    save_study(study, output, overwrite=overwrite, images=posters)
+        if preset:
+            study, truth = _preset(preset, given - {"seed"}, seed, controls, posters)
+        else:
+            settings = settings_from(SimulateSettings, flags)
+            study, truth = simulate_study(settings), planted(settings)
+        save_study(study, output, overwrite=overwrite, images=posters)
     if as_json:
         print_json(_record(study, truth, output))
     else:
@@ -101,23 +109,32 @@ def simulate(
 def _preset(
     preset: str, given: set[str], seed: int | None, controls: bool, posters: Path | None
 ) -> tuple[Study, tuple[Planted, ...]]:
+    _check_own(given, seed)
+    if preset == "taste-like":
+        return taste_like_study(seed, controls), taste_like_truth(controls)
+    if posters is not None:
+        settings = DesignerSettings() if seed is None else DesignerSettings(seed=seed)
+        return designers_study(posters, settings), designers_planted(posters, settings)
+    return ppaint_like_study(seed), ppaint_like_planted(seed)
+
+
+def _drawn(output: Path, prompts: int, seed: int | None) -> tuple[Study, tuple[Planted, ...]]:
+    flow = importlib.import_module("salon.flows.taste_drawn")  # draws, so it needs more libraries than the others
+    with working("drawing", None):
+        return flow.drawn_study(output, prompts=prompts, seed=seed)
+
+
+def _check_own(given: set[str], seed: int | None) -> None:
     if given:
         flags = ", ".join("--" + name.replace("_", "-") for name in sorted(given))
         raise BadValue(
-            "a preset has its own size and laws; only --seed and --controls go with it",
+            "a preset has its own size and laws; only --seed goes with it, --controls with taste-like, and --prompts "
+            "with taste-drawn",
             found=flags,
             remedy="leave these flags out, or leave --preset out",
         )
     if seed is not None and seed < 0:
         raise BadValue("--seed: a number of at least 0 is needed", found=seed)
-    if preset == "taste-like":
-        return taste_like_study(seed, controls), taste_like_truth(controls)
-    if controls:
-        raise BadValue("--controls belongs to taste-like", found=preset, remedy="leave --controls out")
-    if posters is not None:
-        settings = DesignerSettings() if seed is None else DesignerSettings(seed=seed)
-        return designers_study(posters, settings), designers_planted(posters, settings)
-    return ppaint_like_study(seed), ppaint_like_planted(seed)
 
 
 def _record(study: Study, truth: tuple[Planted, ...], output: Path) -> dict[str, Any]:

@@ -10,12 +10,14 @@ w are the weights of true quality (`render.quality`), m the designer's own sensi
 and e noise that is new for every answer (normal, `noise`). With m = 1 and without t and e the order is that of true
 quality. Comparisons have noise of their own for each pair and a lean to the left. Nobody gave these answers, and the
 study says so.
+
+One cohort answers every criterion on every prompt, unless several are told what each of them is asked (`Asked`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -33,6 +35,7 @@ from salon.render.quality import WEIGHTS
 from salon.store.folder import Place, open_study
 from salon.study import Cohort, Comparison, Design, Item, Judgment, Ranking, Rater, Rating, Study, builtin_criterion
 from salon.study.noun import Noun
+from salon.study.prompt import Part
 
 Floats = NDArray[np.float64]
 FLAG = "taste/hallucination"
@@ -58,16 +61,40 @@ class DesignerSettings(Noun):
 
 
 @dataclass(frozen=True)
+class Asked:
+    """A cohort of designers, and what they are asked."""
+
+    cohort: str = "designers"
+    stem: str = "designer"
+    """Their names are this and a number."""
+    view: tuple[Part, ...] = ()
+    """Parts of a prompt that they see; all of them when none are named."""
+    prompts: Mapping[str, frozenset[str]] | None = None
+    """Criterion to the prompts that are judged under it; every criterion on every prompt if None."""
+
+    def criteria(self, prompt: str) -> list[str]:
+        """Those that a prompt is judged under."""
+        return [one for one in WEIGHTS if self.prompts is None or prompt in self.prompts.get(one, ())]
+
+
+EVERYTHING = (Asked(),)
+"""One cohort, and all there is to ask."""
+
+
+@dataclass(frozen=True)
 class _Seen:
     """The posters of one prompt as designers see them."""
 
+    prompt: str
     items: tuple[str, ...]
     strengths: Floats
     """(items, defects)"""
     styles: tuple[str, ...]
 
 
-def designers_study(folder: Place, settings: DesignerSettings | None = None) -> Study:
+def designers_study(
+    folder: Place, settings: DesignerSettings | None = None, asked: Sequence[Asked] = EVERYTHING
+) -> Study:
     """The study in `folder` with the answers of simulated designers in the place of any it has.
 
     Only prompts with at least two drawn posters are judged; without any there is a DesignError.
@@ -82,41 +109,52 @@ def designers_study(folder: Place, settings: DesignerSettings | None = None) -> 
             where=str(folder),
             remedy="salon generate briefs --generator atelier --generator carnival -o STUDY",
         )
-    panel = _Panel(chosen, sorted({style for prompt in seen for style in prompt.styles}))
     judged: dict[str, list[Any]] = {"rankings": [], "comparisons": [], "ratings": []}
-    for prompt in seen:
-        for criterion in WEIGHTS:
-            kind = "ratings" if criterion == FLAG else chosen.protocol
-            if criterion != FLAG or chosen.flags:
-                judged[kind] += panel.judged(criterion, prompt)
-    return _with(study, chosen, {kind: rows for kind, rows in judged.items() if rows})
+    for cohort, panel in zip(asked, _panels(chosen, asked, seen)):
+        for prompt in seen:
+            for criterion in cohort.criteria(prompt.prompt):
+                kind = "ratings" if criterion == FLAG else chosen.protocol
+                if criterion != FLAG or chosen.flags:
+                    judged[kind] += panel.judged(criterion, prompt)
+    return _with(study, chosen, asked, {kind: rows for kind, rows in judged.items() if rows})
 
 
-def designers_planted(folder: Place, settings: DesignerSettings | None = None) -> tuple[Planted, ...]:
+def designers_planted(
+    folder: Place, settings: DesignerSettings | None = None, asked: Sequence[Asked] = EVERYTHING
+) -> tuple[Planted, ...]:
     """What was planted under each criterion: the mean Kendall tau of two designers' rankings, by a long simulation."""
     chosen = settings or DesignerSettings()
     seen = list(_prompts(open_study(folder), Path(folder)))
     many = chosen.model_copy(update={"raters": MANY})
-    panel = _Panel(many, sorted({style for prompt in seen for style in prompt.styles}))
     truth = "orders follow the defects planted in the posters"
-    return tuple(
-        Planted(criterion=criterion, law="planted defects", parameter=chosen.noise, tau=panel.tau(criterion, seen),
-                truth=truth)
-        for criterion in WEIGHTS
-        if criterion != FLAG
-    )  # fmt: skip
+    found = []
+    for cohort, panel in zip(asked, _panels(many, asked, seen)):
+        for criterion in WEIGHTS:
+            shown = [prompt for prompt in seen if criterion in cohort.criteria(prompt.prompt)]
+            if criterion != FLAG and shown:
+                tau = panel.tau(criterion, shown)
+                found.append(Planted(criterion, law="planted defects", parameter=chosen.noise, tau=tau, truth=truth))
+    return tuple(found)
 
 
-def _with(study: Study, settings: DesignerSettings, judged: Mapping[str, list[Judgment]]) -> Study:
+def _panels(settings: DesignerSettings, asked: Sequence[Asked], seen: Sequence[_Seen]) -> list[_Panel]:
+    styles = sorted({style for prompt in seen for style in prompt.styles})
+    return [_Panel(settings, styles, cohort.stem, number) for number, cohort in enumerate(asked)]
+
+
+def _with(
+    study: Study, settings: DesignerSettings, asked: Sequence[Asked], judged: Mapping[str, list[Judgment]]
+) -> Study:
     protocol = "rank" if settings.protocol == "rankings" else "compare"
-    raters = [Rater(id=name, cohort="designers") for name in _names(settings.raters)]
+    raters = [Rater(id=name, cohort=one.cohort) for one in asked for name in _names(one.stem, settings.raters)]
     tables = {kind: study.table(kind) for kind in ("prompts", "items")}
+    note = "simulated from the defects planted in the posters"
     return Study.build(
         study.name,
         [builtin_criterion(id) for id in WEIGHTS if id != FLAG or settings.flags],
         tables={**tables, "raters": raters, **judged},
         compare_within="prompt",
-        cohorts=(Cohort(id="designers", protocol=protocol, note="simulated from the defects planted in the posters"),),
+        cohorts=tuple(Cohort(id=one.cohort, protocol=protocol, view=one.view, note=note) for one in asked),
         design=Design(kind="complete", order_randomized=protocol == "compare" or None),
         simulated=True,
         note="SIMULATED: no person gave these answers; they follow the layout JSON of the posters.",
@@ -131,9 +169,10 @@ def _prompts(study: Study, folder: Path) -> Iterator[_Seen]:
     for item in study.nouns("items"):
         if item.prompt is not None and (layout := read_layout(folder, item)):
             by_prompt.setdefault(item.prompt, []).append((item, layout))
-    for posters in by_prompt.values():
+    for prompt, posters in by_prompt.items():
         if len(posters) > 1:
             yield _Seen(
+                prompt,
                 tuple(item.id for item, _ in posters),
                 np.array([_strengths(layout) for _, layout in posters]),
                 tuple(layout.style for _, layout in posters),
@@ -165,10 +204,10 @@ def _strengths(layout: Layout) -> list[float]:
 class _Panel:
     """Designers with their sensitivities, and one stream of chance for all their answers."""
 
-    def __init__(self, settings: DesignerSettings, styles: list[str]) -> None:
+    def __init__(self, settings: DesignerSettings, styles: list[str], stem: str, number: int) -> None:
         self.settings, self.styles = settings, styles
-        self.names = _names(settings.raters)
-        self.rng = np.random.default_rng(settings.seed)
+        self.names = _names(stem, settings.raters)
+        self.rng = np.random.default_rng([settings.seed, number])  # of the first cohort as from the seed alone
         shape = (settings.raters, len(DEFECTS))
         self.sensitivity = np.exp(settings.taste * self.rng.standard_normal(shape) - settings.taste**2 / 2)
         self.liking = settings.style_taste * self.rng.standard_normal((settings.raters, len(styles)))
@@ -227,6 +266,6 @@ class _Panel:
                 yield Rating(rater=name, criterion=FLAG, item=item, value=severity)
 
 
-def _names(count: int) -> list[str]:
+def _names(stem: str, count: int) -> list[str]:
     width = len(str(count))
-    return [f"designer-{number:0{width}}" for number in range(1, count + 1)]
+    return [f"{stem}-{number:0{width}}" for number in range(1, count + 1)]
