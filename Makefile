@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE ?= 1
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)

@@ -19,7 +19,7 @@ from salon.calls.answer import Answer, Refusal
 from salon.calls.budget import Budget
 from salon.calls.call import Call
 from salon.calls.client import Client
-from salon.calls.errors import BudgetSpent
+from salon.calls.errors import BudgetSpent, Unreachable
 from salon.calls.ledger import Ledger
 from salon.calls.limits import Limits
 from salon.calls.scripted import Scripted
@@ -308,6 +308,23 @@ def test_a_word_instead_of_a_key_does_not_spoil_answers(store: CallStore, monkey
     with Client(home, store, transport=Scripted({"text": "EMPTY"})) as client:
         ((_, answer),) = client.each([Call(url="https://home.invalid/v1/x")])
     assert answer.data() == {"text": "EMPTY"}
+
+
+@pytest.mark.parametrize("bypassed", [False, True])
+def test_a_proxy_named_in_the_environment_is_used(
+    server: ImagesServer, store: CallStore, monkeypatch: pytest.MonkeyPatch, bypassed: bool
+) -> None:
+    monkeypatch.setenv("http_proxy", server.url.removesuffix("/v1").removeprefix("http://"))
+    monkeypatch.setenv("no_proxy", "elsewhere.invalid" if bypassed else "")
+    home = Service("http://elsewhere.invalid/v1", limits=Limits(first_wait=0.01, attempts=1), allow_http=True)
+    asked = Call(url="http://elsewhere.invalid/v1/images/generations", body={"prompt": "far"})
+    with Client(home, store) as client:
+        if bypassed:
+            with pytest.raises(Unreachable):
+                list(client.each([asked]))
+        else:
+            list(client.each([asked]))
+    assert len(server.seen) == (0 if bypassed else 1)
 
 
 CTRL_C = """

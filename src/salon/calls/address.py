@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from salon.errors import BadValue
@@ -12,6 +13,7 @@ LONGEST = 16_000
 """Characters of the longest address that is asked."""
 
 
+@lru_cache(maxsize=256)
 def checked_url(url: str, *, allow_http: bool = False) -> str:
     """`url`, or BadValue when it is no address that a key may be sent to."""
     try:
@@ -36,6 +38,7 @@ def checked_url(url: str, *, allow_http: bool = False) -> str:
     return url
 
 
+@lru_cache(maxsize=256)
 def origin(url: str) -> str:
     """Scheme, host and port: what a key belongs to."""
     parts = urlsplit(url)

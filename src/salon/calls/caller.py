@@ -20,7 +20,6 @@ from salon.errors import MissingExtra
 
 try:
     import httpx2
-    from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("generate") from None
 
@@ -114,30 +113,20 @@ class Caller:
         await self._ledger(self._store.set_aside, answer, why)
 
     async def _asked(self, call: Call, usable: Usable | None) -> Answer | Refusal:
-        kept = await self._ledger(self._store.find, call.key)
-        return kept or await self._attempts(call, usable)
+        return self._store.find(call.key) or await self._attempts(call, usable)
 
     async def _attempts(self, call: Call, usable: Usable | None) -> Answer | Refusal:
-        tries = Tries()
-
-        def patience_ends(state: RetryCallState) -> bool:
-            return time.monotonic() - (tries.since or 0) + state.upcoming_sleep >= self.limits.patience
-
-        attempts = AsyncRetrying(
-            retry=retry_if_exception_type(Again),
-            stop=stop_after_attempt(self.limits.attempts) | patience_ends,
-            wait=self._wait,
-            reraise=True,
-        )
-        try:
-            return await attempts(self._attempt, call, usable, tries)
-        except Again as last:
-            return self._given_up(call, last, tries)
-
-    def _wait(self, state: RetryCallState) -> float:
-        last = state.outcome.exception() if state.outcome else None
-        asked = last.retry_after if isinstance(last, Again) else None
-        return wait_before(state.attempt_number, asked, self.limits, self._rng)
+        tries, attempt = Tries(), 0
+        while True:
+            attempt += 1
+            try:
+                return await self._attempt(call, usable, tries)
+            except Again as failure:
+                wait = wait_before(attempt, failure.retry_after, self.limits, self._rng)
+                spent = time.monotonic() - (tries.since or 0) + wait
+                if attempt >= self.limits.attempts or spent >= self.limits.patience:
+                    return self._given_up(call, failure, tries)
+            await asyncio.sleep(wait)
 
     async def _attempt(self, call: Call, usable: Usable | None, tries: Tries) -> Answer | Refusal:
         """One request, or the answer to someone else's. Raises Again when another request may fare better."""

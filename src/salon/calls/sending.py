@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import ssl
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from salon.errors import MissingExtra
 
@@ -18,6 +22,7 @@ try:
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("generate") from None
 
+from salon.calls.address import origin
 from salon.calls.answer import KEPT_HEADERS
 from salon.calls.call import Call
 from salon.calls.retry import Again
@@ -43,40 +48,40 @@ class TooLarge(Exception):
 class Sender:
     """Connections to a service and to the hosts its answers point to. Redirects are never followed.
 
-    Every request under way has an httpx client of its own, with one connection: a shared one looks at each of its
-    connections for every request, which at 32 of them takes longer than the request.
+    Every request under way has a transport of its own, with one connection: a shared one looks at each of its
+    connections for every request, which at 32 of them takes longer than the request. What a client of the library adds
+    to a transport (cookies, redirects, logins) is not wanted here and costs as much again as the transport.
     """
 
     def __init__(self, service: Service, transport: httpx2.AsyncBaseTransport | None) -> None:
+        limits = service.limits
         self._service, self._transport = service, transport
-        self._agent = f"salon/{salon_version()}"
-        self._idle: list[httpx2.AsyncClient] = []
+        self._headers = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": f"salon/{salon_version()}"}
+        self._timeout = {"connect": limits.connect, "read": limits.read, "write": limits.read, "pool": limits.read}
+        self._proxies: dict[str, str | None] = {}
+        self._idle: defaultdict[str | None, list[httpx2.AsyncBaseTransport]] = defaultdict(list)
 
     @contextmanager
-    def _lane(self) -> Iterator[httpx2.AsyncClient]:
-        lane = self._idle.pop() if self._idle else self._new_lane()
+    def _lane(self, url: str) -> Iterator[httpx2.AsyncBaseTransport]:
+        place = origin(url)
+        if place not in self._proxies:
+            self._proxies[place] = _proxy(place)
+        proxy = self._proxies[place]
+        idle = self._idle[proxy]
+        lane = idle.pop() if idle else self._transport or _new_lane(proxy)
         try:
             yield lane
         finally:
-            self._idle.append(lane)
-
-    def _new_lane(self) -> httpx2.AsyncClient:
-        limits = self._service.limits
-        return httpx2.AsyncClient(
-            transport=self._transport,
-            verify=_certificates(),
-            timeout=httpx2.Timeout(limits.read, connect=limits.connect),
-            headers={"user-agent": self._agent},
-            follow_redirects=False,
-        )
+            idle.append(lane)
 
     async def send(self, call: Call) -> Reply:
         """The reply; Again when there is none but another attempt may bring one; TooLarge."""
         started = time.perf_counter()
         try:
-            with self._lane() as lane:
+            request = self._request(call)
+            with self._lane(call.url) as lane:
                 async with asyncio.timeout(self._service.limits.total):
-                    response = await lane.send(self._request(lane, call), stream=True)
+                    response = await lane.handle_async_request(request)
                     try:
                         body = await self._read(response)
                     finally:
@@ -93,8 +98,8 @@ class Sender:
         body = redact(body, secrets)
         return Reply(response.status_code, headers, body, time.perf_counter() - started)
 
-    def _request(self, lane: httpx2.AsyncClient, call: Call) -> httpx2.Request:
-        headers = {**call.headers, **self._service.secret_headers(call.url)}
+    def _request(self, call: Call) -> httpx2.Request:
+        headers = {**self._headers, **call.headers, **self._service.secret_headers(call.url)}
         content: dict[str, Any] = {}
         if call.content is not None:
             headers.setdefault("content-type", "application/json")
@@ -102,7 +107,8 @@ class Sender:
         elif call.form or call.uploads:
             files = [(part.field, (part.filename, part.data, part.media_type)) for part in call.uploads]
             content = {"data": call.form, "files": files}
-        return lane.build_request(call.method, call.url, headers=headers, **content)
+        extensions = {"timeout": self._timeout}
+        return httpx2.Request(call.method, _parsed(call.url), headers=headers, extensions=extensions, **content)
 
     async def _read(self, response: httpx2.Response) -> bytes:
         largest = self._service.limits.largest
@@ -115,8 +121,27 @@ class Sender:
 
     async def close(self) -> None:
         """Close all connections."""
-        for lane in self._idle:
+        for lane in itertools.chain.from_iterable(self._idle.values()):
             await lane.aclose()
+
+
+def _new_lane(proxy: str | None) -> httpx2.AsyncHTTPTransport:
+    return httpx2.AsyncHTTPTransport(verify=_certificates(), proxy=proxy)
+
+
+@lru_cache(maxsize=256)
+def _parsed(url: str) -> httpx2.URL:
+    return httpx2.URL(url)
+
+
+def _proxy(place: str) -> str | None:
+    """The proxy that the environment names for an origin: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, but for NO_PROXY."""
+    parts = urlsplit(place)
+    named = getproxies()
+    found = named.get(parts.scheme) or named.get("all")
+    if not found or proxy_bypass(parts.netloc):
+        return None
+    return found if "://" in found else f"http://{found}"
 
 
 @cache

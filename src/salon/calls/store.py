@@ -65,17 +65,21 @@ class CallStore:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self._lock = threading.RLock()
+        self._lock, self._reading = threading.RLock(), threading.Lock()
         try:
-            self._connection = sqlite3.connect(
-                self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
+            self._connection = self._connect()
             self._prepare()
+            self._reader = self._connect()  # of its own: whoever looks for an answer does not wait for the disk
             self.owner = Owner(self.path)
         except (sqlite3.Error, OSError) as error:
             raise self._unusable(error) from None
-        self._leave = weakref.finalize(self, _leave, self._connection, self.owner)  # for one that is never closed
+        self._leave = weakref.finalize(
+            self, _leave, (self._connection, self._reader), self.owner
+        )  # for one that is never closed
         self.recover()
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
 
     def _prepare(self) -> None:
         """Make the tables of a new file; refuse one of another program or version."""
@@ -122,9 +126,8 @@ class CallStore:
 
     def find(self, key: str) -> Answer | None:
         """The answer kept under `key`."""
-        with self._lock:
-            row = self._connection.execute(f"SELECT {_COLUMNS} FROM answers WHERE key = ?", (key,)).fetchone()
-        return None if row is None else _answer(row)
+        with self._reading:
+            return _kept(self._reader, key)
 
     def claim(self, key: str) -> Answer | bool:
         """The answer if there is one; else True when the caller may ask now, False while someone else is asking.
@@ -132,7 +135,7 @@ class CallStore:
         A claim whose owner died is taken over, and its request noted as lost: the server may have charged it.
         """
         with self.transaction():
-            found = self.find(key)
+            found = _kept(self._connection, key)
             if found is not None:
                 return found
             held = self._connection.execute("SELECT owner, since FROM claims WHERE key = ?", (key,)).fetchone()
@@ -240,9 +243,15 @@ class CallStore:
         self.close()
 
 
-def _leave(connection: sqlite3.Connection, owner: Owner) -> None:
-    connection.close()
+def _leave(connections: tuple[sqlite3.Connection, ...], owner: Owner) -> None:
+    for connection in connections:
+        connection.close()
     owner.close()
+
+
+def _kept(connection: sqlite3.Connection, key: str) -> Answer | None:
+    row = connection.execute(f"SELECT {_COLUMNS} FROM answers WHERE key = ?", (key,)).fetchone()
+    return None if row is None else _answer(row)
 
 
 def now() -> str:
