@@ -1,0 +1,103 @@
+"""Do people and a predictor put generators in the same order?
+
+Data: of each cluster (prompt) c and generator g the points it won among people (votes), the points it won by the
+predictor's decisions, and the number of its pairs. A generator's value is its points over its pairs, once for each side.
+
+* spearman: Pearson's correlation of the mid-ranks of the two values over generators.
+* kendall: tau-b, (concordant - discordant) / sqrt(pairs not tied by people * pairs not tied by the predictor).
+
+Intervals: whole prompts are drawn again, generators held fixed: how sure the order of *these* generators is. With G
+generators few values are possible (4: Kendall moves in steps of 1/3), and an interval may end at 1.
+
+Edges: fewer than three generators, or one value for all on a side: None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
+
+from salon.errors import BadValue
+from salon.stats.resample import bootstrap_totals
+from salon.stats.result import Estimate
+
+FloatArray = NDArray[np.float64]
+_LEAST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorRanks:
+    """Agreement on the order of generators."""
+
+    people: FloatArray
+    """(generators,) share of points won; NaN where a generator has no pair."""
+    predictor: FloatArray
+    spearman: Estimate | None
+    kendall: Estimate | None
+    reason: str | None
+    """Why there is no correlation."""
+
+
+def generator_ranks(
+    people: ArrayLike,
+    predictor: ArrayLike,
+    pairs: ArrayLike,
+    *,
+    draws: int,
+    rng: np.random.Generator,
+    level: float = 0.95,
+) -> GeneratorRanks:
+    """From (clusters, generators) tables of points by people, points by the predictor, and pairs."""
+    won, decided, n = (np.asarray(table, float) for table in (people, predictor, pairs))
+    if not (won.shape == decided.shape == n.shape) or won.ndim != 2:
+        raise BadValue("three tables of clusters by generators", found=f"{won.shape}, {decided.shape}, {n.shape}")
+    table = np.concatenate([won, decided, n], axis=1)
+    human, guess = (values[0] for values in _values(table.sum(axis=0, keepdims=True)))
+
+    def estimate(of: Callable[[FloatArray, FloatArray], FloatArray]) -> Estimate:
+        return bootstrap_totals(lambda t: of(*_values(t)), table, draws=draws, rng=rng, level=level)
+
+    reason = _why_not(human, guess)
+    if reason is not None:
+        return GeneratorRanks(human, guess, None, None, reason)
+    return GeneratorRanks(human, guess, estimate(spearman), estimate(kendall), None)
+
+
+def spearman(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Of each row of two (draws, generators) tables; NaN where a side is constant or unknown."""
+    a, b = (rankdata(side, axis=1, nan_policy="propagate") for side in (x, y))
+    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
+    return _ratio((a * b).sum(axis=1), (a**2).sum(axis=1) * (b**2).sum(axis=1))
+
+
+def kendall(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Tau-b of each row of two (draws, generators) tables; NaN where a side is constant or unknown."""
+    i, j = np.triu_indices(x.shape[1], 1)
+    a, b = np.sign(x[:, i] - x[:, j]), np.sign(y[:, i] - y[:, j])
+    return _ratio((a * b).sum(axis=1), (a**2).sum(axis=1) * (b**2).sum(axis=1))
+
+
+def _ratio(top: FloatArray, square: FloatArray) -> FloatArray:
+    known = square > 0
+    return np.where(known, top / np.sqrt(np.where(known, square, 1)), np.nan)
+
+
+def _values(totals: FloatArray) -> tuple[FloatArray, FloatArray]:
+    won, decided, n = np.split(totals, 3, axis=1)
+    known = n > 0
+    size = np.where(known, n, 1)
+    return np.where(known, won / size, np.nan), np.where(known, decided / size, np.nan)
+
+
+def _why_not(people: FloatArray, predictor: FloatArray) -> str | None:
+    if len(people) < _LEAST:
+        return f"an order of generators needs at least {_LEAST}; there are {len(people)}"
+    if np.isnan(people).any():
+        return "a generator has no pair"
+    if np.ptp(people) == 0 or np.ptp(predictor) == 0:
+        return "all generators won the same share"
+    return None

@@ -1,0 +1,50 @@
+"""Agreement on the order of generators."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from salon.errors import BadValue
+from salon.stats.generator_ranks import generator_ranks, kendall, spearman
+
+
+def ranks(people, predictor, pairs, seed=0):
+    return generator_ranks(people, predictor, pairs, draws=400, rng=np.random.default_rng(seed))
+
+
+def test_rows_agree_with_another_tool():
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 5, (2, 20, 6)).astype(float)
+    for row in range(20):
+        assert spearman(x, y)[row] == pytest.approx(stats.spearmanr(x[row], y[row]).statistic)
+        assert kendall(x, y)[row] == pytest.approx(stats.kendalltau(x[row], y[row]).statistic)
+
+
+def test_by_hand():
+    # won of 4 pairs each: people .25 .5 .75, predictor .5 .25 .75: one pair of three turned, tau = 1/3, rho = 1/2
+    people, predictor, pairs = [[1, 1, 2], [0, 1, 1]], [[1, 0, 2], [1, 1, 1]], np.full((2, 3), 2)
+    found = ranks(people, predictor, pairs)
+    assert found.people.tolist() == [0.25, 0.5, 0.75]
+    assert (found.kendall.value, found.spearman.value) == pytest.approx((1 / 3, 1 / 2))
+    assert found.kendall.n == 2
+
+
+def test_a_planted_order_is_recovered():
+    rng = np.random.default_rng(1)
+    quality = np.array([0.3, 0.45, 0.55, 0.7])
+    people, predictor = rng.binomial(15, quality, (80, 4)), rng.binomial(3, quality, (80, 4)) * 5
+    found = ranks(people / 15, predictor / 15, np.ones((80, 4)))
+    assert found.spearman.value == 1.0
+    assert found.spearman.low >= 0.8
+
+
+def test_edges():
+    two = ranks(np.ones((3, 2)), np.ones((3, 2)), np.ones((3, 2)))
+    assert two.spearman is None
+    assert "at least 3" in two.reason
+    assert ranks(np.ones((3, 3)), np.eye(3), np.ones((3, 3))).reason == "all generators won the same share"
+    assert ranks(np.eye(3), np.eye(3), np.diag([1, 1, 0])).reason == "a generator has no pair"
+    with pytest.raises(BadValue):
+        ranks(np.ones((3, 3)), np.ones((3, 2)), np.ones((3, 3)))

@@ -1,0 +1,96 @@
+"""Honest chances are found honest, others are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy.special import expit
+
+from salon.errors import BadValue, TooFew
+from salon.stats.bucket_ceilings import bucket_ceilings
+from salon.stats.ceilings import beta_binomial_fit, leave_one_out, next_rater, oracle, panel, vote_table
+from salon.stats.pair_calibration import pair_calibration
+
+
+def made(z, k, n, clusters=None, bins=10, seed=0):
+    clusters = np.arange(len(z)) if clusters is None else clusters
+    return pair_calibration(z, k, n, clusters, bins=bins, draws=300, rng=np.random.default_rng(seed))
+
+
+def votes(z, slope=1.0, raters=5, seed=0):
+    return np.random.default_rng(seed).binomial(raters, expit(slope * z))
+
+
+def test_by_hand():
+    # p = .75 and, turned, .75: winners get 4 of 4 and 1 of 2 votes
+    found = made(np.log([3, 1 / 3]), [4, 1], [4, 2])
+    assert found.brier.value == pytest.approx((4 * 0.25**2 + 0.25**2 + 0.75**2) / 6)
+    assert found.ece.value == pytest.approx(abs(0.75 - 5 / 6))
+    (bin,) = found.bins
+    assert (bin.predicted, bin.observed.value, bin.pairs, bin.votes) == pytest.approx((0.75, 5 / 6, 2, 6))
+
+
+def test_slope_agrees_with_another_tool():
+    rng = np.random.default_rng(1)
+    z = rng.normal(0, 1.5, 300)
+    clusters = np.repeat(np.arange(60), 5)
+    k = votes(z, 0.6)
+    found = made(z, k, np.full(300, 5), clusters).slope
+    model = sm.GLM(np.column_stack([k, 5 - k]), z[:, None], family=sm.families.Binomial())
+    fit = model.fit(cov_type="cluster", cov_kwds={"groups": clusters, "df_correction": False})
+    assert found.value == pytest.approx(fit.params[0], rel=1e-6)
+    assert (found.high - found.low) / 2 / 1.959964 == pytest.approx(fit.bse[0] * np.sqrt(60 / 59), rel=0.01)
+
+
+@pytest.mark.parametrize("slope", [0.5, 1.0, 2.0])
+def test_slope_is_recovered(slope):
+    z = np.random.default_rng(2).normal(0, 1, 2000)
+    found = made(z, votes(z, slope), np.full(2000, 5))
+    assert found.slope.low < slope < found.slope.high
+    honest = found.ece.value < 2 * found.expected_ece
+    assert honest == (slope == 1.0)
+
+
+def test_expected_ece_is_that_of_honest_chances():
+    z = np.random.default_rng(3).normal(0, 1, 400)
+    seen = [made(z, votes(z, seed=seed), np.full(400, 5)).ece.value for seed in range(12)]
+    assert made(z, votes(z), np.full(400, 5)).expected_ece == pytest.approx(np.mean(seen), rel=0.15)
+
+
+def test_which_item_is_first_does_not_matter():
+    z = np.random.default_rng(4).normal(0, 1, 100)
+    k = votes(z)
+    turned = np.arange(100) % 2 == 0
+    one, other = made(z, k, np.full(100, 5)), made(np.where(turned, -z, z), np.where(turned, 5 - k, k), np.full(100, 5))
+    assert one == other
+
+
+def test_edges():
+    assert made(np.zeros(40), np.ones(40), np.full(40, 2)).slope is None
+    assert made(np.ones(40), np.full(40, 2), np.full(40, 2)).slope is None
+    assert made(np.ones(3), [1, 0, 1], [2, 1, 1], [0, 0, 0]).brier.low is None
+    with pytest.raises(TooFew):
+        made([], [], [])
+    with pytest.raises(BadValue):
+        made([np.inf], [1], [1])
+    with pytest.raises(BadValue):
+        made([0.5], [2], [1])
+
+
+def test_bucket_ceilings_average_to_the_panels_own():
+    rng = np.random.default_rng(5)
+    k = rng.binomial(5, rng.beta(1.2, 1.2, 500))
+    table = vote_table(k, 5)
+    each = [bucket_ceilings(5, m, beta_binomial_fit(table).a) for m in np.maximum(k, 5 - k).tolist()]
+    for statistic in (panel, leave_one_out, next_rater, oracle):
+        mean = np.mean([getattr(one, statistic.__name__) for one in each])
+        assert mean == pytest.approx(statistic(table, table.total[None])[0])
+
+
+def test_bucket_ceilings_at_the_edge():
+    coins, sure = bucket_ceilings(5, 4, float("inf")), bucket_ceilings(5, 5, 0.0)
+    assert (coins.next_rater, coins.oracle) == (0.5, 0.5)
+    assert (sure.next_rater, sure.oracle) == (1.0, 1.0)
+    with pytest.raises(BadValue):
+        bucket_ceilings(4, 2, 1.0)
