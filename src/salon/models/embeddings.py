@@ -96,7 +96,8 @@ class Embedding:
         return self._look
 
     def _look(self, asked: Sequence[tuple[str, str]]) -> list[Row]:
-        opened = [_opened(path, sha) for path, sha in asked]
+        with ThreadPoolExecutor(self.threads or cores()) as threads:  # decoders leave Python's lock alone
+            opened = list(threads.map(_opened, asked))
         good = [(image, sha) for (image, _), (_, sha) in zip(opened, asked) if image is not None]
         found = picture_parts(self.encoder, [image for image, _ in good], self.parts, [sha for _, sha in good])
         rows = iter(zip(*(found[part] for part in self.parts)))
@@ -108,8 +109,9 @@ class Embedding:
         ]
 
 
-def _opened(path: str, sha: str) -> tuple[Any, str | None]:
-    """The picture, or None and why."""
+def _opened(asked: tuple[str, str]) -> tuple[Any, str | None]:
+    """The picture at a path, or None and why; its bytes must still have the hash they are kept under."""
+    path, sha = asked
     try:
         picture = read_picture(Path(path))
     except BadFile as error:

@@ -21,10 +21,11 @@ def encoder_named(text: str = DEFAULT, *, device: str | None = None, batch: int 
     """The encoder that `text` names, one of NAMES.
 
     `ocr` adds to the embedded one what is written in the pictures, as does +ocr at the end of its name. Networks of a
-    folder run on `device`, the best there is when left out; the embedded ones are small and run on the CPU.
+    folder run on `device`, the best there is when left out, and take `batch` pictures at once; the embedded ones are
+    small and run on the CPU, one picture a core.
     """
     if text in (DEFAULT, DEFAULT + _OCR):
-        return _class("embedded_encoder:EmbeddedEncoder")(ocr=ocr or text.endswith(_OCR), batch=batch)
+        return _class("embedded_encoder:EmbeddedEncoder")(ocr=ocr or text.endswith(_OCR))
     kind, _, folder = text.partition(":")
     if kind not in _FOLDERS or not folder:
         raise BadValue("the name of an encoder is needed", found=repr(text), remedy=", ".join(NAMES))
