@@ -11,6 +11,10 @@ try:
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("models") from None
 
+HPSV3_DROPOUT = 0.05
+_PLACES = (0, 3, 5)
+"""Of the linear layers among those of a reward head."""
+
 
 def linear_stack(state: State, *, where: str) -> nn.Sequential:
     """Linear layers one after the other, without anything between: LAION's aesthetic head, and ImageReward's.
@@ -35,11 +39,25 @@ def linear_stack(state: State, *, where: str) -> nn.Sequential:
 
 def reward_head(state: State, *, where: str) -> nn.Sequential:
     """HPSv3's head: three layers with ReLU between them, from the hidden state to (mu, log sigma)."""
-    places = (0, 3, 5)
-    missing = [place for place in places if f"{place}.weight" not in state]
+    missing = [place for place in _PLACES if f"{place}.weight" not in state]
     if missing:
         raise BadFile("a head of rm_head.0, .3 and .5 is needed", found=", ".join(state)[:200], where=where)
-    first, second, last = (nn.Linear(*reversed(state[f"{place}.weight"].shape)) for place in places)
-    head = nn.Sequential(first, nn.ReLU(), nn.Dropout(0.05), second, nn.ReLU(), last)
+    outward = [state[f"{place}.weight"].shape[0] for place in _PLACES]
+    head = _reward_layers(state["0.weight"].shape[1], *outward, dropout=HPSV3_DROPOUT)
     load_all(head, {name: tensor.to(torch.float32) for name, tensor in state.items()}, where=where)
     return head.eval().requires_grad_(False)
+
+
+def new_reward_head(width: int, *, dropout: float = HPSV3_DROPOUT, seed: int) -> nn.Sequential:
+    """The same head, untrained, at HPSv3's widths: width-1024-16-2."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return _reward_layers(width, 1024, 16, 2, dropout=dropout)
+
+
+def _reward_layers(width: int, first: int, second: int, last: int, *, dropout: float) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Linear(width, first), nn.ReLU(), nn.Dropout(dropout),
+        nn.Linear(first, second), nn.ReLU(),
+        nn.Linear(second, last),
+    )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from PIL import Image
 
@@ -15,7 +15,14 @@ from salon.models.weights import MissingWeights, State, best_device, first_there
 
 try:
     import torch
-    from transformers import AutoImageProcessor, AutoTokenizer, Qwen2VLConfig, Qwen2VLModel, Qwen2VLProcessor
+    from transformers import (
+        AutoImageProcessor,
+        AutoTokenizer,
+        Qwen2VLConfig,
+        Qwen2VLForConditionalGeneration,
+        Qwen2VLModel,
+        Qwen2VLProcessor,
+    )
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("models") from None
 
@@ -44,11 +51,9 @@ class QwenReward:
         self.dtype = getattr(torch, dtype or ("float32" if self.device == "cpu" else "bfloat16"))
         self.instruction = _instruction(folder)
         self._processor, self._reward = _processor(folder)
-        weights = first_there(folder, WEIGHTS, of="HPSv3")
-        state = {_current_name(name): tensor for name, tensor in read_state(weights).items()}
-        head = {name.removeprefix("rm_head."): state.pop(name) for name in list(state) if name.startswith("rm_head.")}
-        self._head = reward_head(head, where=str(weights)).to(self.device)
-        self._network = _backbone(folder, state, self.dtype, str(weights)).to(self.device)
+        head, state, weights = _state(folder)
+        self._head = head.to(self.device)
+        self._network = _backbone(folder, state, self.dtype, weights).to(self.device)
 
     @torch.inference_mode()
     def scores(self, images: Sequence[Image.Image], texts: Sequence[str]) -> list[tuple[float, float]]:
@@ -68,6 +73,38 @@ class QwenReward:
         return self._processor(
             text=written, images=[[image] for image in images], padding=True, return_tensors="pt"
         ).to(self.device)
+
+
+class ReleasedParts(NamedTuple):
+    """HPSv3 as something to train on from."""
+
+    network: Any
+    """A whole Qwen2-VL, of transformers' own class."""
+    head: torch.nn.Module
+    processor: Any
+    instruction: str
+
+
+def released_parts(folder: Path, dtype: str = "auto") -> ReleasedParts:
+    """HPSv3 from a folder as above, its network with the output layer that it was released with.
+
+    A release without that layer, which no score needs, shares it with the layer that words come in by.
+    """
+    head, state, weights = _state(folder)
+    whole = {name if name.startswith("lm_head.") else f"model.{name}": tensor for name, tensor in state.items()}
+    config = _config(folder, state)
+    config.tie_word_embeddings = "lm_head.weight" not in whole
+    number = getattr(torch, "float32" if dtype == "auto" else dtype)
+    network = _loaded(Qwen2VLForConditionalGeneration, config, whole, number, weights)
+    return ReleasedParts(network, head, _processor(folder)[0], _instruction(folder))
+
+
+def _state(folder: Path) -> tuple[torch.nn.Module, State, str]:
+    """The head, the other weights by their names of today, and the file they were in."""
+    weights = first_there(folder, WEIGHTS, of="HPSv3")
+    state = {_current_name(name): tensor for name, tensor in read_state(weights).items()}
+    head = {name.removeprefix("rm_head."): state.pop(name) for name in list(state) if name.startswith("rm_head.")}
+    return reward_head(head, where=str(weights)), state, str(weights)
 
 
 def _instruction(folder: Path) -> str:
@@ -98,12 +135,19 @@ def _current_name(name: str) -> str:
 
 
 def _backbone(folder: Path, state: State, dtype: torch.dtype, where: str) -> Qwen2VLModel:
+    config = _config(folder, state)
+    state = {name: tensor for name, tensor in state.items() if not name.startswith("lm_head.")}
+    return _loaded(Qwen2VLModel, config, state, dtype, where)
+
+
+def _config(folder: Path, state: State) -> Qwen2VLConfig:
     config = from_hub(Qwen2VLConfig.from_pretrained, folder, what="Qwen2-VL's config")
     config.text_config.vocab_size = state["language_model.embed_tokens.weight"].shape[0]
-    state = {name: tensor for name, tensor in state.items() if not name.startswith("lm_head.")}
-    network, told = Qwen2VLModel.from_pretrained(
-        None, config=config, state_dict=state, dtype=dtype, output_loading_info=True
-    )
+    return config
+
+
+def _loaded(kind: Any, config: Qwen2VLConfig, state: State, dtype: torch.dtype, where: str) -> Any:
+    network, told = kind.from_pretrained(None, config=config, state_dict=state, dtype=dtype, output_loading_info=True)
     wrong = [*told["missing_keys"], *told["unexpected_keys"], *told["mismatched_keys"]]
     if wrong:
         raise MissingWeights(

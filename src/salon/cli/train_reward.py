@@ -1,0 +1,114 @@
+"""The command that tunes a vision-language model into a reward model."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from salon.cli.console import json_option, print_json, print_table, say
+from salon.cli.options import options_from, settings_from
+from salon.cli.train import figure_rows
+from salon.errors import BadFile
+from salon.train.reward_settings import RewardSettings
+
+if TYPE_CHECKING:
+    from salon.flows.reward_training import RewardReport
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("source", type=_FILE)
+@click.option("-o", "--output", required=True, type=_FILE, help="Folder for the model.")
+@click.option(
+    "--backbone", required=True, help="A VLM by folder or hub name, a reward model, or released HPSv3 weights."
+)
+@click.option("--criterion", "criteria", multiple=True, help="Only the criterion with this id (repeatable).")
+@click.option("--images", type=_FILE, help="Where the pictures of a file are  [default: beside it]")
+@click.option("--instruction", type=_FILE, help="File with the words the VLM is asked with; see the guide.")
+@options_from(RewardSettings)
+@click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
+@click.option("--overwrite", is_flag=True, help="Replace a model or run that is there already.")
+@json_option
+def reward(
+    source: Path,
+    output: Path,
+    backbone: str,
+    criteria: Sequence[str],
+    images: Path | None,
+    instruction: Path | None,
+    resume: bool,
+    overwrite: bool,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """A reward model with uncertainty, from the judgments of SOURCE.
+
+    SOURCE is a study folder, or a Parquet file with the columns of salon labels, of any length: it is read as it is
+    needed. The VLM reads a picture with its prompt; a head gives the score mu and its standard deviation sigma. Several
+    GPUs: the same command under accelerate launch. salon evaluate says what the model is worth.
+
+    \b
+      salon train reward study -o model --backbone weights/Qwen2-VL-7B-Instruct
+      salon train reward study -o model --backbone weights/Qwen3-VL-4B --learn lora --precision bfloat16
+      salon train reward hpdv3/labels.parquet -o model --backbone weights/HPSv3 --confident 0.95
+      accelerate launch --num_processes 8 $(command -v salon) train reward study -o model --backbone weights/vlm
+    """
+    settings = settings_from(RewardSettings, flags)
+    words = None if instruction is None else _read(instruction)
+    training = importlib.import_module("salon.flows.reward_training")  # torch comes with it
+    with _watched(quiet=as_json) as progress:
+        report = training.train_reward(
+            source, backbone, output, settings, criteria=criteria, images=images, instruction=words, resume=resume,
+            overwrite=overwrite, progress=progress,
+        )  # fmt: skip
+    if report is None:  # another process writes and tells
+        return
+    if as_json:
+        print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
+    else:
+        _print(report, source)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadFile("a text file with the instruction is needed", found=str(error), where=str(path)) from None
+
+
+@contextmanager
+def _watched(*, quiet: bool) -> Iterator[Callable[[int, int, float], None]]:
+    """A bar on stderr that hears of every step."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+               TimeRemainingColumn(), TextColumn("{task.fields[told]}", markup=False))  # fmt: skip
+    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
+        task = bar.add_task("steps", total=None, told="")
+        yield lambda step, steps, loss: bar.update(task, completed=step, total=steps, told=f"loss {loss:.3f}")
+
+
+def _print(report: RewardReport, source: Path) -> None:
+    if report.simulated:
+        say("SIMULATED: nobody gave these answers.")
+    say(
+        f"reward model on {report.backbone}, law {report.law}, {report.learn}: step {report.best_step} of "
+        f"{report.steps} kept", bold=True,
+    )  # fmt: skip
+    if report.validation:
+        title = "validation, by which it was chosen (the numbers lean upwards; chance is 0.500)"
+        print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(report.validation))
+    say("- " + ", ".join(f"{count:,} {what}" for what, count in report.counts.items()))
+    for note in (*report.notes, *{one.missing for one in report.validation}):
+        say(f"- {note}")
+    say(f"- {report.seconds:,.1f} s of training")
+    say(f"wrote {report.model}")
+    say(str(report.signature), dim=True)
+    say(f"next: salon evaluate {report.model} {source}", dim=True)

@@ -1,0 +1,218 @@
+"""A reward network: a VLM that reads a picture with its prompt, and a head that turns what it thinks into a law.
+
+At the place of one special token, <|Reward|>, the hidden state h of the last layer goes through an MLP h-1024-16-2 to
+(mu, log sigma): the quality of the picture under its prompt is N(mu, sigma^2). The VLM stays an object of transformers'
+own class with its own names of weights, so whatever loads that class loads a trained backbone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+from PIL import Image
+
+from salon.errors import BadFile, BadValue, MissingExtra
+from salon.models.heads import new_reward_head, reward_head
+from salon.models.qwen_reward import PROMPT, REWARD, WEIGHTS, released_parts
+from salon.models.vlm import LoadedVlm
+from salon.models.weights import State, first_there, read_state
+
+try:
+    import torch
+    from torch import nn
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("models") from None
+
+BACKBONE = "backbone"
+"""Folder of a trained model that holds the VLM in transformers' layout."""
+HEAD = "rm_head."
+"""Beginning of the names of the head's weights, as HPSv3 has them."""
+INSTRUCTION = "instruction.txt"
+CRITERION = "{criterion}"
+PIXELS = 200_704
+"""448 x 448, the budget that HPSv3 brings every picture to in its own proportions."""
+DEFAULT_INSTRUCTION = (
+    f"The picture above was made for a prompt. How good is it by this criterion: {CRITERION}?\n"
+    f"The prompt: {PROMPT}\n"
+    f"The score: {REWARD}"
+)
+LOG_SIGMA = (-4.0, 4.0)
+"""Range of log sigma; past it nothing changes any more but rounding."""
+
+
+class Quality(NamedTuple):
+    """What the network says of each picture: normal, with this mean and log standard deviation."""
+
+    mu: torch.Tensor
+    log_sigma: torch.Tensor
+
+
+class RewardNetwork(nn.Module):
+    """The VLM and its head."""
+
+    def __init__(self, vlm: Any, head: nn.Module, token: int) -> None:
+        super().__init__()
+        self.vlm = vlm
+        self.rm_head = head
+        self.token = token
+        """Id of the special token."""
+        self.extra = nn.ParameterDict()
+        """What a law of wins learns beside the network: how likely ties are."""
+
+    def forward(self, inputs: dict[str, torch.Tensor]) -> Quality:
+        """(pictures,) mu and log sigma."""
+        hidden = self.vlm.base_model(**inputs).last_hidden_state
+        there = hidden[inputs["input_ids"] == self.token]  # one row for each picture
+        mu, log_sigma = self.rm_head(there.float()).unbind(-1)
+        return Quality(mu, log_sigma.clamp(*LOG_SIGMA))
+
+    def head_state(self) -> State:
+        """The weights beside the VLM, by the names they are saved under."""
+        state = {f"{HEAD}{name}": tensor for name, tensor in self.rm_head.state_dict().items()}
+        return state | {f"extra.{name}": tensor for name, tensor in self.extra.state_dict().items()}
+
+
+class Questions:
+    """Turns pictures with their prompts into what the network reads."""
+
+    def __init__(self, processor: Any, instruction: str, *, pixels: int | None = None) -> None:
+        self.processor = processor
+        self.instruction = instruction
+        self._turn = Lock()
+        """Tokenizers and picture processors serve one thread at a time."""
+        if pixels is not None:
+            _set_pixels(processor.image_processor, pixels)
+
+    def __call__(
+        self, images: Sequence[Image.Image], texts: Sequence[str], criteria: Sequence[str]
+    ) -> dict[str, torch.Tensor]:
+        """One batch, padded; the criteria by the names that the instruction shows."""
+        asked = [self._asked(text, criterion) for text, criterion in zip(texts, criteria, strict=True)]
+        messages = [
+            [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": text}]}] for text in asked
+        ]
+        with self._turn:
+            written = self.processor.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+            shown = [[image] for image in images]
+            return dict(self.processor(text=written, images=shown, padding=True, return_tensors="pt"))
+
+    def _asked(self, text: str, criterion: str) -> str:
+        """The instruction filled in; a prompt cannot bring a special token of its own."""
+        shown = self.instruction.replace(CRITERION, criterion.replace(REWARD, ""))
+        return shown.replace(PROMPT, text.replace(REWARD, ""))
+
+
+@dataclass(frozen=True)
+class RewardParts:
+    """A network ready to be used or trained, and what asks it."""
+
+    network: RewardNetwork
+    questions: Questions
+    source: str
+    """What it was made from: a VLM, a trained model, or released HPSv3 weights."""
+
+
+def check_instruction(text: str, *, where: str) -> str:
+    """`text`, where it holds a place for the prompt and the special token once."""
+    if PROMPT not in text or text.count(REWARD) != 1:
+        raise BadFile(
+            f"an instruction with {PROMPT} in it and one {REWARD} is needed", found=repr(text[-80:]), where=where
+        )
+    return text
+
+
+def open_parts(
+    source: str | Path,
+    *,
+    instruction: str | None = None,
+    pixels: int | None = PIXELS,
+    dropout: float = 0.0,
+    dtype: str = "auto",
+    seed: int = 0,
+) -> RewardParts:
+    """A reward network from a VLM (with a new head), from a trained model's folder, or from released HPSv3 weights.
+
+    Its instruction is kept where it has one, unless another is given. The network is on the CPU.
+    """
+    folder = Path(source)
+    if any((folder / name).is_file() for name in WEIGHTS):
+        made = _released(folder, dtype)
+    elif (folder / BACKBONE).is_dir():
+        made = _trained(folder, dtype)
+    else:
+        made = _new(source, dtype, seed)
+    vlm, processor, head, own = made
+    _set_dropout(head, dropout)
+    text = instruction or own
+    network = RewardNetwork(vlm, head, _token(vlm, processor.tokenizer))
+    return RewardParts(
+        network, Questions(processor, check_instruction(text, where="instruction"), pixels=pixels), str(source)
+    )
+
+
+_Made = tuple[Any, Any, nn.Module, str]
+"""A VLM, its processor, a head, and an instruction."""
+
+
+def _new(source: str | Path, dtype: str, seed: int) -> _Made:
+    loaded = LoadedVlm(source, device="cpu", dtype=dtype)
+    width = loaded.model.get_input_embeddings().weight.shape[1]
+    return loaded.model, loaded.processor, new_reward_head(width, seed=seed), DEFAULT_INSTRUCTION
+
+
+def _trained(folder: Path, dtype: str) -> _Made:
+    loaded = LoadedVlm(folder / BACKBONE, device="cpu", dtype=dtype)
+    file = first_there(folder, ["model.safetensors"], of="a reward model")
+    state = read_state(file)
+    head = reward_head(
+        {name.removeprefix(HEAD): tensor for name, tensor in state.items() if name.startswith(HEAD)}, where=str(file)
+    )
+    own = first_there(folder, [INSTRUCTION], of="a reward model").read_text(encoding="utf-8")
+    return loaded.model, loaded.processor, head, own
+
+
+def _released(folder: Path, dtype: str) -> _Made:
+    parts = released_parts(folder, dtype)
+    return parts.network, parts.processor, parts.head, parts.instruction
+
+
+def _token(vlm: Any, tokenizer: Any) -> int:
+    """The id of the special token, which the tokenizer and the VLM get where they lack it."""
+    tokenizer.add_special_tokens({"additional_special_tokens": [REWARD]}, replace_extra_special_tokens=False)
+    if len(tokenizer) > vlm.get_input_embeddings().weight.shape[0]:
+        vlm.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+        with torch.no_grad():  # a new row is drawn by chance; the mean of the others is the same every time
+            for table in _tables(vlm):
+                table[-1] = table[:-1].mean(dim=0)
+    return int(tokenizer.convert_tokens_to_ids(REWARD))
+
+
+def _tables(vlm: Any) -> list[torch.Tensor]:
+    """The rows of the vocabulary, on the way in and (unless they are the same) on the way out."""
+    into, out = vlm.get_input_embeddings().weight, vlm.get_output_embeddings()
+    return [into] if out is None or out.weight is into else [into, out.weight]
+
+
+def _set_dropout(head: nn.Module, share: float) -> None:
+    for layer in head.modules():
+        if isinstance(layer, nn.Dropout):
+            layer.p = share
+
+
+def _set_pixels(pictures: Any, pixels: int) -> None:
+    """Every picture at about this many pixels, in its own proportions."""
+    size = dict(getattr(pictures, "size", None) or {})
+    if set(size) != {"shortest_edge", "longest_edge"} or not hasattr(pictures, "merge_size"):
+        raise BadValue(
+            "a budget of pixels needs a picture processor of the Qwen-VL kind",
+            found=f"{type(pictures).__name__} with size {size}",
+            remedy="leave the pictures to it: --pixels 0",
+        )
+    least = (pictures.patch_size * pictures.merge_size) ** 2
+    if pixels < least:
+        raise BadValue(f"--pixels is at least {least:,} for this VLM, one merged patch", found=f"{pixels:,}")
+    pictures.size = {"shortest_edge": pixels, "longest_edge": pixels}

@@ -1,0 +1,112 @@
+"""The card of a reward model, for machines and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from salon.models.preference import Criterionwise, ModelCard
+from salon.study import Signature
+from salon.train.head_figures import HeadFigures
+from salon.train.head_folder import shown
+from salon.train.reward_data import Survey
+from salon.train.reward_loop import Fitted
+from salon.train.reward_settings import FREE, RewardSettings
+
+_STEPS = ("steps", "best_step", "seconds", "processes", "precision")
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a model was trained on."""
+
+    study: str
+    data: str
+    """Content hash of the study or file."""
+    revision: int | None
+    simulated: bool
+    split: dict[str, Any]
+    names: Mapping[str, str]
+    """Of criteria, by id."""
+
+
+def reward_card(
+    name: str,
+    fitted: Fitted,
+    settings: RewardSettings,
+    survey: Survey,
+    learned: Learned,
+    figures: tuple[HeadFigures, ...],
+    *,
+    backbone: str,
+    backbone_name: str,
+    guard: dict[str, str],
+) -> ModelCard:
+    """All there is to know about a trained reward model."""
+    plain: dict[str, Any] = settings.model_dump(exclude={"seed"} | FREE)
+    signature = Signature(
+        method="reward", data=learned.data[:12], revision=learned.revision,
+        settings=plain | {"backbone": backbone, "criteria": ",".join(survey.criteria)}, seed=settings.seed,
+    )  # fmt: skip
+    return ModelCard(
+        kind="reward",
+        name=name,
+        criteria=tuple(Criterionwise(id=id, name=learned.names.get(id, id)) for id in survey.criteria),
+        backbone=backbone,
+        backbone_name=backbone_name,
+        form=settings.law,
+        is_logit=settings.law == "ranknet",
+        settings=settings.model_dump(),
+        study=learned.study,
+        data=learned.data,
+        revision=learned.revision,
+        simulated=learned.simulated,
+        split=learned.split,
+        guard=guard,
+        trained_on={**{f"{split} pairs": n for split, n in survey.rows.items()}, "pairs dropped": survey.dropped},
+        figures={
+            "validation": [one.model_dump(mode="json") for one in figures],
+            "steps": fitted.steps,
+            "best_step": fitted.state.best_step if settings.choose == "best" and figures else fitted.steps,
+            "seconds": round(fitted.state.seconds, 1),
+            "processes": fitted.processes,
+            "precision": "float32" if fitted.precision == "no" else "bfloat16",
+        },
+        licence="that of the backbone",
+        signature=signature,
+    )
+
+
+def reward_words(card: ModelCard) -> str:
+    """The card for people, as Markdown."""
+    figures = [HeadFigures.model_validate(one) for one in card.figures["validation"]]
+    rows = [f"| {one.criterion or 'all'} | {one.pairs:,} | {shown(one.accuracy)} | {shown(one.ceiling)} |"
+            for one in figures]  # fmt: skip
+    said = [
+        f"# {card.name}",
+        "",
+        "A reward model by Salon: a vision-language model and a head that gives each picture, under its prompt, a "
+        "score mu and its own uncertainty sigma.",
+        *(["", "**Simulated: no person gave the answers it learned from.**"] if card.simulated else []),
+        "",
+        f"- law of a vote: {card.form}; trained: {card.settings['learn']}",
+        f"- backbone: {card.backbone_name} ({card.backbone})",
+        f"- data: {card.study}, {card.data[:12]}",
+        f"- criteria: {', '.join(one.id for one in card.criteria)}",
+        "- trained on: " + ", ".join(f"{count:,} {what}" for what, count in card.trained_on.items()),
+        "- " + ", ".join(f"{name.replace('_', ' ')} {card.figures[name]}" for name in _STEPS),
+        f"- licence: {card.licence}; that of the data is its own",
+        "",
+        "Validation, by which the state was chosen (so these lean upwards; `salon evaluate` says what it is worth):",
+        "",
+        "| criterion | pairs | accuracy | one more rater would reach |",
+        "|---|---:|---|---|",
+        *(rows or ["| no validation pairs | 0 | not known | not known |"]),
+        "",
+        "Chance is .500. Pairs without a majority are left out; intervals draw prompts again.",
+        "",
+        f"    {card.signature}",
+        "",
+    ]
+    return "\n".join(said)

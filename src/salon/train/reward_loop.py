@@ -1,0 +1,371 @@
+"""The training loop of a reward model, top to bottom.
+
+One step learns from `batch` pairs. Every process takes its share of them, `at_once` at a time, and adds up gradients:
+
+    loss of a step = sum_i w_i loss_i / sum_i w_i + prior * mean_i (log sigma_a^2 + log sigma_b^2) / 2
+
+Both sums run over the whole step, so neither the number of processes nor `at_once` changes what is learned, but for the
+rounding of sums. Order and dropout follow from the seed and the number of the step: a run that was interrupted ends
+with the same weights as one that was not.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salon.errors import BadValue, MissingExtra, NotConverged
+from salon.models.lora import add_lora, merged
+from salon.models.reward_model import log_odds
+from salon.models.reward_network import Quality, RewardNetwork, RewardParts
+from salon.train.losses import TIE_LAWS, UNCERTAIN_LAWS, log_chances, sigma_prior, starting_tie, win_losses
+from salon.train.reward_data import PairFile, PairRow, Survey, ahead, pair_rows, read_pair
+from salon.train.reward_folder import RunFolder, RunState, checkpoints
+from salon.train.reward_logs import RunLog
+from salon.train.reward_settings import RewardSettings
+
+try:
+    import torch
+    from accelerate import Accelerator
+    from accelerate.utils import DistributedDataParallelKwargs, gather_object
+    from torch import Tensor, nn
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("train") from None
+
+WAITING = 16
+"""Pairs that are read ahead."""
+
+
+@dataclass(frozen=True)
+class Micro:
+    """What one process looks at in one pass: some pairs of a step."""
+
+    step: int
+    """The step it belongs to, counted from 1."""
+    number: int
+    """The first of its pairs, counted over the whole run: the seed of its dropout."""
+    last: bool
+    """Whether this process is done with the step after it."""
+    rows: list[PairRow]
+    weight: float
+    """Of all pairs of the step, everywhere."""
+    pairs: int
+    """Their number."""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How the model does on the validation pairs."""
+
+    loss: float
+    """Mean over pairs under the law, without weights and prior."""
+    logits: NDArray[np.float64]
+    """Log-odds of each pair, in their order."""
+
+    def accuracy(self, rows: list[PairRow]) -> float | None:
+        """The share of pairs with a winner whose winner the model names, no difference being half; None without any."""
+        lead = np.sign([row.share - 0.5 for row in rows])
+        right = (1 + np.sign(self.logits) * lead)[lead != 0] / 2
+        return float(right.mean()) if len(right) else None
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A trained network, its adapters merged."""
+
+    network: RewardNetwork
+    state: RunState
+    steps: int
+    processes: int
+    precision: str
+    validation: Validation | None
+    """Of the weights that were chosen."""
+    is_main: bool
+    """Whether this process is the one that writes."""
+
+
+def fit(
+    parts: RewardParts,
+    pairs: PairFile,
+    survey: Survey,
+    run: RunFolder,
+    *,
+    progress: Callable[[int, int, float], None] = lambda step, steps, loss: None,
+) -> Fitted:
+    """Train `parts.network` on the training pairs; `progress` is told (step, steps, loss).
+
+    Goes on from the last checkpoint in the run's folder, where there is one.
+    """
+    settings, network = run.settings, parts.network
+    accelerator = _accelerator(settings)
+    adapters = make_trainable(network, settings, ties=survey.ties)
+    network.to(accelerator.device)
+    optimizer = torch.optim.AdamW(_groups(network, settings), weight_decay=settings.weight_decay)
+    state = run.restore(network, optimizer)
+    steps = settings.steps or math.ceil(survey.rows["train"] * settings.epochs / settings.batch)
+    validation = list(pair_rows([pairs.validation()]))
+    log = (
+        RunLog(run.path, settings.record(), name=run.path.parent.name, step=state.step) if _main(accelerator) else None
+    )
+    wrapped, optimizer = accelerator.prepare(network, optimizer)
+    rows = pairs.training(survey.rows["train"], start=state.step * settings.batch)
+    micros = _micros(rows, range(state.step + 1, steps + 1), settings, accelerator)
+    waiting = math.ceil(WAITING / settings.at_once)
+    prepared = ahead(lambda micro: (micro, _inputs(parts, pairs, micro.rows)), micros,
+                     threads=settings.readers, waiting=waiting)  # fmt: skip
+
+    with _own_chance(accelerator.device), _enough_memory(settings):
+        tally, started = _Tally(accelerator), time.perf_counter() - state.seconds
+        for micro, inputs in prepared:
+            torch.manual_seed(settings.seed * 1_000_003 + micro.number)
+            network.train()
+            with nullcontext() if micro.last else accelerator.no_sync(wrapped):
+                quality = wrapped(_on(inputs, accelerator.device))
+                losses, priors = pair_losses(quality, micro.rows, settings, network)
+                weight = torch.tensor([row.weight for row in micro.rows], device=losses.device)
+                data = (weight * losses).sum() / max(micro.weight, 1e-12)
+                loss = data + settings.prior * priors.sum() / micro.pairs
+                accelerator.backward(loss * accelerator.num_processes)  # gradients of processes are averaged
+            tally.add(loss=loss, sigma=quality.log_sigma.exp().sum() / (2 * micro.pairs))
+            if not micro.last:
+                continue
+
+            step, figures = micro.step, tally.total()
+            norm = accelerator.clip_grad_norm_(network.parameters(), settings.clip)
+            figures |= {"gradient": float(norm), "rate": rate_at(step, steps, settings)}
+            if not math.isfinite(figures["loss"] + figures["gradient"]):
+                raise _not_a_number(step, figures, run)
+            for group in optimizer.param_groups:
+                group["lr"] = group["scale"] * figures["rate"]
+            optimizer.step()
+            optimizer.zero_grad()
+            progress(step, steps, figures["loss"])
+            state = replace(state, step=step, seconds=time.perf_counter() - started)
+            figures["pairs_per_second"] = step * settings.batch / state.seconds
+            if log is not None:
+                log.write("train", step, figures)
+
+            if validation and (step % settings.validate_every == 0 or step == steps):
+                found = validate(network, parts, pairs, validation, accelerator)
+                if log is not None:
+                    log.write("validation", step, {"loss": found.loss, "accuracy": found.accuracy(validation)})
+                if state.best_loss is None or found.loss < state.best_loss:
+                    state = replace(state, best_step=step, best_loss=found.loss)
+                    if settings.choose == "best" and _main(accelerator):
+                        run.save_best(network)
+            if (step % settings.save_every == 0 or step == steps) and _main(accelerator):
+                run.save(state, network, optimizer)
+            accelerator.wait_for_everyone()
+
+        if validation and settings.choose == "best":
+            run.restore_best(network)
+        chosen = validate(network, parts, pairs, validation, accelerator) if validation else None
+    if log is not None:
+        log.close()
+    if adapters is not None:
+        merged(adapters)
+    return Fitted(
+        network.eval(), state, steps, accelerator.num_processes, accelerator.mixed_precision, chosen, _main(accelerator)
+    )
+
+
+def pair_losses(
+    quality: Quality, rows: list[PairRow], settings: RewardSettings, network: RewardNetwork
+) -> tuple[Tensor, Tensor]:
+    """(pairs,) the loss of each pair under the law, and what the prior on log sigma charges for its two pictures.
+
+    The first half of `quality` are the pictures a, the second half their rivals b.
+    """
+    half = len(rows)
+    mu_a, mu_b = quality.mu[:half], quality.mu[half:]
+    log_a, log_b = quality.log_sigma[:half], quality.log_sigma[half:]
+    target, ties = (torch.tensor(column, device=mu_a.device) for column in zip(*((r.share, r.ties) for r in rows)))
+    tie = network.extra["tie"] if settings.law in TIE_LAWS else None
+    chances = log_chances(settings.law, mu_a, mu_b, log_a, log_b, tie=tie)
+    losses = win_losses(chances, target, ties=ties)
+    if settings.law not in UNCERTAIN_LAWS:
+        return losses, torch.zeros_like(losses)
+    return losses, sigma_prior(log_a) + sigma_prior(log_b)
+
+
+@torch.no_grad()
+def validate(
+    network: RewardNetwork, parts: RewardParts, pairs: PairFile, rows: list[PairRow], accelerator: Accelerator
+) -> Validation:
+    """What the network says of the validation pairs, each process of its share of them."""
+    settings, world, rank = pairs.settings, accelerator.num_processes, accelerator.process_index
+    network.eval()
+    mine, told = list(enumerate(rows))[rank::world], []
+    for start in range(0, len(mine), settings.at_once):
+        numbers, part = zip(*mine[start : start + settings.at_once])
+        with accelerator.autocast():
+            quality = network(_on(_inputs(parts, pairs, list(part)), accelerator.device))
+        losses, _ = pair_losses(quality, list(part), settings, network)
+        told += zip(numbers, losses.tolist(), _log_odds(quality, settings, network), strict=True)
+    everywhere = sorted(gather_object(told) if world > 1 else told)
+    return Validation(
+        math.fsum(loss for _, loss, _ in everywhere) / len(everywhere), np.array([odds for _, _, odds in everywhere])
+    )
+
+
+def _log_odds(quality: Quality, settings: RewardSettings, network: RewardNetwork) -> list[float]:
+    (mu_a, mu_b), (log_a, log_b) = (each.double().cpu().numpy().reshape(2, -1) for each in quality)
+    tie = network.extra["tie"].item() if settings.law in TIE_LAWS else None
+    return log_odds(settings.law, mu_a - mu_b, np.hypot(np.exp(log_a), np.exp(log_b)), tie).tolist()
+
+
+def make_trainable(network: RewardNetwork, settings: RewardSettings, *, ties: float) -> Any:
+    """Choose what is learned, in float32; gives the adapters, if there are any."""
+    network.vlm.requires_grad_(settings.learn == "full")
+    adapters = None
+    if settings.learn == "lora":
+        adapters = add_lora(
+            network.vlm, where=settings.lora_on, rank=settings.lora_rank, alpha=settings.lora_alpha,
+            dropout=settings.lora_dropout, token=network.token, seed=settings.seed,
+        )  # fmt: skip
+    out, into = network.vlm.get_output_embeddings(), network.vlm.get_input_embeddings()
+    if settings.learn == "full" and out is not None and out.weight is not into.weight:
+        out.weight.requires_grad_(False)  # no score depends on the words it would say
+    network.rm_head.requires_grad_()
+    if settings.law in TIE_LAWS:
+        network.extra["tie"] = nn.Parameter(torch.tensor(starting_tie(min(max(ties, 0.01), 0.9))))
+    for parameter in network.parameters():
+        if parameter.requires_grad:
+            parameter.data = parameter.data.float()
+    if settings.recompute:
+        network.vlm.gradient_checkpointing_enable({"use_reentrant": False})
+    return adapters
+
+
+def rate_at(step: int, steps: int, settings: RewardSettings) -> float:
+    """The learning rate of a step, counted from 1: a straight rise, then constant, or down to 0 after the last step."""
+    rising = settings.warmup * steps
+    if step < rising:
+        return settings.learning_rate * step / rising
+    left = (steps + 1 - step) / max(1, steps + 1 - rising)
+    shape = {"constant": 1.0, "linear": min(1.0, left), "cosine": (1 - math.cos(math.pi * min(1.0, left))) / 2}
+    return settings.learning_rate * shape[settings.decay]
+
+
+# -- one step's pairs ------------------------------------------------------------------------------------------------
+
+
+def _micros(
+    rows: Iterator[PairRow], steps: range, settings: RewardSettings, accelerator: Accelerator
+) -> Iterator[Micro]:
+    """The parts of every step that fall to this process."""
+    world, rank = accelerator.num_processes, accelerator.process_index
+    for step in steps:
+        whole = list(islice(rows, settings.batch))
+        mine = whole[rank::world]
+        weight = math.fsum(row.weight for row in whole)
+        for start in range(0, len(mine), settings.at_once):
+            number = (step - 1) * settings.batch + rank + start * world
+            part, last = mine[start : start + settings.at_once], start + settings.at_once >= len(mine)
+            yield Micro(step, number, last, part, weight, len(whole))
+
+
+def _inputs(parts: RewardParts, pairs: PairFile, rows: list[PairRow]) -> dict[str, Tensor]:
+    """What the network reads of these pairs: all pictures a, then all pictures b."""
+    pictures = [read_pair(row, pairs.images) for row in rows]
+    images = [a for a, _ in pictures] + [b for _, b in pictures]
+    criteria = [pairs.names.get(row.criterion, row.criterion) for row in rows]
+    return parts.questions(images, [row.text for row in rows] * 2, criteria * 2)
+
+
+def _on(inputs: dict[str, Tensor], device: torch.device) -> dict[str, Tensor]:
+    return {name: tensor.to(device) for name, tensor in inputs.items()}
+
+
+class _Tally:
+    """Sums over the parts of a step, and over all processes."""
+
+    def __init__(self, accelerator: Accelerator) -> None:
+        self._accelerator = accelerator
+        self._sums: dict[str, Tensor] = {}
+
+    def add(self, **values: Tensor) -> None:
+        for name, value in values.items():
+            self._sums[name] = self._sums.get(name, 0) + value.detach()
+
+    def total(self) -> dict[str, float]:
+        """The sums, which begin anew."""
+        names, summed = list(self._sums), torch.stack(list(self._sums.values()))
+        self._sums = {}
+        return dict(zip(names, self._accelerator.reduce(summed, "sum").tolist(), strict=True))
+
+
+# -- where it runs ---------------------------------------------------------------------------------------------------
+
+
+def _accelerator(settings: RewardSettings) -> Accelerator:
+    """As many processes as `accelerate launch` or torchrun started; each holds the whole network."""
+    half = settings.precision == "bfloat16" or (settings.precision == "auto" and _has_bfloat16())
+    whole = DistributedDataParallelKwargs(broadcast_buffers=False)  # those of a VLM are constants
+    accelerator = Accelerator(mixed_precision="bf16" if half else "no", kwargs_handlers=[whole])
+    if settings.batch < accelerator.num_processes:
+        raise BadValue(
+            "a step needs a pair for each process",
+            found=f"--batch {settings.batch} for {accelerator.num_processes} processes",
+        )
+    return accelerator
+
+
+def _has_bfloat16() -> bool:
+    return torch.cuda.is_available() and torch.cuda.is_bf16_supported()
+
+
+def _main(accelerator: Accelerator) -> bool:
+    return accelerator.is_main_process
+
+
+def _groups(network: RewardNetwork, settings: RewardSettings) -> list[dict[str, Any]]:
+    """Parameters with the factor of their rate: the head may learn faster."""
+    scale = (settings.head_lr or settings.learning_rate) / settings.learning_rate
+    head = [*network.rm_head.parameters(), *network.extra.parameters()]
+    own = {id(parameter) for parameter in head}
+    rest = [parameter for parameter in network.parameters() if parameter.requires_grad and id(parameter) not in own]
+    groups = [{"params": head, "scale": scale}, {"params": rest, "scale": 1.0}]
+    return [group for group in groups if group["params"]]
+
+
+@contextmanager
+def _own_chance(device: torch.device) -> Iterator[None]:
+    """Leave the caller's random state as it was."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        yield
+
+
+@contextmanager
+def _enough_memory(settings: RewardSettings) -> Iterator[None]:
+    """Say what helps when memory runs out."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError | torch.OutOfMemoryError) and "allocate memory" not in str(error):
+            raise
+        smaller = max(1, settings.at_once // 2)
+        less = "--recompute, --learn lora, or fewer --pixels" if settings.at_once == 1 else f"--at-once {smaller}"
+        raise BadValue(
+            "more memory is needed than there is",
+            found=f"{settings.at_once} pairs at once, --learn {settings.learn}",
+            remedy=f"{less}; with --resume the run goes on from its last checkpoint",
+        ) from None
+
+
+def _not_a_number(step: int, figures: dict[str, float], run: RunFolder) -> NotConverged:
+    kept = checkpoints(run.path)
+    return NotConverged(
+        "a loss that is a number is needed",
+        found=f"loss {figures['loss']:g}, gradient {figures['gradient']:g}",
+        where=f"step {step}; " + (f"the last good checkpoint is {kept[-1]}" if kept else "before the first checkpoint"),
+        remedy="a lower --lr or --clip, or a longer --warmup",
+    )
