@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +24,7 @@ from salon.fuse.labels import LabelSettings, make_labels
 from salon.fuse.splits import check_splits
 from salon.models.preference import CARD
 from salon.models.reward_model import save_reward
-from salon.models.reward_network import CRITERION, RewardParts, check_instruction, open_parts
+from salon.models.reward_network import CRITERION, RewardParts, open_parts
 from salon.models.weights import fingerprint
 from salon.store.atomic import whole_file, whole_folder
 from salon.store.folder import local, open_study
@@ -36,10 +35,11 @@ from salon.train.head_figures import HeadFigures, validation_figures
 from salon.train.leaks import Guard, picture_keys, save_guard
 from salon.train.rater_weights import agreement_weights
 from salon.train.reward_card import Learned, reward_card, reward_words
-from salon.train.reward_data import PairFile, Survey
+from salon.train.reward_data import PairFile
 from salon.train.reward_folder import RunFolder, flush
 from salon.train.reward_loop import Fitted, fit
 from salon.train.reward_settings import RewardSettings
+from salon.train.reward_survey import Survey, survey_pairs
 
 try:
     from accelerate import PartialState
@@ -93,9 +93,9 @@ def train_reward(
     here.wait_for_everyone()
     pairs, learned, notes = _opened(source, out / RUN, settings, criteria, images, is_main=here.is_main_process)
     here.wait_for_everyone()
-    survey = pairs.survey()
+    survey = survey_pairs(pairs)
     parts = open_parts(
-        backbone, instruction=instruction and check_instruction(instruction, where="--instruction"),
+        backbone, instruction=instruction,
         pixels=settings.pixels or None, dropout=settings.dropout, seed=settings.seed,
     )  # fmt: skip
     _check_criteria(parts, survey)

@@ -107,14 +107,18 @@ def _state(folder: Path) -> tuple[torch.nn.Module, State, str]:
     return reward_head(head, where=str(weights)), state, str(weights)
 
 
-def _instruction(folder: Path) -> str:
-    path = first_there(folder, ["instruction.txt"], of="HPSv3")
-    text = path.read_text(encoding="utf-8")
+def check_instruction(text: str, *, where: str) -> str:
+    """`text`, where it holds a place for the prompt and the special token once."""
     if PROMPT not in text or text.count(REWARD) != 1:
         raise BadFile(
-            f"an instruction with {PROMPT} in it and one {REWARD} is needed", found=repr(text[-80:]), where=str(path)
+            f"an instruction with {PROMPT} in it and one {REWARD} is needed", found=repr(text[-80:]), where=where
         )
     return text
+
+
+def _instruction(folder: Path) -> str:
+    path = first_there(folder, ["instruction.txt"], of="HPSv3")
+    return check_instruction(path.read_text(encoding="utf-8"), where=str(path))
 
 
 def _processor(folder: Path) -> tuple[_ImageOnly, int]:

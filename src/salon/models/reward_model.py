@@ -110,7 +110,9 @@ def load_reward(path: str | Path, *, device: str | None = None) -> RewardModel:
     if card.kind != "reward":
         raise BadFile("a reward model is needed", found=f"a model of kind {card.kind!r}", where=str(folder))
     device = device or best_device()
-    parts = open_parts(folder, pixels=card.settings.get("pixels"), dtype="float32" if device == "cpu" else "bfloat16")
+    parts = open_parts(
+        folder, pixels=card.settings.get("pixels") or None, dtype="float32" if device == "cpu" else "bfloat16"
+    )
     extra = {name: tensor for name, tensor in read_state(folder / WEIGHTS).items() if name.startswith("extra.")}
     tie = extra["extra.tie"].item() if extra else None
     return RewardModel(card, parts, tie, device=device)

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from PIL import Image
 
-from salon.errors import BadFile, BadValue, MissingExtra
+from salon.errors import BadValue, MissingExtra
 from salon.models.heads import new_reward_head, reward_head
-from salon.models.qwen_reward import PROMPT, REWARD, WEIGHTS, released_parts
+from salon.models.qwen_reward import PROMPT, REWARD, WEIGHTS, check_instruction, released_parts
 from salon.models.vlm import LoadedVlm
 from salon.models.weights import State, first_there, read_state
 
@@ -114,15 +114,6 @@ class RewardParts:
     questions: Questions
     source: str
     """What it was made from: a VLM, a trained model, or released HPSv3 weights."""
-
-
-def check_instruction(text: str, *, where: str) -> str:
-    """`text`, where it holds a place for the prompt and the special token once."""
-    if PROMPT not in text or text.count(REWARD) != 1:
-        raise BadFile(
-            f"an instruction with {PROMPT} in it and one {REWARD} is needed", found=repr(text[-80:]), where=where
-        )
-    return text
 
 
 def open_parts(

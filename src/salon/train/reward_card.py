@@ -10,9 +10,9 @@ from salon.models.preference import Criterionwise, ModelCard
 from salon.study import Signature
 from salon.train.head_figures import HeadFigures
 from salon.train.head_folder import shown
-from salon.train.reward_data import Survey
 from salon.train.reward_loop import Fitted
 from salon.train.reward_settings import FREE, RewardSettings
+from salon.train.reward_survey import Survey
 
 _STEPS = ("steps", "best_step", "seconds", "processes", "precision")
 

@@ -8,7 +8,7 @@ process p of P takes pairs p, p + P, p + 2P ...
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from salon.errors import BadColumns, BadFile, BadValue, TooFew
+from salon.errors import BadFile, BadValue
 from salon.store.pictures import read_picture
 from salon.train.reward_settings import RewardSettings
 
@@ -29,8 +29,6 @@ U = TypeVar("U")
 
 ONE_CRITERION = "preference"
 """What the criterion of a file without that column is called."""
-LEAST_PAIRS = 12
-"""Training pairs without which nothing can be learned, as for heads."""
 _ROWS = 8192
 """Rows read at a time."""
 _TEXTS = ("criterion", "group", "image_a", "image_b", "text", "rater")
@@ -54,21 +52,6 @@ class PairRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Survey:
-    """What a file holds, counted in one pass."""
-
-    rows: dict[str, int]
-    """By split, of those that are learned from."""
-    criteria: tuple[str, ...]
-    dropped: int
-    """Under the threshold of confidence, in all splits."""
-    ties: float
-    """Mean share of ties in training."""
-    pictures: int
-    texts: int
-
-
-@dataclass(frozen=True)
 class PairFile:
     """A Parquet file of labelled pairs, with pictures below `images`."""
 
@@ -81,44 +64,20 @@ class PairFile:
     """What criteria are called, where that is not their id."""
     rater_weights: Mapping[str, float] = field(default_factory=dict)
 
-    def survey(self) -> Survey:
-        """Count the rows and look for every picture; BadColumns, BadFile or TooFew where training could not start."""
-        _check_columns(self.path, self.settings)
-        rows, read, seen = Counter[str](), 0, _Seen(self.images)
-        for table in self._tables():
-            kept = self._learned(table)
-            read += table.num_rows
-            rows.update(dict(zip(*_counted(kept.column("split")))))
-            seen.take(kept)
-        dropped = read - rows.total()
-        seen.check_pictures(self.path)
-        if rows["train"] < LEAST_PAIRS:
-            raise TooFew(
-                f"a reward model needs at least {LEAST_PAIRS} pairs to train on",
-                found=f"{rows['train']:,}" + (f", and {dropped:,} of all below --confident" if dropped else ""),
-                where=str(self.path),
-                remedy="collect more judgments, or lower --confident",
-            )
-        seen.check_classes(self.path)
-        return Survey(
-            rows=dict(rows), criteria=tuple(seen.shares), dropped=dropped,
-            ties=seen.ties / rows["train"], pictures=len(seen.pictures), texts=len(seen.texts),
-        )  # fmt: skip
-
     def training(self, rows: int, *, start: int) -> Iterator[PairRow]:
         """Training pairs without end, epoch after epoch of `rows`, from pair number `start` on."""
         epoch, skip = divmod(start, rows)
         while True:
             rng = np.random.default_rng([self.settings.seed, epoch])
-            tables = (self._learned(table, "train") for table in self._tables(rng))
+            tables = (self.learned(table, "train") for table in self.tables(rng))
             yield from pair_rows(_skipped(_shuffled(tables, self.settings.shuffle, rng), skip))
             epoch, skip = epoch + 1, 0
 
     def validation(self) -> pa.Table:
         """The first validation pairs, in the order of the file; of rows of raters, each pair once, with its share."""
         found: list[pa.Table] = []
-        for table in self._tables():
-            found.append(self._learned(table, "validation"))
+        for table in self.tables():
+            found.append(self.learned(table, "validation"))
             if sum(len(part) for part in found) >= self.settings.validate_pairs:
                 break
         table = pa.concat_tables(found)
@@ -130,17 +89,17 @@ class PairFile:
         """Pictures and texts of all pairs that shape a model: those of training and validation."""
         pictures: dict[str, None] = {}
         texts: dict[str, None] = {}
-        for table in self._tables():
-            kept = self._learned(table)
+        for table in self.tables():
+            kept = self.learned(table)
             kept = kept.filter(pc.not_equal(kept.column("split"), "test"))
             for column in ("image_a", "image_b"):
                 pictures.update(dict.fromkeys(kept.column(column).unique().to_pylist()))
             texts.update(dict.fromkeys(kept.column("text").drop_null().unique().to_pylist()))
         return list(pictures), list(texts)
 
-    def _tables(self, rng: np.random.Generator | None = None) -> Iterator[pa.Table]:
+    def tables(self, rng: np.random.Generator | None = None) -> Iterator[pa.Table]:
         """The rows of the criteria to learn, a few thousand at a time; with `rng`, row groups in random order."""
-        with _opened(self.path) as file:
+        with opened(self.path) as file:
             wanted = [name for name in (*_TEXTS, *_NUMBERS, "split", "label") if name in file.schema_arrow.names]
             groups = np.arange(file.num_row_groups) if rng is None else rng.permutation(file.num_row_groups)
             for group in groups.tolist():
@@ -149,7 +108,7 @@ class PairFile:
                     named = pc.is_in(table.column("criterion"), pa.array(self.criteria, pa.string()))
                     yield table.filter(named) if self.criteria else table
 
-    def _learned(self, table: pa.Table, split: str | None = None) -> pa.Table:
+    def learned(self, table: pa.Table, split: str | None = None) -> pa.Table:
         """The rows that are sure enough, of one split or all, with their targets and weights."""
         if split is not None:
             table = table.filter(pc.equal(table.column("split"), split))
@@ -173,23 +132,12 @@ class PairFile:
 # -- columns ---------------------------------------------------------------------------------------------------------
 
 
-def _opened(path: Path) -> pq.ParquetFile:
+def opened(path: Path) -> pq.ParquetFile:
+    """The file, read as it is needed; BadFile where it is no Parquet."""
     try:
         return pq.ParquetFile(path, memory_map=True)
     except (OSError, pa.ArrowException) as error:
         raise BadFile("a Parquet file of labels is needed", found=str(error).split("\n")[0], where=str(path)) from None
-
-
-def _check_columns(path: Path, settings: RewardSettings) -> None:
-    with _opened(path) as file:
-        names = file.schema_arrow.names
-    needed = ["image_a", "image_b", *(["rater", "label"] if settings.labels == "raters" else [])]
-    needed += ["label"] if settings.labels == "hard" else ["share"]
-    needed += [settings.weigh] if settings.weigh != "none" else []
-    needed += ["p_max"] if settings.confident else []
-    for name in needed:
-        if name not in names:
-            raise BadColumns.missing(name, names, where=str(path))
 
 
 def _whole(table: pa.Table) -> pa.Table:
@@ -230,61 +178,12 @@ def _tied(table: pa.Table, labels: str) -> np.ndarray:
     return pc.fill_null(share, 0.0).to_numpy().astype(float)
 
 
-class _Seen:
-    """Pictures, texts and answers met on the way through a file."""
-
-    def __init__(self, images: Path) -> None:
-        self.images = images
-        self.pictures: set[str] = set()
-        self.texts: set[str] = set()
-        self.missing: list[str] = []
-        self.unnamed = 0
-        self.ties = 0.0
-        self.shares: dict[str, tuple[float, float]] = {}
-
-    def take(self, table: pa.Table) -> None:
-        """Note what is new in these rows."""
-        self.texts.update(text for text in table.column("text").unique().to_pylist() if text is not None)
-        for column in ("image_a", "image_b"):
-            fresh = [name for name in table.column(column).unique().to_pylist() if name not in self.pictures]
-            self.unnamed += table.column(column).null_count
-            self.pictures.update(name for name in fresh if name is not None)
-            self.missing += [name for name in fresh if name is not None and not (self.images / name).is_file()]
-        train = table.filter(pc.equal(table.column("split"), "train"))
-        self.ties += float(pc.sum(train.column("tied")).as_py() or 0)
-        for name in table.column("criterion").unique().to_pylist():
-            share = train.filter(pc.equal(train.column("criterion"), name)).column("target").to_numpy()
-            low, high = self.shares.get(name, (np.inf, -np.inf))
-            self.shares[name] = (min(low, share.min(initial=np.inf)), max(high, share.max(initial=-np.inf)))
-
-    def check_pictures(self, where: Path) -> None:
-        """BadFile where a picture is not there."""
-        if self.missing or self.unnamed:
-            found = f"{self.unnamed:,} rows without a picture" if self.unnamed else ""
-            found = found or f"{len(self.missing):,} missing: {', '.join(self.missing[:3])}"
-            raise BadFile(
-                "every pair needs both of its pictures", found=found, where=str(where),
-                remedy=f"they are looked for below {self.images}; --images names another folder",
-            )  # fmt: skip
-
-    def check_classes(self, where: Path) -> None:
-        """TooFew where every pair of a criterion is even: there is no preference to learn."""
-        for name, (low, high) in self.shares.items():
-            if low == high == 0.5:
-                raise TooFew("pairs with a winner are needed", found="all even", where=f"{where}, criterion {name!r}")
-
-
 def _once(votes: pa.Table) -> pa.Table:
     """Votes as pairs: the first row of each, with the share of all its votes for target."""
     keys = list(zip(*(votes.column(name).to_pylist() for name in ("criterion", "image_a", "image_b"))))
     first = list({key: place for place, key in reversed(list(enumerate(keys)))}.values())[::-1]
     pairs = votes.take(pa.array(first))
     return pairs.set_column(pairs.schema.get_field_index("target"), "target", pairs.column("share"))
-
-
-def _counted(column: pa.ChunkedArray) -> tuple[list[str], list[int]]:
-    counts = pc.value_counts(column.combine_chunks())
-    return counts.field("values").to_pylist(), counts.field("counts").to_pylist()
 
 
 # -- order -----------------------------------------------------------------------------------------------------------

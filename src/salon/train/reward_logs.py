@@ -28,31 +28,37 @@ LOG = "log.jsonl"
 
 
 class RunLog:
-    """Records of a run; of one that goes on, those past its checkpoint are written anew."""
+    """Records of a run; of one that goes on, those past its checkpoint are written anew. Without a folder, silent."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, Any], *, name: str, step: int = 0) -> None:
+    def __init__(self, folder: Path | None, settings: Mapping[str, Any], *, name: str, step: int = 0) -> None:
+        self.folder = folder
+        if folder is None:
+            return
         folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / LOG
-        _forget_after(self.path, step)
+        _forget_after(folder / LOG, step)
         self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1 if step else None)
         self._wandb = _wandb_run(folder, settings, name)
 
+    def __enter__(self) -> RunLog:
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        if self.folder is not None:
+            self._board.close()
+            if self._wandb is not None:
+                self._wandb.finish()
+
     def write(self, kind: str, step: int, figures: Mapping[str, float | None]) -> None:
         """Note the figures of a step, those there are: `kind` is train or validation."""
-        figures = {name: value for name, value in figures.items() if value is not None}
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps({"kind": kind, "step": step, **figures}) + "\n")
-        named = {f"{kind}/{name}": value for name, value in figures.items()}
-        for name, value in named.items():
-            self._board.add_scalar(name, value, step)
+        if self.folder is None:
+            return
+        there = {name: value for name, value in figures.items() if value is not None}
+        with open(self.folder / LOG, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"kind": kind, "step": step, **there}) + "\n")
+        for name, value in there.items():
+            self._board.add_scalar(f"{kind}/{name}", value, step)
         if self._wandb is not None:
-            self._wandb.log(named, step=step)
-
-    def close(self) -> None:
-        """Write what is still held back."""
-        self._board.close()
-        if self._wandb is not None:
-            self._wandb.finish()
+            self._wandb.log({f"{kind}/{name}": value for name, value in there.items()}, step=step)
 
 
 def read_log(folder: Path) -> list[dict[str, Any]]:

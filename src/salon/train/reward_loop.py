@@ -14,29 +14,30 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from salon.errors import BadValue, MissingExtra, NotConverged
-from salon.models.lora import add_lora, merged
+from salon.errors import MissingExtra, NotConverged
+from salon.models.lora import merged
 from salon.models.reward_model import log_odds
 from salon.models.reward_network import Quality, RewardNetwork, RewardParts
-from salon.train.losses import TIE_LAWS, UNCERTAIN_LAWS, log_chances, sigma_prior, starting_tie, win_losses
-from salon.train.reward_data import PairFile, PairRow, Survey, ahead, pair_rows, read_pair
+from salon.train.losses import TIE_LAWS, UNCERTAIN_LAWS, log_chances, sigma_prior, win_losses
+from salon.train.reward_data import PairFile, PairRow, ahead, pair_rows, read_pair
 from salon.train.reward_folder import RunFolder, RunState, checkpoints
 from salon.train.reward_logs import RunLog
 from salon.train.reward_settings import RewardSettings
+from salon.train.reward_setup import accelerator_for, enough_memory, make_trainable, own_chance, parameter_groups
+from salon.train.reward_survey import Survey
 
 try:
     import torch
     from accelerate import Accelerator
-    from accelerate.utils import DistributedDataParallelKwargs, gather_object
-    from torch import Tensor, nn
+    from accelerate.utils import gather_object
+    from torch import Tensor
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("train") from None
 
@@ -105,32 +106,31 @@ def fit(
     Goes on from the last checkpoint in the run's folder, where there is one.
     """
     settings, network = run.settings, parts.network
-    accelerator = _accelerator(settings)
+    accelerator = accelerator_for(settings)
+    is_main, device = accelerator.is_main_process, accelerator.device
     adapters = make_trainable(network, settings, ties=survey.ties)
-    network.to(accelerator.device)
-    optimizer = torch.optim.AdamW(_groups(network, settings), weight_decay=settings.weight_decay)
+    network.to(device)
+    optimizer = torch.optim.AdamW(parameter_groups(network, settings), weight_decay=settings.weight_decay)
     state = run.restore(network, optimizer)
+    wrapped, optimizer = accelerator.prepare(network, optimizer)
+
     steps = settings.steps or math.ceil(survey.rows["train"] * settings.epochs / settings.batch)
     validation = list(pair_rows([pairs.validation()]))
-    log = (
-        RunLog(run.path, settings.record(), name=run.path.parent.name, step=state.step) if _main(accelerator) else None
-    )
-    wrapped, optimizer = accelerator.prepare(network, optimizer)
     rows = pairs.training(survey.rows["train"], start=state.step * settings.batch)
     micros = _micros(rows, range(state.step + 1, steps + 1), settings, accelerator)
-    waiting = math.ceil(WAITING / settings.at_once)
-    prepared = ahead(lambda micro: (micro, _inputs(parts, pairs, micro.rows)), micros,
-                     threads=settings.readers, waiting=waiting)  # fmt: skip
+    read = ahead(lambda micro: (micro, _inputs(parts, pairs, micro.rows)), micros,
+                 threads=settings.readers, waiting=math.ceil(WAITING / settings.at_once))  # fmt: skip
 
-    with _own_chance(accelerator.device), _enough_memory(settings):
+    log = RunLog(run.path if is_main else None, settings.record(), name=run.path.parent.name, step=state.step)
+    with log, own_chance(device), enough_memory(settings):
         tally, started = _Tally(accelerator), time.perf_counter() - state.seconds
-        for micro, inputs in prepared:
+        for micro, inputs in read:
             torch.manual_seed(settings.seed * 1_000_003 + micro.number)
             network.train()
             with nullcontext() if micro.last else accelerator.no_sync(wrapped):
-                quality = wrapped(_on(inputs, accelerator.device))
+                quality = wrapped(_on(inputs, device))
                 losses, priors = pair_losses(quality, micro.rows, settings, network)
-                weight = torch.tensor([row.weight for row in micro.rows], device=losses.device)
+                weight = torch.tensor([row.weight for row in micro.rows], device=device)
                 data = (weight * losses).sum() / max(micro.weight, 1e-12)
                 loss = data + settings.prior * priors.sum() / micro.pairs
                 accelerator.backward(loss * accelerator.num_processes)  # gradients of processes are averaged
@@ -139,42 +139,35 @@ def fit(
                 continue
 
             step, figures = micro.step, tally.total()
-            norm = accelerator.clip_grad_norm_(network.parameters(), settings.clip)
-            figures |= {"gradient": float(norm), "rate": rate_at(step, steps, settings)}
+            figures["gradient"] = float(accelerator.clip_grad_norm_(network.parameters(), settings.clip))
             if not math.isfinite(figures["loss"] + figures["gradient"]):
                 raise _not_a_number(step, figures, run)
+            figures["rate"] = rate_at(step, steps, settings)
             for group in optimizer.param_groups:
                 group["lr"] = group["scale"] * figures["rate"]
             optimizer.step()
             optimizer.zero_grad()
-            progress(step, steps, figures["loss"])
             state = replace(state, step=step, seconds=time.perf_counter() - started)
-            figures["pairs_per_second"] = step * settings.batch / state.seconds
-            if log is not None:
-                log.write("train", step, figures)
+            log.write("train", step, {**figures, "pairs_per_second": step * settings.batch / state.seconds})
 
             if validation and (step % settings.validate_every == 0 or step == steps):
                 found = validate(network, parts, pairs, validation, accelerator)
-                if log is not None:
-                    log.write("validation", step, {"loss": found.loss, "accuracy": found.accuracy(validation)})
+                log.write("validation", step, {"loss": found.loss, "accuracy": found.accuracy(validation)})
                 if state.best_loss is None or found.loss < state.best_loss:
                     state = replace(state, best_step=step, best_loss=found.loss)
-                    if settings.choose == "best" and _main(accelerator):
+                    if is_main and settings.choose == "best":
                         run.save_best(network)
-            if (step % settings.save_every == 0 or step == steps) and _main(accelerator):
+            if is_main and (step % settings.save_every == 0 or step == steps):
                 run.save(state, network, optimizer)
-            accelerator.wait_for_everyone()
+            progress(step, steps, figures["loss"])
 
+        accelerator.wait_for_everyone()
         if validation and settings.choose == "best":
             run.restore_best(network)
         chosen = validate(network, parts, pairs, validation, accelerator) if validation else None
-    if log is not None:
-        log.close()
     if adapters is not None:
         merged(adapters)
-    return Fitted(
-        network.eval(), state, steps, accelerator.num_processes, accelerator.mixed_precision, chosen, _main(accelerator)
-    )
+    return Fitted(network.eval(), state, steps, accelerator.num_processes, accelerator.mixed_precision, chosen, is_main)
 
 
 def pair_losses(
@@ -220,29 +213,6 @@ def _log_odds(quality: Quality, settings: RewardSettings, network: RewardNetwork
     (mu_a, mu_b), (log_a, log_b) = (each.double().cpu().numpy().reshape(2, -1) for each in quality)
     tie = network.extra["tie"].item() if settings.law in TIE_LAWS else None
     return log_odds(settings.law, mu_a - mu_b, np.hypot(np.exp(log_a), np.exp(log_b)), tie).tolist()
-
-
-def make_trainable(network: RewardNetwork, settings: RewardSettings, *, ties: float) -> Any:
-    """Choose what is learned, in float32; gives the adapters, if there are any."""
-    network.vlm.requires_grad_(settings.learn == "full")
-    adapters = None
-    if settings.learn == "lora":
-        adapters = add_lora(
-            network.vlm, where=settings.lora_on, rank=settings.lora_rank, alpha=settings.lora_alpha,
-            dropout=settings.lora_dropout, token=network.token, seed=settings.seed,
-        )  # fmt: skip
-    out, into = network.vlm.get_output_embeddings(), network.vlm.get_input_embeddings()
-    if settings.learn == "full" and out is not None and out.weight is not into.weight:
-        out.weight.requires_grad_(False)  # no score depends on the words it would say
-    network.rm_head.requires_grad_()
-    if settings.law in TIE_LAWS:
-        network.extra["tie"] = nn.Parameter(torch.tensor(starting_tie(min(max(ties, 0.01), 0.9))))
-    for parameter in network.parameters():
-        if parameter.requires_grad:
-            parameter.data = parameter.data.float()
-    if settings.recompute:
-        network.vlm.gradient_checkpointing_enable({"use_reentrant": False})
-    return adapters
 
 
 def rate_at(step: int, steps: int, settings: RewardSettings) -> float:
@@ -301,64 +271,6 @@ class _Tally:
         names, summed = list(self._sums), torch.stack(list(self._sums.values()))
         self._sums = {}
         return dict(zip(names, self._accelerator.reduce(summed, "sum").tolist(), strict=True))
-
-
-# -- where it runs ---------------------------------------------------------------------------------------------------
-
-
-def _accelerator(settings: RewardSettings) -> Accelerator:
-    """As many processes as `accelerate launch` or torchrun started; each holds the whole network."""
-    half = settings.precision == "bfloat16" or (settings.precision == "auto" and _has_bfloat16())
-    whole = DistributedDataParallelKwargs(broadcast_buffers=False)  # those of a VLM are constants
-    accelerator = Accelerator(mixed_precision="bf16" if half else "no", kwargs_handlers=[whole])
-    if settings.batch < accelerator.num_processes:
-        raise BadValue(
-            "a step needs a pair for each process",
-            found=f"--batch {settings.batch} for {accelerator.num_processes} processes",
-        )
-    return accelerator
-
-
-def _has_bfloat16() -> bool:
-    return torch.cuda.is_available() and torch.cuda.is_bf16_supported()
-
-
-def _main(accelerator: Accelerator) -> bool:
-    return accelerator.is_main_process
-
-
-def _groups(network: RewardNetwork, settings: RewardSettings) -> list[dict[str, Any]]:
-    """Parameters with the factor of their rate: the head may learn faster."""
-    scale = (settings.head_lr or settings.learning_rate) / settings.learning_rate
-    head = [*network.rm_head.parameters(), *network.extra.parameters()]
-    own = {id(parameter) for parameter in head}
-    rest = [parameter for parameter in network.parameters() if parameter.requires_grad and id(parameter) not in own]
-    groups = [{"params": head, "scale": scale}, {"params": rest, "scale": 1.0}]
-    return [group for group in groups if group["params"]]
-
-
-@contextmanager
-def _own_chance(device: torch.device) -> Iterator[None]:
-    """Leave the caller's random state as it was."""
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        yield
-
-
-@contextmanager
-def _enough_memory(settings: RewardSettings) -> Iterator[None]:
-    """Say what helps when memory runs out."""
-    try:
-        yield
-    except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError | torch.OutOfMemoryError) and "allocate memory" not in str(error):
-            raise
-        smaller = max(1, settings.at_once // 2)
-        less = "--recompute, --learn lora, or fewer --pixels" if settings.at_once == 1 else f"--at-once {smaller}"
-        raise BadValue(
-            "more memory is needed than there is",
-            found=f"{settings.at_once} pairs at once, --learn {settings.learn}",
-            remedy=f"{less}; with --resume the run goes on from its last checkpoint",
-        ) from None
 
 
 def _not_a_number(step: int, figures: dict[str, float], run: RunFolder) -> NotConverged:

@@ -18,8 +18,8 @@ class RewardSettings(Noun):
 
     law: Literal["quadrature", "probit", "ranknet", "davidson", "rao-kupper", "released"] = Field(
         "quadrature",
-        description="How a vote follows from mu and sigma of two pictures: as in HPSv3's paper, by quadrature; a normal "
-        "law in closed form; Bradley-Terry, without sigma; two laws with ties; what HPSv3's code minimises.",
+        description="How a vote follows from mu and sigma of two pictures: as in HPSv3's paper, by quadrature; a "
+        "normal law in closed form; Bradley-Terry, without sigma; two laws with ties; what HPSv3's code minimises.",
     )
     labels: Literal["soft", "hard", "raters"] = Field(
         "soft", description="Learn the share of votes, the majority, or each rater's vote (from rows of raters)."
