@@ -19,7 +19,6 @@ from salon.train.losses import (
     TIE_LAWS,
     UNCERTAIN_LAWS,
     Law,
-    confident,
     log_chances,
     released_draws,
     sigma_prior,
@@ -225,7 +224,7 @@ def fitted(law: Law, mu: np.ndarray, sigma: np.ndarray, per_item: int) -> tuple[
     n = per_item // (count - 1)
     share = torch.tensor(rng.binomial(n, win_chance(mu[a] - mu[b], np.hypot(sigma[a], sigma[b]))) / n)
     free = torch.zeros(2, count, dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.LBFGS([free], max_iter=100, line_search_fn="strong_wolfe")
+    optimizer = torch.optim.LBFGS([free], max_iter=50, line_search_fn="strong_wolfe")
 
     def loss() -> torch.Tensor:
         optimizer.zero_grad()
@@ -240,7 +239,7 @@ def fitted(law: Law, mu: np.ndarray, sigma: np.ndarray, per_item: int) -> tuple[
 def test_sigma_tracks_the_noise_of_items_under_the_papers_law_only() -> None:
     rng = np.random.default_rng(4)
     mu, sigma = rng.normal(0, 2, 30), np.exp(rng.uniform(*np.log([0.3, 5]), 30))
-    for law, low, high in (("quadrature", 0.8, 1.0), ("probit", 0.8, 1.0), ("released", -1.0, 0.3)):
+    for law, low, high in (("quadrature", 0.8, 1.0), ("released", -1.0, 0.3)):
         found_mu, found_sigma = fitted(law, mu, sigma, 2000)
         assert low < spearmanr(found_sigma, sigma).statistic < high, law
         assert spearmanr(found_mu, mu).statistic > 0.95, law
@@ -294,12 +293,6 @@ def test_weights_leave_out_and_an_empty_batch_costs_nothing() -> None:
         win_loss("quadrature", *kept).item()
     )
     assert win_loss("quadrature", mu1, mu2, ls1, ls2, share, weight=0 * weight).item() == 0
-
-
-def test_ninety_five_percent_leaves_the_unanimous_of_nineteen() -> None:
-    shares = torch.tensor([19 / 19, 18 / 19, 9 / 9, 8 / 9, 0.95, float("nan")])
-    assert confident(shares).tolist() == [True, False, True, False, True, True]
-    assert confident(shares, 0.9).tolist() == [True, True, True, False, True, True]
 
 
 @pytest.mark.parametrize(

@@ -44,8 +44,6 @@ UNCERTAIN_LAWS: tuple[Law, ...] = ("quadrature", "probit", "released")
 """Those that use sigma."""
 TIE_LAWS: tuple[Law, ...] = ("davidson", "rao-kupper")
 """Those that have a tie parameter to learn."""
-CONFIDENT = 0.95
-"""HPSv3's threshold of confidence."""
 SAMPLES = 1000
 """Draws of the released code."""
 _LOG_SIGMA = 10.0
@@ -155,15 +153,6 @@ def starting_tie(share: float) -> float:
     if not 0 < share < 1:
         raise BadValue("a share of ties lies between 0 and 1", found=share, remedy="without ties use the law ranknet")
     return math.log(2 * share / (1 - share))
-
-
-def confident(confidence: Tensor, threshold: float = CONFIDENT) -> Tensor:
-    """Which pairs are kept: those whose confidence is at least `threshold`, and those that have none (NaN).
-
-    That is HPSv3's rule. What it drops is what is hard: with the larger camp's share for confidence, .95 leaves only
-    unanimous panels up to 19 voters, so their disagreement, which sigma is to learn, is never seen.
-    """
-    return confidence.isnan() | (confidence >= threshold)
 
 
 def released_draws(pairs: int, *, generator: torch.Generator, samples: int = SAMPLES) -> Tensor:
