@@ -330,16 +330,6 @@ def test_what_cannot_be_reported_is_named():
         report(voted((3, 0), (1, 1)), judged(voted((3, 0), (1, 1)), both("q1.0", "q1.1", "a", "a")))
 
 
-def test_a_judge_that_met_no_pair_is_left_out_and_named():
-    """A checklist says nothing about pairs."""
-    study = voted((3, 0))
-    facts = {"protocol": "checklist", "b": None, "left": None, "outcome": None, "unparsed": None}
-    points = judged(study, [verdict("q0.0", **(facts | {"point": "legible", "value": 1.0}))], "points")
-    made = report(study, judged(study, both("q0.0", "q0.1", "a", "a")), points)
-    assert [one.judge for one in made.judges] == ["j"]
-    assert any("points" in words for words in made.warnings)
-
-
 def test_a_judge_nobody_can_read_is_worth_nothing_and_says_so():
     study = voted((3, 0), (3, 0))
     one = report(study, judged(study, [v for i in (0, 1) for v in both(f"q{i}.0", f"q{i}.1", None, None)])).judges[0]

@@ -12,6 +12,7 @@ from browser import chromium, open_page
 from drawn_studies import Drawn, shared_ranks
 from judge_report_example import both, full_report, judged, people, report, simulated_judge
 from PIL import Image
+from tick_example import full_ticks, tick, tick_reported, ticked, ticking
 
 from salon.judge.report_page import judge_page
 from salon.judge.worst import thumbnails
@@ -35,13 +36,24 @@ def hostile_report():
 
 
 @cache
+def hostile_ticks():
+    """Judges, points and words that are no friends of a page."""
+    study = ticked([[[(3, 0), (0, 3)]] * 4], points=(HOSTILE, "y" * 300))
+    said = [tick(f"i{n:03}", point, n % 2, text=HOSTILE) for n in range(4) for point in (HOSTILE, "y" * 300)]
+    return tick_reported(study, *(ticking(study, said, name) for name in (HOSTILE, "x" * 300, "a\nb")))
+
+
+REPORTS = {"full": full_report, "hostile": hostile_report, "ticks": full_ticks, "hostile ticks": hostile_ticks}
+
+
+@cache
 def html(name):
-    return judge_page({"full": full_report, "hostile": hostile_report}[name]()).html()
+    return judge_page(REPORTS[name]()).html()
 
 
-@pytest.mark.parametrize(("name", "made"), [("full", full_report), ("hostile", hostile_report)])
-def test_html_and_json_agree_number_for_number(name, made):
-    assert disagreements(html(name), json.loads(made().model_dump_json())) == []
+@pytest.mark.parametrize("name", REPORTS)
+def test_html_and_json_agree_number_for_number(name):
+    assert disagreements(html(name), json.loads(REPORTS[name]().model_dump_json())) == []
 
 
 def test_a_number_that_differs_is_found():
@@ -81,8 +93,9 @@ def test_simulated_judges_and_people_without_signal_are_said_at_the_top():
     assert "no more than by chance" in text[: text.index('id="accuracy"')]
 
 
-def test_hostile_names_are_inert():
-    text = html("hostile")
+@pytest.mark.parametrize("name", ["hostile", "hostile ticks"])
+def test_hostile_names_are_inert(name):
+    text = html(name)
     assert text.count("<script>") == 1
     assert "&lt;script&gt;window.pwned=1" in text
     assert "\u202e" not in text
@@ -123,8 +136,8 @@ def test_the_gallery_shows_both_pictures_or_says_that_there_is_none(pictured):
 @pytest.mark.parametrize("width", [1280, 390])
 def test_in_a_browser(chromium, tmp_path, width, theme):
     """No console error, no request, no sideways scroll, nothing run from a name."""
-    for name in ("full", "hostile"):
-        target = tmp_path / f"{name}.html"
+    for name in REPORTS:
+        target = tmp_path / f"{name.replace(' ', '-')}.html"
         target.write_text(html(name), encoding="utf-8")
         page = open_page(chromium, target.as_uri(), width=width, theme=theme)
         page.evaluate(OPEN_ALL)

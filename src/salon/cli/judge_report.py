@@ -10,10 +10,14 @@ import click
 
 from salon.cli.console import json_option, print_json, print_table, say, working
 from salon.cli.given import given_study
+from salon.cli.judge_asked import routed_points
 from salon.cli.options import options_from, settings_from
 from salon.flows.judge_report import report_judges, report_page
 from salon.judge.report_settings import ReportSettings
+from salon.judge.report_tick_results import TickReport
+from salon.judge.report_together import Routing
 from salon.judge.results import Figure, JudgeReport
+from salon.judge.routing import read_routes
 from salon.report.numbers import MISSING, estimate, fixed
 from salon.report.page import page_target
 
@@ -25,6 +29,19 @@ SHOWN = {
     "conditional": "c",
     "unseen": "unread",
 }
+TICKS_SHOWN = {
+    "accuracy": "accuracy",
+    "parsed_only": "parsed only",
+    "constant": "fixed answer",
+    "balanced": "balanced",
+    "kappa": "kappa",
+    "pass_rate": "passes",
+    "people_pass": "people pass",
+    "unread": "unread",
+}
+HARDEST = 3
+"""Points shown of each judge."""
+_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command()
@@ -33,11 +50,13 @@ SHOWN = {
 @click.option(
     "--scores",
     multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=_FILE,
     help="Also judge by this table of scores, columns item and value: .parquet, .csv or .jsonl (repeatable).",
 )
 @click.option("--check/--no-check", default=True, show_default=True, help="Test the signal of the people themselves.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as one HTML file.")
+@click.option("--routes", type=_FILE, help="Judges of checklists answer together by these routes, TOML.")
+@click.option("--points", type=_FILE, help="The points of those routes with their tags  [default: those people ticked]")
+@click.option("--html", type=_FILE, help="Write the report as one HTML file.")
 @options_from(ReportSettings)
 @json_option
 def report(
@@ -45,6 +64,8 @@ def report(
     names: Sequence[str],
     scores: Sequence[Path],
     check: bool,
+    routes: Path | None,
+    points: Path | None,
     html: Path | None,
     as_json: bool,
     **flags: Any,
@@ -52,12 +73,14 @@ def report(
     """What judges are worth against the people of STUDY: accuracy, position bias, ceilings, cost, worst disagreements.
 
     Judges are those that salon judge run left in STUDY/judges, score tables in STUDY/scores, and raters of the study
-    that are models. STUDY is a study folder, or one file of judgments whose kind can be recognised.
+    that are models. A judge of checklists is held against what people ticked. STUDY is a study folder, or one file of
+    judgments whose kind can be recognised.
 
     \b
       salon judge report study --html judges.html
       salon judge report study --judge gpt-4o --judge qwen --json
       salon judge report study --scores hpsv3.csv
+      salon judge report study --routes routes.toml --points points.toml     judges of checklists as one
       salon judge report image_generation.csv             verdicts of GenAI-Bench
     """
     settings = settings_from(ReportSettings, flags)
@@ -65,8 +88,11 @@ def report(
         page_target(html)  # refuse before computing what could not be written after
     found = given_study(study)
     folder = study if study.is_dir() else None
+    routing = None if routes is None else Routing(routed_points(found, points, None, ""), read_routes(routes))
     with working("judging the judges", None) as step:
-        made = report_judges(found, folder, settings, names=names, scores=scores, check=check, progress=step)
+        made = report_judges(
+            found, folder, settings, names=names, scores=scores, routing=routing, check=check, progress=step
+        )
     if html is not None:
         report_page(made, found, folder).write(html)
     if as_json:
@@ -77,6 +103,20 @@ def report(
 
 def print_report(report: JudgeReport, html: Path | None = None) -> None:
     """Judges, best first; then criteria, panel, warnings and policies."""
+    if report.judges:
+        _print_pairs(report)
+    if report.ticks is not None:
+        _print_ticks(report.ticks)
+    for words in report.warnings:
+        say(f"warning: {words}", fg="yellow")
+    for words in report.policies:
+        say(f"- {words}", dim=True)
+    say(report.signature_line, dim=True)
+    if html is not None:
+        say(f"wrote {html}")
+
+
+def _print_pairs(report: JudgeReport) -> None:
     titles = ("judge", *SHOWN.values(), "ties counted", "pairs", "a point costs")
     print_table("Judges against people: means over criteria", titles, [_row(one) for one in report.judges])
     criteria = {part.criterion: part.name for one in report.judges for part in one.criteria}
@@ -90,13 +130,44 @@ def print_report(report: JudgeReport, html: Path | None = None) -> None:
     ]  # fmt: skip
     columns = ("criterion", "pairs", "tied", "votes a pair", "next rater", "oracle", "signal")
     print_table("\nPeople", columns, panel, left=(0, 6))
-    for words in report.warnings:
-        say(f"warning: {words}", fg="yellow")
-    for words in report.policies:
-        say(f"- {words}", dim=True)
-    say(report.signature_line, dim=True)
-    if html is not None:
-        say(f"wrote {html}")
+
+
+def _print_ticks(ticks: TickReport) -> None:
+    """Judges of checklists, several as one, the points they find hardest, and the people."""
+    titles = ("judge", *TICKS_SHOWN.values(), "ticks")
+    rows = [
+        (one.judge, *(_told(getattr(one.macro, name)) for name in TICKS_SHOWN), f"{one.macro.ticks:,}")
+        for one in ticks.judges
+    ]
+    print_table("Checklists against people: means over criteria", titles, rows)
+    if ticks.together:
+        rows = [
+            (one.rule, _told(one.macro.accuracy), _told(one.macro.unread), _told(one.disputed),
+             _told(one.settled_accuracy), _told(one.disputed_accuracy))
+            for one in ticks.together
+        ]  # fmt: skip
+        columns = ("rule", "accuracy", "open", "disputed", "when they agree", "when they do not")
+        print_table("\nJudges together", columns, rows)
+    hardest = [(one.judge, point) for one in ticks.judges for point in one.points[:HARDEST]]
+    rows = [
+        (
+            judge,
+            point.criterion,
+            point.point,
+            _told(point.accuracy),
+            *(f"{n:,}" for n in (point.people_yes, point.judge_yes, point.ticks)),
+        )
+        for judge, point in hardest
+    ]
+    columns = ("judge", "criterion", "point", "accuracy", "people pass", "judge passes", "of")
+    print_table("\nHardest points", columns, rows, left=(0, 1, 2))
+    rows = [
+        (one.name, f"{one.ticks:,}", f"{one.tied:,}", one.raters, _told(one.pass_rate), _told(one.two_people),
+         _told(one.kappa), _told(one.next_rater), _told(one.oracle))
+        for one in ticks.panel
+    ]  # fmt: skip
+    columns = ("criterion", "ticks", "tied", "answers", "pass", "two agree", "kappa", "next rater", "oracle")
+    print_table("\nPeople who ticked", columns, rows)
 
 
 def _row(one) -> tuple[str, ...]:  # type: ignore[no-untyped-def]

@@ -6,9 +6,10 @@ against their majority.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -16,17 +17,22 @@ from salon.check.check import check_study
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError, UnknownReference
 from salon.judge.folder import JUDGES, RECORD, judge_names, read_record, read_verdicts
-from salon.judge.report import Signals, judge_report
+from salon.judge.report import judge_report
 from salon.judge.report_judges import Judge, rater_judges, verdict_judge
 from salon.judge.report_page import judge_page
+from salon.judge.report_pairs import Signals
 from salon.judge.report_panel import Places, people
 from salon.judge.report_scores import score_files, score_judge
 from salon.judge.report_settings import ReportSettings
+from salon.judge.report_ticks import TickJudge, rater_ticks, verdict_ticks
+from salon.judge.report_together import Routing
 from salon.judge.results import JudgeReport
 from salon.judge.worst import thumbnails
 from salon.report import Page
 from salon.study import Study
 from salon.study.tables import JUDGMENTS
+
+Named = TypeVar("Named", Judge, TickJudge)
 
 
 def report_judges(
@@ -36,17 +42,22 @@ def report_judges(
     *,
     names: Sequence[str] = (),
     scores: Sequence[Path] = (),
+    routing: Routing | None = None,
     check: bool = True,
     progress: Callable[[str], None] = lambda step: None,
 ) -> JudgeReport:
     """What every judge of `study` is worth: those in its `folder`, its raters that are models, and tables of scores.
 
-    `names` limits the report to some; with `check` the people's own signal is tested and shown.
+    `names` limits the report to some; `routing` puts judges of checklists together; with `check` the people's own
+    signal is tested and shown.
     """
     settings = settings or ReportSettings()
-    judges = _named(found_judges(study, folder, settings, scores=scores), names, study)
-    signals = checked(study, settings, progress) if check else {}
-    return judge_report(study, judges, settings, signals=signals, progress=progress)
+    judges = found_judges(study, folder, settings, scores=scores)
+    ticks = found_tick_judges(study, folder, settings)
+    _check_names(names, [*judges, *ticks], study)
+    judges, ticks = ([one for one in some if not names or one.name in names] for some in (judges, ticks))
+    signals = checked(study, settings, progress) if check and judges else {}
+    return judge_report(study, judges, settings, ticks=ticks, routing=routing, signals=signals, progress=progress)
 
 
 def found_judges(
@@ -56,21 +67,33 @@ def found_judges(
     places = Places(study)
     everywhere = settings.missing == "unparsed"
     judges = rater_judges(study, places, everywhere=everywhere)
-    if folder is not None:
-        judges += [_run_judge(folder / JUDGES / name, study, places) for name in judge_names(folder)]
+    for name, table, facts in _run_verdicts(folder):
+        judge = verdict_judge(name, table, study, places, **facts)
+        judges += [] if judge is None else [judge]
     tables = [*(score_files(folder) if folder is not None else ()), *scores]
     judges += [score_judge(path, study, places, everywhere=everywhere) for path in tables]
     return _told_apart(judges)
 
 
-def _run_judge(home: Path, study: Study, places: Places) -> Judge:
-    """The judge in a folder; verdicts from elsewhere, without a record of how they were made, are named by it."""
-    table = read_verdicts(home)
-    if not (home / RECORD).is_file():
-        return verdict_judge(home.name, table, study, places)
-    record = read_record(home)
-    facts = {"simulated": record.simulated, "signature": record.signature}
-    return verdict_judge(record.judge, table, study, places, **facts)
+def found_tick_judges(study: Study, folder: Path | None, settings: ReportSettings) -> list[TickJudge]:
+    """All that answered checklists: judges of the folder, and raters that are models."""
+    judges = rater_ticks(study, everywhere=settings.missing == "unparsed")
+    for name, table, facts in _run_verdicts(folder):
+        judge = verdict_ticks(name, table, study, **facts)
+        judges += [] if judge is None else [judge]
+    return _told_apart(judges)
+
+
+def _run_verdicts(folder: Path | None) -> Iterator[tuple[str, pa.Table, dict[str, Any]]]:
+    """Name, verdicts and facts of every judge in a folder; verdicts without a record are named by their place."""
+    for place in judge_names(folder) if folder is not None else ():
+        home = folder / JUDGES / place
+        table = read_verdicts(home)
+        if (home / RECORD).is_file():
+            record = read_record(home)
+            yield record.judge, table, {"simulated": record.simulated, "signature": record.signature}
+        else:
+            yield home.name, table, {}
 
 
 def checked(study: Study, settings: ReportSettings, progress: Callable[[str], None] = lambda step: None) -> Signals:
@@ -98,11 +121,12 @@ def people_only(study: Study) -> Study:
 def report_page(report: JudgeReport, study: Study, folder: Path | None) -> Page:
     """The page of a report, with the pictures of its worst disagreements."""
     shown = [item for one in report.judges for case in one.worst for item in (case.panel_choice, case.judge_choice)]
+    shown += [] if report.ticks is None else [case.item for one in report.ticks.judges for case in one.worst]
     return judge_page(report, thumbnails(study, folder, shown))
 
 
-def _named(judges: list[Judge], names: Sequence[str], study: Study) -> list[Judge]:
-    known = [judge.name for judge in judges]
+def _check_names(names: Sequence[str], judges: Sequence[Judge | TickJudge], study: Study) -> None:
+    known = list(dict.fromkeys(judge.name for judge in judges))
     for name in names:
         if name not in known:
             raise UnknownReference(
@@ -111,10 +135,9 @@ def _named(judges: list[Judge], names: Sequence[str], study: Study) -> list[Judg
                 where=f"study {study.name!r}",
                 remedy="one of " + ", ".join(known) if known else "salon judge run STUDY makes one",
             )
-    return [judge for judge in judges if not names or judge.name in names]
 
 
-def _told_apart(judges: list[Judge]) -> list[Judge]:
+def _told_apart(judges: list[Named]) -> list[Named]:
     """Judges whose name another one has too get their kind behind it."""
     taken: set[str] = set()
     made = []

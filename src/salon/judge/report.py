@@ -3,245 +3,103 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Callable, Sequence
 
-import numpy as np
 import pyarrow as pa
 
-from salon.errors import StatsError, TooFew
-from salon.judge.report_figures import (
-    Met,
-    accuracy_figures,
-    buckets,
-    criterion_judged,
-    measured,
-    meet,
-    same_choice,
-    sample_agreement,
-    shared,
-    with_ties,
-    wordings,
-)
-from salon.judge.report_judges import Judge, PairAnswers
-from salon.judge.report_numbers import band_figures
-from salon.judge.report_panel import Panel, Places, panels
+from salon.errors import TooFew
+from salon.judge.report_judges import Judge
+from salon.judge.report_pairs import Signals, pair_part
+from salon.judge.report_panel import Places, panels
 from salon.judge.report_settings import ReportSettings
-from salon.judge.report_usage import usage_figures
+from salon.judge.report_tick_figures import tick_report
+from salon.judge.report_ticks import TickJudge, TickPanel, tick_panel
+from salon.judge.report_together import Routing
 from salon.judge.report_words import judge_warnings, policies
-from salon.judge.results import Correlation, Figure, JudgeFigures, JudgeReport, JudgesAgree, PanelFigures
-from salon.judge.worst import worst_cases
-from salon.stats.ceilings import Ceilings, ceilings
-from salon.stats.judge_accuracy import accuracy_difference, kind_table, match_rate
-from salon.stats.method_agreement import method_agreement
+from salon.judge.results import JudgeReport
 from salon.study import Signature, Study
-
-Signals = Mapping[str, tuple[str, str]]
-"""For each criterion the verdict of a signal check and its sentence."""
-COMPARED = (
-    ("accuracy", "position_bias"),
-    ("accuracy", "conditional"),
-    ("position_bias", "conditional"),
-    ("accuracy", "tie_rate"),
-    ("accuracy", "unseen"),
-)
 
 
 def judge_report(
     study: Study,
-    judges: Sequence[Judge],
+    judges: Sequence[Judge] = (),
     settings: ReportSettings | None = None,
     *,
+    ticks: Sequence[TickJudge] = (),
+    routing: Routing | None = None,
     signals: Signals | None = None,
     progress: Callable[[str], None] = lambda judge: None,
 ) -> JudgeReport:
-    """Every judge against the people of `study`, best macro accuracy first.
+    """Every judge against the people of `study`, best macro accuracy first: `judges` of pairs, and of checklists.
 
-    A judge's figures do not depend on the judges beside it: its draws are seeded by its own name.
+    A judge's figures do not depend on the judges beside it: its draws are seeded by its own name. `routing` says which
+    judges of checklists answer together; without it all do, by majority and by unanimity.
     """
     settings = settings or ReportSettings()
-    places = Places(study)
-    voted = panels(study, places)
-    if not any(panel.decided.any() for panel in voted):
-        raise TooFew(
-            "judges are held against a majority of people on pairs",
-            found=", ".join(f"{count:,} {kind}" for kind, count in study.counts.items()) or "an empty study",
-            where=f"study {study.name!r}",
-            remedy="collect comparisons, rankings or ratings from people first",
-        )
-    if not judges:
+    ticked = tick_panel(study)
+    names = list(dict.fromkeys(judge.name for judge in (*judges, *ticks)))
+    _check_people(study, ticked)
+    if not names:
         raise TooFew(
             "at least one judge is needed",
             found="none",
             where=f"study {study.name!r}",
             remedy="salon judge run STUDY, salon score STUDY, or --scores FILE",
         )
-    met = {judge.name: meet(judge, voted) for judge in judges}
-    useful = [judge for judge in judges if any(len(one.rows) for one in met[judge.name])]
-    left_out = [name for name in met if name not in {judge.name for judge in useful}]
-    if not useful:
+    pairs = pair_part(study, judges, settings, signals or {}, progress)
+    points = tick_report(study, ticked, ticks, settings, routing=routing, progress=progress)
+    met = {one.judge for one in (*pairs.judges, *(points.judges if points else ()))}
+    left_out = [name for name in names if name not in met]
+    if not met:
         raise TooFew(
-            "a judge with an answer on a pair with a majority is needed",
+            "a judge with an answer on a pair or a point with a majority is needed",
             found=f"none by {', '.join(left_out)}",
             where=f"study {study.name!r}",
-            remedy="judge the pairs that people judged",
+            remedy="judge the pairs that people judged, or the points that they ticked",
         )
-    tops = [_ceilings(panel, settings) for panel in voted]
-    made = []
-    for judge in useful:
-        progress(judge.name)
-        made.append(_figures(study, places, judge, met[judge.name], tops, settings))
-    made.sort(key=lambda one: (-one.macro.accuracy.value, one.judge))
-    made = [made[0], *(_to_best(one, made[0], met, settings) for one in made[1:])]
-    signature = _signature(study, judges, settings)
-    panel = tuple(_panel_figures(study, one, top, signals or {}) for one, top in zip(voted, tops) if len(one.keys))
+    signature = _signature(study, judges, ticks, routing, settings)
     return JudgeReport(
         study=study.name,
         simulated=study.simulated,
         signature=signature,
         signature_line=str(signature),
         level=settings.level,
-        panel=panel,
-        judges=tuple(made),
-        agreement=tuple(
-            _agree(first, second, met, settings) for first, second in combinations([judge.name for judge in useful], 2)
-        ),
-        correlations=tuple(_correlation(made, x, y) for x, y in COMPARED),
-        policies=policies(made, panel, settings),
-        warnings=judge_warnings(made, panel, left_out),
+        panel=pairs.panel,
+        judges=pairs.judges,
+        agreement=pairs.agreement,
+        correlations=pairs.correlations,
+        ticks=points,
+        policies=policies(pairs.judges, pairs.panel, points, settings),
+        warnings=judge_warnings(pairs.judges, pairs.panel, points, left_out),
     )
 
 
-def _figures(
+def _check_people(study: Study, ticked: TickPanel) -> None:
+    """Somebody decided something; TooFew says what there is instead."""
+    if ticked.decided.any() or any(panel.decided.any() for panel in panels(study, Places(study))):
+        return
+    raise TooFew(
+        "judges are held against a majority of people on pairs, or on points of checklists",
+        found=", ".join(f"{count:,} {kind}" for kind, count in study.counts.items()) or "an empty study",
+        where=f"study {study.name!r}",
+        remedy="collect comparisons, rankings, ratings or checklists from people first",
+    )
+
+
+def _signature(
     study: Study,
-    places: Places,
-    judge: Judge,
-    met: Sequence[Met],
-    tops: Sequence[Ceilings | None],
+    judges: Sequence[Judge],
+    ticks: Sequence[TickJudge],
+    routing: Routing | None,
     settings: ReportSettings,
-) -> JudgeFigures:
-    rng = _rng(settings, judge.name)
-    found = measured(met, settings, rng)
-    asked = [(one, part, top) for one, part, top in zip(met, found.by_criterion, tops) if one.faced.asked.any()]
-    agreement, samples = sample_agreement(met, settings, rng)
-    worst, worst_of = worst_cases(study, places, judge, met, settings.worst)
-    macro = accuracy_figures(found.macro, macro=True)
-    return JudgeFigures(
-        judge=judge.name,
-        kind=judge.kind,
-        orders=found.orders,
-        simulated=judge.simulated,
-        signature=judge.signature,
-        macro=macro,
-        pooled=accuracy_figures(found.pooled),
-        with_ties=with_ties(met, settings, rng),
-        buckets=buckets(met, settings, rng),
-        says_first=_says_first(study, places, judge, settings, rng),
-        criteria=tuple(criterion_judged(study, one, part, top, settings, rng) for one, part, top in asked),
-        wordings=wordings(met, settings, rng),
-        self_agreement=agreement,
-        samples=samples,
-        bands=band_figures(study, judge, [one.panel for one in met], settings, rng),
-        usage=usage_figures(judge, macro.accuracy),
-        worst=worst,
-        worst_of=worst_of,
-    )
-
-
-def _says_first(
-    study: Study, places: Places, judge: Judge, settings: ReportSettings, rng: np.random.Generator
-) -> Figure | None:
-    """Share of answers for the picture shown first; None where nothing was shown side by side."""
-    if not isinstance(judge.answers, PairAnswers):
-        return None
-    hits, keys = judge.answers.named_first()
-    if not len(hits):
-        return None
-    clusters = keys if study.compare_within == "all" else study.item_groups[places.items(keys)[0]]
-    return Figure.of(match_rate(hits, clusters, draws=settings.draws, rng=rng, level=settings.level))
-
-
-def _ceilings(panel: Panel, settings: ReportSettings) -> Ceilings | None:
-    """Of the very pairs that judges are scored on; None where panels are too small or all tied."""
-    raters = panel.votes[:, :2].sum(axis=1)
-    rng = np.random.default_rng([settings.seed, panel.number])
-    try:
-        return ceilings(panel.votes[:, 0], raters, panel.cluster, draws=settings.draws, rng=rng, level=settings.level)
-    except StatsError:
-        return None
-
-
-def _panel_figures(study: Study, panel: Panel, top: Ceilings | None, signals: Signals) -> PanelFigures:
-    criterion = study.criteria[panel.number]
-    votes = panel.votes.sum(axis=1)
-    low, high = int(votes.min()), int(votes.max())
-    signal, sentence = signals.get(criterion.id, (None, None))
-    return PanelFigures(
-        criterion=criterion.id,
-        name=criterion.title,
-        votes=int(votes.sum()),
-        pairs=len(votes),
-        tied=int((~panel.decided).sum()),
-        raters=str(low) if low == high else f"{low} to {high}",
-        next_rater=None if top is None else Figure.of(top.next_rater),
-        oracle=None if top is None else Figure.of(top.oracle),
-        oracle_range=None if top is None else top.oracle_range,
-        no_ceiling=None if top is not None else "ceilings need two votes on a pair, and a majority on some",
-        signal=signal,
-        sentence=sentence,
-    )
-
-
-def _to_best(one: JudgeFigures, best: JudgeFigures, met: Mapping[str, Sequence[Met]], settings: ReportSettings):  # type: ignore[no-untyped-def]
-    """Macro accuracy less the best judge's on the pairs both met, drawn together."""
-    rows = shared(met[one.judge], met[best.judge])
-    if not sum(map(len, rows)):
-        return one
-    criteria = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
-
-    def table(name: str):  # type: ignore[no-untyped-def]
-        verdicts = [m.faced.by_majority(m.panel.winner)[part] for m, part in zip(met[name], rows)]
-        clusters = [m.panel.cluster[part] for m, part in zip(met[name], rows)]
-        return kind_table(np.concatenate(verdicts), np.concatenate(clusters), criteria, of=len(rows))
-
-    rng = _rng(settings, f"{one.judge}\n{best.judge}")
-    found = accuracy_difference(
-        table(one.judge), table(best.judge), draws=settings.draws, rng=rng, level=settings.level
-    )
-    return one.model_copy(update={"to_best": Figure.of(found)})
-
-
-def _agree(first: str, second: str, met: Mapping[str, Sequence[Met]], settings: ReportSettings) -> JudgesAgree:
-    hits, clusters = same_choice(met[first], met[second])
-    if not len(hits):
-        return JudgesAgree(first=first, second=second, agreement=None, pairs=0)
-    rng = _rng(settings, f"{first}\n{second}")
-    rate = match_rate(hits, clusters, draws=settings.draws, rng=rng, level=settings.level)
-    return JudgesAgree(first=first, second=second, agreement=Figure.of(rate), pairs=len(hits))
-
-
-def _correlation(judges: Sequence[JudgeFigures], x: str, y: str) -> Correlation:
-    """Over the judges that have both figures."""
-    both = [(getattr(one.macro, x), getattr(one.macro, y)) for one in judges]
-    known = [(first.value, second.value) for first, second in both if first is not None and second is not None]
-    if len(known) < 4:
-        reason = "at least four judges with both figures are needed"
-        return Correlation(x=x, y=y, value=None, low=None, high=None, n=len(known), reason=reason)
-    found = method_agreement(*np.array(known).T)
-    return Correlation(
-        x=x, y=y, value=found.srcc, low=found.srcc_low, high=found.srcc_high, n=found.n, reason=found.reason
-    )
-
-
-def _rng(settings: ReportSettings, name: str) -> np.random.Generator:
-    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return np.random.default_rng([settings.seed, int.from_bytes(digest, "big")])
-
-
-def _signature(study: Study, judges: Sequence[Judge], settings: ReportSettings) -> Signature:
+) -> Signature:
     digest = hashlib.sha256()
     for judge in sorted(judges, key=lambda one: one.name):
         digest.update(f"{judge.name}\0{judge.kind}\0{_content(judge)}\0".encode("utf-8", "surrogatepass"))
+    for one in sorted(ticks, key=lambda one: one.name):
+        digest.update(f"{one.name}\0{one.kind}\0{sorted(one.answers.items())}\0".encode("utf-8", "surrogatepass"))
+    if routing is not None:
+        digest.update(repr((tuple(routing.points), tuple(routing.routes))).encode("utf-8", "surrogatepass"))
     shown = settings.model_dump(exclude={"seed", "worst"})
     return Signature(
         method="judge-report",

@@ -130,14 +130,14 @@ def buckets(met: Sequence[Met], settings: ReportSettings, rng: np.random.Generat
     votes = np.concatenate([one.panel.votes[one.rows] for one in met])
     scores, cluster = (np.concatenate([getattr(one, name) for one in met]) for name in ("scores", "cluster"))
     made = []
-    for name, rows in _splits(votes[:, :2].max(axis=1), votes[:, :2].min(axis=1)):
+    for name, rows in splits(votes[:, :2].max(axis=1), votes[:, :2].min(axis=1)):
         if rows.any():
             rate = match_rate(scores[rows], cluster[rows], draws=settings.draws, rng=rng, level=settings.level)
             made.append(BucketFigures(split=name, accuracy=Figure.of(rate), pairs=int(rows.sum())))
     return tuple(made)
 
 
-def _splits(larger: Ints, smaller: Ints) -> list[tuple[str, NDArray[np.bool_]]]:
+def splits(larger: Ints, smaller: Ints) -> list[tuple[str, NDArray[np.bool_]]]:
     """(name, pairs) of every split of a panel; of shares of the larger side where there are too many splits."""
     splits = sorted(set(zip(larger.tolist(), smaller.tolist())), key=lambda s: (-s[0] / sum(s), -sum(s)))
     if len(splits) <= MOST_SPLITS:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from salon.judge.report_parts import Names
+from salon.judge.report_tick_results import TickJudged, WorstTick
 from salon.judge.results import JudgeFigures, JudgeReport, WorstCase
 from salon.report import Block, Details, Section
 from salon.report.svg import element
@@ -16,13 +17,17 @@ from salon.report.words import brief, counted, fixed
 _GRID = (
     "display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,20rem),1fr));gap:2rem 1.6rem;margin:1.2rem 0"
 )
+_TICKS = (
+    "display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,10rem),1fr));gap:2rem 1.6rem;align-items:end;"
+    "margin:1.2rem 0"
+)
 _PAIR = "display:grid;grid-template-columns:1fr 1fr;gap:.6rem;align-items:end"
 _IMAGE = "display:block;width:100%;height:13rem;object-fit:contain;background:var(--null-wash)"
 _NONE = (
     "display:flex;height:5rem;align-items:center;justify-content:center;background:var(--null-wash);color:var(--soft);"
     "font-size:.8125rem"
 )
-_CAPTION = "font-size:.8125rem;line-height:1.4;color:var(--soft);overflow-wrap:anywhere"
+_CAPTION = "margin-top:.4rem;font-size:.8125rem;line-height:1.4;color:var(--soft);overflow-wrap:anywhere"
 _WORDS = "font-size:.8438rem;line-height:1.45;margin:.6rem 0 0;overflow-wrap:anywhere"
 
 FEWEST_WORDS = 3
@@ -70,25 +75,57 @@ class Gallery(Block):
         return element("div", shown, label)
 
 
+@dataclass(frozen=True)
+class TickGallery(Gallery):
+    """Items side by side, each with the point on which the judge is against people."""
+
+    cases: tuple[WorstTick, ...]  # type: ignore[assignment]
+
+    def __html__(self) -> str:
+        return element("div", *(self._case(case) for case in self.cases), style=_TICKS)
+
+    def _case(self, case: WorstTick) -> Markup:  # type: ignore[override]
+        people, judge = ("yes", "no") if case.people else ("no", "yes")
+        votes = Markup("People say {}, {} to {}; the judge says {}").format(
+            people, fixed(case.votes[0], 0), fixed(case.votes[1], 0), judge
+        )
+        head = element("p", brief(case.point, 120), style=f"{_WORDS};margin:0 0 .5rem;font-weight:600")
+        words = (case.said or "").split()
+        said = element("p", element("q", brief(case.said, 240)), style=_WORDS) if len(words) >= FEWEST_WORDS else None
+        return element("div", head, self._side(case.item, votes), said)
+
+
+def tick_gallery_section(report: JudgeReport, names: Names, pictures: Mapping[str, str]) -> Section | None:
+    """The best judge's cases open, the others' behind a line."""
+    judges = [one for one in (report.ticks.judges if report.ticks is not None else ()) if one.worst]
+    if not judges:
+        return None
+    blocks = [
+        Details(_summary(one, names, "tick"), [TickGallery(one.worst, _titles(one), pictures)], open=number == 0)
+        for number, one in enumerate(judges)
+    ]
+    return Section("Worst ticks", blocks, "People were clear about a point, and the judge said the other.")
+
+
 def gallery_section(report: JudgeReport, names: Names, pictures: Mapping[str, str]) -> Section | None:
     """The best judge's cases open, the others' behind a line."""
     judges = [one for one in report.judges if one.worst]
     if not judges:
         return None
     blocks = [
-        Details(_summary(one, names), [Gallery(one.worst, _titles(one), pictures)], open=number == 0)
+        Details(_summary(one, names, "pair"), [Gallery(one.worst, _titles(one), pictures)], open=number == 0)
         for number, one in enumerate(judges)
     ]
     return Section("Worst disagreements", blocks, "People were clear, the judge was clear, each the other way.")
 
 
-def _summary(one: JudgeFigures, names: Names) -> Markup:
+def _summary(one: JudgeFigures | TickJudged, names: Names, what: str) -> Markup:
     soft = Markup('<span class="soft">{} of {}</span>').format(
         fixed(len(one.worst), 0),
-        counted(one.worst_of, "pair named against the majority", "pairs named against the majority"),
+        counted(one.worst_of, f"{what} against the majority", f"{what}s against the majority"),
     )
     return Markup("{} {}").format(names(one), soft)
 
 
-def _titles(one: JudgeFigures) -> dict[str, str]:
+def _titles(one: JudgeFigures | TickJudged) -> dict[str, str]:
     return {part.criterion: part.name for part in one.criteria}

@@ -159,9 +159,11 @@ class ItemValues:
         return Faced(met[a] & met[b], said, np.full(n, _NO_WORDING), counts, 0)
 
 
-def verdict_judge(name: str, table: pa.Table, study: Study, places: Places, **facts: object) -> Judge:
-    """The judge behind a table of verdicts: about pairs, or numbers of items."""
+def verdict_judge(name: str, table: pa.Table, study: Study, places: Places, **facts: object) -> Judge | None:
+    """The judge behind a table of verdicts: about pairs, or numbers of items; None for checklists alone."""
     protocol = set(table.column("protocol").cast(pa.string()).to_pylist()) - {None}
+    if protocol == {"checklist"}:
+        return None
     if protocol == {"rate"}:
         return Judge(name, "points", _rated(table, study, places, name), table, **facts)  # type: ignore[arg-type]
     rows = table.filter(pc.equal(table.column("protocol").cast(pa.string()), "compare"))

@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from markupsafe import Markup
 
 from salon.judge.report_criteria import criterion_section, panel_section
-from salon.judge.report_gallery import gallery_section
-from salon.judge.report_parts import CHANCE, Names, standing, two_orders, why_missing
+from salon.judge.report_gallery import gallery_section, tick_gallery_section
+from salon.judge.report_parts import CHANCE, Names, every_judge, standing, two_orders, why_missing
 from salon.judge.report_plot import Dot, bias_plot
 from salon.judge.report_steady import agreement_section, cost_section, number_section, steady_section
+from salon.judge.report_tick_page import tick_cards, tick_sections, tick_verdicts
 from salon.judge.results import KIND_WORDS, AccuracyFigures, JudgeFigures, JudgeReport
 from salon.report import (
     Block,
@@ -31,7 +32,7 @@ from salon.report import (
     estimate_value,
     located,
 )
-from salon.report.words import SIMULATED, brief, counted, fixed, level_words, one_way, sentence
+from salon.report.words import SIMULATED, brief, counted, fixed, level_words, listed, one_way, sentence
 
 MOST_DRAWN = 40
 WORDS = {
@@ -46,17 +47,17 @@ WORDS = {
 def judge_page(report: JudgeReport, pictures: Mapping[str, str] | None = None) -> Page:
     """The whole report as one self-contained page; `pictures` are data URLs by item, for the gallery."""
     here, names = located(report), Names.of(report)
+    of_pairs = (_accuracy_section, _bias_section, criterion_section, panel_section) if report.judges else ()
     sections = [
         _verdict_section(here, names),
-        _accuracy_section(here, names),
-        _bias_section(here, names),
-        criterion_section(here, names),
-        panel_section(here, names),
+        *(section(here, names) for section in of_pairs),
+        *tick_sections(here, names),
         steady_section(here, names),
         number_section(here, names),
         agreement_section(here, names),
         cost_section(here, names),
         gallery_section(here, names, pictures or {}),
+        tick_gallery_section(here, names, pictures or {}),
         _method_section(here),
     ]
     return Page(
@@ -65,7 +66,7 @@ def judge_page(report: JudgeReport, pictures: Mapping[str, str] | None = None) -
         subtitle=_subtitle(here),
         kicker=f"Salon judge · {brief(report.study)}" + (" · simulated" if report.simulated else ""),
         banner=_banner(report),
-        cards=_cards(here, names),
+        cards=[*(_cards(here, names) if here.judges else ()), *(tick_cards(here.ticks, names) if here.ticks else ())],
         sections=[section for section in sections if section is not None],
         notes=[
             Markup("Intervals in brackets are at the {} level, whole prompts drawn again.").format(level_words(here))
@@ -76,15 +77,21 @@ def judge_page(report: JudgeReport, pictures: Mapping[str, str] | None = None) -
 
 def _banner(report: JudgeReport) -> str:
     """That people, or judges, were never asked."""
-    made = sum(one.simulated for one in report.judges)
-    which = "All of these judges are simulated." if made == len(report.judges) else "Some judges are simulated."
+    judges = every_judge(report)
+    made = sum(one.simulated for one in judges)
+    which = "All of these judges are simulated." if made == len(judges) else "Some judges are simulated."
     return " ".join([*([SIMULATED] if report.simulated else []), *([which] if made else [])])
 
 
 def _subtitle(report: JudgeReport) -> Markup:
-    pairs = sum(one.pairs for one in report.panel)
-    return Markup("{}: {} against the votes of people on {}.").format(
-        brief(report.study), counted(len(report.judges), "judge"), counted(pairs, "pair")
+    judges = {one.judge for one in every_judge(report)}
+    about = [counted(sum(one.pairs for one in report.panel), "pair")] if report.judges else []
+    if report.ticks is not None:
+        about.append(
+            counted(sum(one.ticks for one in report.ticks.panel), "tick of a checklist", "ticks of checklists")
+        )
+    return Markup("{}: {} against the answers of people on {}.").format(
+        brief(report.study), counted(len(judges), "judge"), listed(about)
     )
 
 
@@ -113,7 +120,9 @@ def _cards(report: JudgeReport, names: Names) -> list[Card]:
 
 def _verdict_section(report: JudgeReport, names: Names) -> Section:
     warnings = [Note(sentence(words), "alert", "Warning.") for words in report.warnings]
-    verdicts = [Verdict(names(one), standing(one.macro)[1], _told(one)) for one in report.judges]
+    groups = ("Pairs", "Checklists") if report.judges and report.ticks is not None else ("", "")
+    verdicts = [Verdict(names(one), standing(one.macro)[1], _told(one), groups[0]) for one in report.judges]
+    verdicts += tick_verdicts(report.ticks, names, groups[1]) if report.ticks is not None else []
     return Section("Verdicts", [*warnings, Verdicts(verdicts)], "Each judge in plain words, best first.")
 
 
@@ -247,11 +256,11 @@ def _correlations(report: JudgeReport) -> list[Block]:
 
 def _method_section(report: JudgeReport) -> Section:
     notes = [Note(sentence(words)) for words in report.policies]
-    gaps = [part.figures.identity_gap for one in report.judges for part in one.criteria if part.figures]
+    gaps = [part.figures.identity_gap for one in every_judge(report) for part in one.criteria if part.figures]
     largest = max(gaps, default=None)
     proof = []
     if largest is not None:
-        proof = [Markup("Identity, asserted for each judge and criterion: largest gap {}.").format(_tiny(largest))]
+        proof = [Markup("Identities, asserted for each judge and criterion: largest gap {}.").format(_tiny(largest))]
     return Section("Policies", [*notes, *proof], "What was counted how.")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from salon.judge.report_tick_results import TickJudged
 from salon.judge.results import AccuracyFigures, JudgeFigures, JudgeReport
 from salon.report import Badge
 from salon.report.words import told_apart
@@ -25,10 +26,15 @@ class Names:
     @classmethod
     def of(cls, report: JudgeReport) -> Names:
         """Brief, and numbered where two would read alike."""
-        return cls(told_apart((one.judge for one in report.judges), NAME))
+        return cls(told_apart((one.judge for one in every_judge(report)), NAME))
 
-    def __call__(self, judge: str | JudgeFigures) -> str:
+    def __call__(self, judge: str | JudgeFigures | TickJudged) -> str:
         return self.judges[judge if isinstance(judge, str) else judge.judge]
+
+
+def every_judge(report: JudgeReport) -> list[JudgeFigures | TickJudged]:
+    """Judges of pairs, then of checklists."""
+    return [*report.judges, *(report.ticks.judges if report.ticks is not None else ())]
 
 
 def standing(macro: AccuracyFigures) -> tuple[str, Badge]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from salon.judge.report_parts import CHANCE, Names
+from salon.judge.report_parts import CHANCE, Names, every_judge
+from salon.judge.report_tick_results import TickJudged
 from salon.judge.results import BandFigures, JudgeFigures, JudgeReport, UsageFigures
 from salon.report import Block, Cell, Column, Figure, Section, Table, charts, numbers, value
 from salon.report.words import brief, counted, level_words, listed, sentence
@@ -21,7 +22,7 @@ def steady_section(report: JudgeReport, names: Names) -> Section | None:
     if worded:
         blocks.append(_wording_table(worded, names))
         blocks += [_by_wording(worded, names)]
-    sampled = [one for one in report.judges if one.self_agreement is not None]
+    sampled = [one for one in every_judge(report) if one.self_agreement is not None]
     if sampled:
         columns = [
             Column("judge", "Judge"),
@@ -147,7 +148,7 @@ def agreement_section(report: JudgeReport, names: Names) -> Section | None:
 
 def cost_section(report: JudgeReport, names: Names) -> Section | None:
     """Answers, unread ones and why, tokens, money, time, and what a point of accuracy costs."""
-    used = [one for one in report.judges if one.usage is not None]
+    used = [one for one in every_judge(report) if one.usage is not None]
     if not used:
         return None
     columns = [
@@ -158,21 +159,37 @@ def cost_section(report: JudgeReport, names: Names) -> Section | None:
         Column("tokens_out", "Tokens out", "count"),
         Column("seconds_median", "Median time", "duration"),
         Column("seconds_95", "95th", "duration", hint="95th percentile"),
+        Column("given", "Given", hint="Days of the first and the last answer, UTC"),
         Column("cost", "Cost", "number", 4),
-        Column("cost_per_1000", "a thousand", "number", 4, "Cost of a thousand pairs (items) on one criterion"),
+        Column("cost_per_1000", "a thousand", "number", 4, "Cost of a thousand pairs (items, ticks) on one criterion"),
         Column("cost_per_point", "a point", "estimate", 4, "That cost for each hundredth of accuracy above chance"),
     ]
-    columns = [one for one in columns if one.path == "judge" or any(_known(judge, one.path) for judge in used)]
-    plain = [column.path for column in columns[1:]]
+    days = {one.judge: _days(one.usage) for one in used}
+    columns = [
+        one
+        for one in columns
+        if one.path == "judge" or any(days.values() if one.path == "given" else (_known(j, one.path) for j in used))
+    ]
+    plain = [column.path for column in columns if column.path not in ("judge", "given")]
     rows = [
-        {"judge": names(one), **{name: Cell(getattr(one.usage, name), _why(one.usage, name)) for name in plain}}
+        {
+            "judge": names(one),
+            "given": Cell(days[one.judge] or None, "when is not known" if not days[one.judge] else ""),
+            **{name: Cell(getattr(one.usage, name), _why(one.usage, name)) for name in plain},
+        }
         for one in used
     ]
     table = Table(columns, rows, "What the answers took; costs in the currency of the price file.")
     return Section("Cost", [table, *_reasons(used, names)], "What a judge costs, and what a point of accuracy does.")
 
 
-def _known(one: JudgeFigures, name: str) -> bool:
+def _days(usage: UsageFigures) -> str:
+    """The days between the first and the last answer; empty where they are not told."""
+    ends = [at[:10] for at in (usage.first_at, usage.last_at) if at]
+    return " – ".join(dict.fromkeys(ends))
+
+
+def _known(one: JudgeFigures | TickJudged, name: str) -> bool:
     return getattr(one.usage, name) is not None
 
 
@@ -184,7 +201,7 @@ def _why(usage: UsageFigures, name: str) -> str:
     return f"{usage.cost_unknown} answers without a known cost" if name == "cost" and usage.cost_unknown else ""
 
 
-def _reasons(judges: Sequence[JudgeFigures], names: Names) -> list[Block]:
+def _reasons(judges: Sequence[JudgeFigures | TickJudged], names: Names) -> list[Block]:
     rows = [
         {"judge": names(one), "why": sentence(reason), "n": n}
         for one in judges

@@ -8,15 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from salon.judge.report_judges import Judge
-from salon.judge.results import Figure, UsageFigures
+from salon.judge.usage_results import UsageFigures
+from salon.report.estimate import Figure
 
 CHANCE = 0.5
 
 
-def usage_figures(judge: Judge, accuracy: Figure) -> UsageFigures | None:
-    """Sums over the verdicts; None where they are not known call by call."""
-    table = judge.table
+def usage_figures(table: pa.Table | None, accuracy: Figure | None) -> UsageFigures | None:
+    """Sums over the verdicts in `table`; None where they are not known call by call."""
     if table is None:
         return None
     failed = _counts(table, "failed")
@@ -24,6 +23,7 @@ def usage_figures(judge: Judge, accuracy: Figure) -> UsageFigures | None:
     cost = _total(table, "cost")
     per_1000 = None if cost is None else 1000 * cost / max(_questions(table), 1)
     seconds = table.column("seconds").drop_null().to_numpy()
+    given = pc.min_max(table.column("at")).as_py()
     return UsageFigures(
         answers=table.num_rows,
         unread=sum(failed.values()) + sum(reasons.values()),
@@ -35,14 +35,16 @@ def usage_figures(judge: Judge, accuracy: Figure) -> UsageFigures | None:
         tokens_out=_whole(_total(table, "tokens_out")),
         seconds_median=float(np.median(seconds)) if len(seconds) else None,
         seconds_95=float(np.quantile(seconds, 0.95)) if len(seconds) else None,
+        first_at=given["min"],
+        last_at=given["max"],
         cost_per_1000=per_1000,
         cost_per_point=_per_point(per_1000, accuracy),
     )
 
 
-def _per_point(cost: float | None, accuracy: Figure) -> Figure | None:
+def _per_point(cost: float | None, accuracy: Figure | None) -> Figure | None:
     """Cost per hundredth of accuracy above chance. An accuracy that may be chance has no upper end: None."""
-    if not cost or accuracy.value <= CHANCE:
+    if not cost or accuracy is None or accuracy.value <= CHANCE:
         return None
 
     def at(end: float | None) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from salon.judge.report_settings import ReportSettings
+from salon.judge.report_tick_results import TickJudged, TickReport
 from salon.judge.results import Figure, JudgeFigures, PanelFigures
 
 SCORES = (
@@ -30,13 +31,38 @@ PEOPLE = {
     "not distinguishable with this design": "people cannot be told from random raters with this design",
     "too little data": "too few answers of people to tell whether they agree",
 }
+TICKS = (
+    "on checklists accuracy is agreement with the majority of people, tick by tick (a tick is one point of one item); "
+    "a coin reaches 0.5, a fixed answer (always yes, or always no) may reach far more; balanced accuracy is 0.5 "
+    "and kappa 0 for both"
+)
+TICKS_UNREAD = (
+    "a tick without a readable answer counts 0 in the accuracy and stays in its denominator; parsed only leaves it "
+    "out; pass rates, kappa and balanced accuracy are of the ticks that were read"
+)
+TICK_SAMPLES = "of several samples of a tick more than half decide, unread ones counted; else it is unread: {}"
+TICKS_ABSENT = {
+    "unparsed": "a tick without an answer of a rater of the study counts as unread: {}",
+    "not-asked": "a tick without an answer of a rater of the study was not asked: left out: {}",
+}
+TOGETHER = (
+    "judges together: by majority more than half of those asked must say the same, unread ones counted; by unanimity "
+    "yes needs them all, and one no is a no; a tick left open counts as unread"
+)
 FAR_FROM_EVEN, FEW = 0.3, 20
 
 
 def policies(
-    judges: Sequence[JudgeFigures], panel: Sequence[PanelFigures], settings: ReportSettings
+    judges: Sequence[JudgeFigures], panel: Sequence[PanelFigures], ticks: TickReport | None, settings: ReportSettings
 ) -> tuple[str, ...]:
     """What left which denominator."""
+    of_pairs = _pair_policies(judges, panel, settings) if judges else ()
+    return (*of_pairs, *(() if ticks is None else _tick_policies(ticks, settings)))
+
+
+def _pair_policies(
+    judges: Sequence[JudgeFigures], panel: Sequence[PanelFigures], settings: ReportSettings
+) -> tuple[str, ...]:
     tied, pairs = sum(one.tied for one in panel), sum(one.pairs for one in panel)
     said = [
         SCORES,
@@ -57,11 +83,31 @@ def policies(
     return (*said, MACRO)
 
 
+def _tick_policies(ticks: TickReport, settings: ReportSettings) -> tuple[str, ...]:
+    tied, there = sum(one.tied for one in ticks.panel), sum(one.ticks for one in ticks.panel)
+    said = [TICKS, f"ticks without a majority of people leave every denominator ({tied:,} of {there:,})", TICKS_UNREAD]
+    about = {
+        TICK_SAMPLES: [one.judge for one in ticks.judges if one.samples > 1],
+        TICKS_ABSENT[settings.missing]: [one.judge for one in ticks.judges if one.kind == "rater"],
+    }
+    said += [words.format(_listed(names)) for words, names in about.items() if names]
+    unvoted = sum(part.unvoted for one in ticks.judges for part in one.criteria)
+    if unvoted:
+        said.append(f"ticks that judges were asked about and nobody answered are left out: {unvoted:,}")
+    return (*said, TOGETHER) if ticks.together else tuple(said)
+
+
 def judge_warnings(
-    judges: Sequence[JudgeFigures], panel: Sequence[PanelFigures], left_out: Sequence[str]
+    judges: Sequence[JudgeFigures],
+    panel: Sequence[PanelFigures],
+    ticks: TickReport | None,
+    left_out: Sequence[str],
 ) -> tuple[str, ...]:
     """What should not be taken at its face: judges at chance or above the ceiling, few pairs met, no signal."""
-    found = [f"left out, without an answer on a pair with a majority: {_listed(left_out)}"] if left_out else []
+    found = (
+        [f"left out, without an answer on a pair or a point with a majority: {_listed(left_out)}"] if left_out else []
+    )
+    found += [] if ticks is None else _tick_warnings(ticks.judges)
     for signal, words in PEOPLE.items():
         criteria = [one.name for one in panel if one.signal == signal]
         if criteria:
@@ -75,10 +121,28 @@ def judge_warnings(
             found.append(f"{judge.judge} was asked about {met:,} of {there:,} pairs with a majority")
         if judge.orders == 1 and judge.says_first is not None and _one_sided(judge.says_first):
             found.append(f"{judge.judge} names the picture shown first in {judge.says_first.value:.0%} of its answers")
-        if judge.usage is not None and judge.usage.failed:
-            kinds = ", ".join(f"{kind} {count:,}" for kind, count in judge.usage.failed.items())
-            found.append(f"{judge.judge}: calls without a reply ({kinds}) count as unread; run it again to complete it")
+        found += _failures(judge)
     return tuple(found)
+
+
+def _tick_warnings(judges: Sequence[TickJudged]) -> list[str]:
+    found = []
+    for judge in judges:
+        leaks = [part.name for part in judge.criteria for words in part.warnings if "leak" in words]
+        if leaks:
+            found.append(f"{judge.judge} is above what an oracle could reach, suspect a leak: {_listed(leaks)}")
+        met, there = (sum(getattr(part, name) for part in judge.criteria) for name in ("decided", "panel_ticks"))
+        if met < there:
+            found.append(f"{judge.judge} was asked about {met:,} of {there:,} ticks with a majority")
+        found += _failures(judge)
+    return found
+
+
+def _failures(judge: JudgeFigures | TickJudged) -> list[str]:
+    if judge.usage is None or not judge.usage.failed:
+        return []
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in judge.usage.failed.items())
+    return [f"{judge.judge}: calls without a reply ({kinds}) count as unread; run it again to complete it"]
 
 
 def _one_sided(share: Figure) -> bool:

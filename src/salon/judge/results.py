@@ -10,6 +10,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from salon.judge.report_tick_results import TickReport
+from salon.judge.usage_results import UsageFigures
 from salon.report.estimate import Figure
 from salon.study.noun import Noun
 from salon.study.signature import Signature
@@ -92,25 +94,6 @@ class BandFigures(Noun):
     missing: int = Field(description="Items without a number.")
     separation: Figure | None = Field(description="Chance that a strong item is above a weak one of its group.")
     strong_is: str = Field(description="How strong and weak were told.")
-
-
-class UsageFigures(Noun):
-    """What the answers took."""
-
-    answers: int = Field(description="One for each call and criterion.")
-    unread: int = Field(description="Answers without a verdict.")
-    failed: dict[str, int] = Field(default_factory=dict, description="Of those, without any reply, by kind.")
-    reasons: dict[str, int] = Field(default_factory=dict, description="Why the others could not be read.")
-    cost: float | None = Field(default=None, description="Sum of the known costs.")
-    cost_unknown: int = Field(default=0, description="Answers whose cost is not known.")
-    tokens_in: int | None = Field(default=None, description="Tokens read; null where not told.")
-    tokens_out: int | None = Field(default=None, description="Tokens written.")
-    seconds_median: float | None = Field(default=None, description="Median time of an answer.")
-    seconds_95: float | None = Field(default=None, description="95th percentile.")
-    cost_per_1000: float | None = Field(default=None, description="Cost of a thousand pairs (items) on one criterion.")
-    cost_per_point: Figure | None = Field(
-        default=None, description="That cost for each point of macro accuracy above chance; ends from its interval."
-    )
 
 
 class WorstCase(Noun):
@@ -209,8 +192,13 @@ class JudgeReport(Noun):
     signature_line: str = Field(description="The same as one line.")
     level: float = Field(description="Confidence level of all intervals.")
     panel: tuple[PanelFigures, ...] = Field(description="The people, criterion by criterion.")
-    judges: tuple[JudgeFigures, ...] = Field(description="Best macro accuracy first.")
+    judges: tuple[JudgeFigures, ...] = Field(
+        description="Judges of pairs, best macro accuracy first; empty in a study of checklists alone."
+    )
     agreement: tuple[JudgesAgree, ...] = Field(description="Every two judges.")
     correlations: tuple[Correlation, ...] = Field(description="Which figures of judges go together.")
+    ticks: TickReport | None = Field(
+        default=None, description="Checklists; null where no judge answered a point that people ticked."
+    )
     policies: tuple[str, ...] = Field(description="What left which denominator.")
     warnings: tuple[str, ...] = Field(default=(), description="What should not be taken at its face.")

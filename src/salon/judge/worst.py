@@ -1,4 +1,4 @@
-"""Worst disagreements: pairs on which panel and judge were clear, each the other way, with their pictures."""
+"""Worst disagreements: pairs or ticks on which panel and judge were clear, each the other way, with their pictures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from salon.errors import BadFile
 from salon.judge.report_figures import Met
 from salon.judge.report_judges import ItemValues, Judge
 from salon.judge.report_panel import Places
+from salon.judge.report_tick_results import WorstTick
+from salon.judge.report_ticks import Ints, TickJudge, TickPanel
 from salon.judge.results import WorstCase
+from salon.stats.tick_accuracy import YES
 from salon.store.pictures import is_inside, read_picture
 from salon.study import Study
 
@@ -42,6 +45,32 @@ def worst_cases(
     found.sort(key=lambda case: (case[0], case[1], case[2].panel.number, case[3]))
     said = _texts(judge)
     return tuple(_case(study, places, judge, one, row, said) for _, _, one, row in found[:most]), len(found)
+
+
+def worst_ticks(study: Study, judge: TickJudge, panel: TickPanel, against: Ints, most: int) -> tuple[WorstTick, ...]:
+    """Of the rows on which the judge is against the majority those where people are clearest, in the order of pairs."""
+    larger = np.maximum(panel.yes, panel.no)[against]
+    clear = (larger + 1) / (panel.raters[against] + 2)
+    chosen = against[np.lexsort((against, -clear))][:most]
+    said = _point_texts(judge)
+    prompts = {item.id: item.prompt for item in study.nouns("items")}
+    return tuple(_worst_tick(panel, int(row), prompts, said) for row in chosen)
+
+
+def _worst_tick(
+    panel: TickPanel, row: int, prompts: Mapping[str, str | None], said: Mapping[tuple[str, ...], str]
+) -> WorstTick:
+    criterion, item, point = tick = panel.ticks[row]
+    votes = sorted((int(panel.yes[row]), int(panel.no[row])), reverse=True)
+    return WorstTick(
+        criterion=criterion,
+        prompt=prompts[item],
+        item=item,
+        point=point,
+        people=bool(panel.majority[row] == YES),
+        votes=(votes[0], votes[1]),
+        said=said.get(tick),
+    )
 
 
 def _margins(judge: Judge, met: Met, rows):  # type: ignore[no-untyped-def]
@@ -80,12 +109,23 @@ def _texts(judge: Judge) -> dict[tuple[str, ...], str]:
     """The judge's words on each (criterion, pair), in the first order, shortened."""
     if judge.table is None or judge.kind != "pairs":
         return {}
-    table = judge.table.filter(pc.is_valid(judge.table.column("text")))
-    columns = [table.column(name).cast(pa.string()).to_pylist() for name in ("criterion", "a", "b", "text")]
+    found = _words(judge.table, "b")
+    return {(criterion, *sorted(pair)): words for (criterion, *pair), words in reversed(found.items())}
+
+
+def _point_texts(judge: TickJudge) -> dict[tuple[str, ...], str]:
+    """The judge's words on each (criterion, item, point), shortened."""
+    return {} if judge.table is None else _words(judge.table, "point")
+
+
+def _words(table: pa.Table, other: str) -> dict[tuple[str, ...], str]:
+    """The first words on each (criterion, a, `other`), shortened."""
+    table = table.filter(pc.is_valid(table.column("text")))
+    columns = [table.column(name).cast(pa.string()).to_pylist() for name in ("criterion", "a", other, "text")]
     said: dict[tuple[str, ...], str] = {}
-    for criterion, a, b, text in zip(*columns):
-        if b is not None:
-            said.setdefault((criterion, *sorted((a, b))), " ".join(text.split())[:LONGEST])
+    for *about, text in zip(*columns):
+        if about[-1] is not None:
+            said.setdefault(tuple(about), " ".join(text.split())[:LONGEST])
     return said
 
 
