@@ -1,0 +1,71 @@
+"""Probes of a scorer: the model, or any scorer that `salon score` names, over the items it was not trained on."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from salon.errors import BadFile
+from salon.judge.score import ScoreSettings
+from salon.judge.scorers.named import scorer_named
+from salon.models.preference import CARD
+from salon.store.near_pictures import content_hash
+from salon.study import Study
+from salon.train.leaks import load_guard
+from salon.train.probe_page import example
+from salon.train.probe_results import ProbeReport, ProbeSettings
+from salon.train.probes import probe_scorer
+
+
+def scorers_of(place: str, criteria: Sequence[str] = ()) -> list[str]:
+    """The scorers behind a model's folder, one for each criterion; any other text names one scorer."""
+    if not (Path(place) / CARD).is_file():
+        return [place]
+    trained = importlib.import_module("salon.judge.scorers.trained")  # torch only for those who need it
+    names: list[str] = trained.scorer_names(Path(place), criteria)
+    return names
+
+
+def probe_study(
+    study: Study,
+    folder: Path,
+    place: str,
+    settings: ProbeSettings,
+    scoring: ScoreSettings,
+    *,
+    criteria: Sequence[str] = (),
+    step: Callable[[str], None] | None = None,
+) -> list[ProbeReport]:
+    """One report for each scorer that `place` stands for."""
+    leave_out = trained_on(study, folder, Path(place))
+    return [
+        probe_scorer(study, folder, scorer_named(named, scoring), settings, leave_out=leave_out, step=step)
+        for named in scorers_of(place, criteria)
+    ]
+
+
+def trained_on(study: Study, folder: Path, model: Path) -> frozenset[str]:
+    """Items whose pictures the model in `model` was trained on, by its leak guard; none for other scorers."""
+    if not (model / CARD).is_file():
+        return frozenset()
+    card = importlib.import_module("salon.models.preference_model").read_card(model)
+    seen = {key.sha256 for key in load_guard(model, card.guard).pictures} if card.guard else set()
+    return frozenset(item.id for item in study.nouns("items") if item.image and _hash(folder / item.image) in seen)
+
+
+def shown_item(study: Study, folder: Path, leave_out: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
+    """The first item with a picture, under every alteration; nothing where there is none."""
+    prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
+    for item in study.nouns("items"):
+        if item.image is not None and item.id not in leave_out:
+            prompt = prompts.get(item.prompt or "")
+            try:
+                return example(folder / item.image, prompt.view() if prompt else "")
+            except BadFile:
+                continue
+    return []
+
+
+def _hash(path: Path) -> str:
+    return content_hash(path) if path.is_file() else ""

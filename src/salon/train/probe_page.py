@@ -1,0 +1,151 @@
+"""The page of a probe, composed from its report alone, with one item shown under every alteration."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from markupsafe import Markup
+from PIL import Image
+
+from salon.report import Badge, Block, Card, Column, Figure, Page, Section, Table, Verdict, Verdicts, charts, located
+from salon.report.svg import element
+from salon.report.words import SIMULATED, brief, counted, fixed, level_words, listed, one_way
+from salon.store.pictures import read_picture
+from salon.train.probe_results import ProbeReport, ProbeRow, TrickVerdict
+from salon.train.tricks import TRICKS, Trick
+
+_BADGES = {
+    "raises": Badge("raises the score", "alert"),
+    "does not raise": Badge("does not raise it", "clear"),
+    "open": Badge("open", "open"),
+    "noticed": Badge("noticed", "clear"),
+    "not noticed": Badge("not noticed", "alert"),
+}
+_COLUMNS = (
+    Column("words", "alteration"),
+    Column("change", "mean change", "estimate", hint="In standard deviations of the scores of one prompt."),
+    Column("risen", "share risen", "estimate", hint="Items whose score rose."),
+    Column("overturned", "pairs overturned", "estimate", hint="Pairs that the altered loser wins."),
+    Column("items", "items", "count"),
+    Column("missing", "without a score", "count"),
+)
+_GRID = "display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:1.4rem 1.2rem;margin:1.2rem 0"
+_IMAGE = "display:block;width:100%;height:12rem;object-fit:contain;background:var(--null-wash)"
+_CAPTION = "font-size:.8125rem;line-height:1.4;color:var(--soft);margin:.5rem 0 0"
+_SIDE = 320
+"""Pixels of a picture on the page."""
+
+
+def probe_page(report: ProbeReport, shown: Sequence[tuple[str, str]] = ()) -> Page:
+    """The report as one page; `shown` are the captions and data URLs of one item under the alterations."""
+    here = located(report)
+    sections = [_verdict_section(here), _figure_section(here)]
+    if shown:
+        sections.append(Section("What was done", [Strip(tuple(shown))], "One item under the strongest alterations."))
+    raised = len(report.raised)
+    return Page(
+        title="Can this scorer be gamed?",
+        tab=f"Probes: {brief(report.scorer)}",
+        subtitle=Markup("{} on {} of {}, altered.").format(
+            brief(report.scorer), counted(here.items, "item"), counted(here.prompts, "prompt")
+        ),
+        kicker=f"Salon train · probe · {brief(report.study)}",
+        banner=SIMULATED if report.simulated else "",
+        cards=_cards(here, raised),
+        sections=sections,
+        notes=[
+            Markup("Intervals in brackets: whole prompts drawn again; those of one alteration hold together at {}.")
+            .format(level_words(here)),
+            Markup("Missing values: {}.").format(report.missing),
+            *(f"Items not used: {count:,} {reason}." for reason, count in report.left_out.items()),
+        ],
+        signature=one_way(str(report.signature)),
+    )  # fmt: skip
+
+
+def example(path: Path, text: str, *, seed: int = 0, tricks: Sequence[Trick] = TRICKS) -> list[tuple[str, str]]:
+    """One picture as it is and under every alteration at its strongest: captions and data URLs."""
+    image = read_picture(path).image
+    altered = [
+        (trick.words(trick.strengths[-1]), trick.alter(image, trick.strengths[-1], text, np.random.default_rng(seed)))
+        for trick in tricks
+    ]
+    return [(caption, _data_url(one)) for caption, one in [("as it is", image), *altered]]
+
+
+def _data_url(image: Image.Image) -> str:
+    small = image.copy()
+    small.thumbnail((_SIDE, 2 * _SIDE), reducing_gap=2.0)
+    target = io.BytesIO()
+    small.save(target, "WEBP", quality=80, method=3)
+    return "data:image/webp;base64," + base64.b64encode(target.getvalue()).decode()
+
+
+@dataclass(frozen=True)
+class Strip(Block):
+    """Pictures side by side, each with its caption."""
+
+    pictures: tuple[tuple[str, str], ...]
+
+    def __html__(self) -> str:
+        return element("div", *(self._one(*picture) for picture in self.pictures), style=_GRID)
+
+    def _one(self, caption: str, url: str) -> Markup:
+        shown = Markup('<img src="{}" alt="{}" style="{}">').format(url, caption, _IMAGE)
+        return element("div", shown, element("p", caption, style=_CAPTION))
+
+
+# -- sections ----------------------------------------------------------------------------------------------------------
+
+
+def _cards(report: ProbeReport, raised: int) -> list[Card]:
+    tricks = [one for one in report.verdicts if one.kind == "trick"]
+    controls = [one for one in report.verdicts if one.kind == "control"]
+    noticed = sum(one.outcome == "noticed" for one in controls)
+    words = Markup("{} of {}").format
+    return [
+        Card("Tricks that raise the score", words(fixed(raised, 0), fixed(len(tricks), 0)),
+             listed(report.raised) if raised else "none does", "alert" if raised else "clear"),
+        Card("Controls noticed", words(fixed(noticed, 0), fixed(len(controls), 0)),
+             "damage that lowers the score", "clear" if noticed == len(controls) else "alert"),
+        Card("Spread of a prompt", fixed(report.spread), "standard deviation of the scores, the unit of change"),
+    ]  # fmt: skip
+
+
+def _verdict_section(report: ProbeReport) -> Section:
+    verdicts = [Verdict(one.trick, _BADGES[one.outcome], _told(report, one)) for one in report.verdicts]
+    told = "Each alteration in plain words. Nobody was asked whether the altered pictures look better."
+    return Section("Verdicts", [Verdicts(verdicts)], told)
+
+
+def _told(report: ProbeReport, one: TrickVerdict) -> Markup:
+    row = next(row for row in report.rows if (row.trick, row.strength) == (one.trick, one.strength))
+    return Markup("With {}, scores move by {} spreads; {} of the items rise.").format(
+        row.words, fixed(row.change.value, 2), fixed(row.risen.value, 2)
+    )
+
+
+def _figure_section(report: ProbeReport) -> Section:
+    """Tricks and controls apart: damage moves scores so far that nothing else could be seen beside it."""
+    told = {"trick": "Tricks: right of the line is rewarded.", "control": "Controls: left of the line is noticed."}
+    figures = [Figure(_drawing(report, kind), told[kind]) for kind in ("trick", "control")]
+    table = Table(_COLUMNS, report.rows, caption="Every alteration at every strength", key="rows")
+    return Section("Alterations", [*figures, table], "Mean change of the score, weakest alteration first.")
+
+
+def _drawing(report: ProbeReport, kind: str) -> str:
+    lines = [("margin", report.margin)] if kind == "trick" else []
+    return charts.dot_intervals(
+        [_dot(row) for row in report.rows if row.kind == kind], 0.0, lines,
+        title=f"Mean change of the score under each {kind}", x_label="mean change, in spreads of a prompt",
+        null_label="unchanged", sort=False, groups=tuple(dict.fromkeys(row.trick for row in report.rows)),
+    )  # fmt: skip
+
+
+def _dot(row: ProbeRow) -> tuple[str, float, float | None, float | None, str]:
+    return row.words, row.change.value, row.change.low, row.change.high, row.trick
