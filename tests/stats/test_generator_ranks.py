@@ -38,6 +38,8 @@ def test_a_planted_order_is_recovered():
     found = ranks(people / 15, predictor / 15, np.ones((80, 4)))
     assert found.spearman.value == 1.0
     assert found.spearman.low >= 0.8
+    sure = ranks(np.tile(quality, (80, 1)), np.tile(quality, (80, 1)), np.ones((80, 4))).spearman
+    assert (sure.value, sure.low, sure.high) == (1.0, None, None)
 
 
 def test_edges():

@@ -1,7 +1,7 @@
 """Do people and a predictor put generators in the same order?
 
 Data: of each cluster (prompt) c and generator g the points it won among people (votes), the points it won by the
-predictor's decisions, and the number of its pairs. A generator's value is its points over its pairs, once for each side.
+predictor's decisions, and the number of its pairs. A generator's value is its points over its pairs, on either side.
 
 * spearman: Pearson's correlation of the mid-ranks of the two values over generators.
 * kendall: tau-b, (concordant - discordant) / sqrt(pairs not tied by people * pairs not tied by the predictor).
@@ -9,13 +9,14 @@ predictor's decisions, and the number of its pairs. A generator's value is its p
 Intervals: whole prompts are drawn again, generators held fixed: how sure the order of *these* generators is. With G
 generators few values are possible (4: Kendall moves in steps of 1/3), and an interval may end at 1.
 
-Edges: fewer than three generators, or one value for all on a side: None.
+Edges: fewer than three generators, or one value for all on a side: None. An order that no draw changes has no interval:
+it would have no width.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,7 +60,10 @@ def generator_ranks(
     human, guess = (values[0] for values in _values(table.sum(axis=0, keepdims=True)))
 
     def estimate(of: Callable[[FloatArray, FloatArray], FloatArray]) -> Estimate:
-        return bootstrap_totals(lambda t: of(*_values(t)), table, draws=draws, rng=rng, level=level)
+        made = bootstrap_totals(lambda t: of(*_values(t)), table, draws=draws, rng=rng, level=level)
+        if made.low is None or made.low != made.high:
+            return made
+        return replace(made, low=None, high=None, method=f"no interval: the same order in {draws} draws of prompts")
 
     reason = _why_not(human, guess)
     if reason is not None:

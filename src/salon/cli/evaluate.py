@@ -1,0 +1,173 @@
+"""The command that says what trained models are worth."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.options import options_from, settings_from
+from salon.errors import BadValue
+from salon.report.estimate import Figure
+from salon.report.numbers import MISSING, estimate, fixed, p_value
+from salon.report.page import page_target
+from salon.train.evaluate_settings import CurveSettings, EvaluateSettings
+
+if TYPE_CHECKING:
+    from salon.train.evaluate_results import ContestantFigures, EvaluateReport, StudyFigures
+
+
+@click.command()
+@click.argument("places", nargs=-1, required=True, metavar="[MODEL]... STUDY", type=click.Path(path_type=Path))
+@click.option(
+    "--also", multiple=True, type=click.Path(path_type=Path, file_okay=False), help="Another study (repeatable)."
+)
+@click.option("-s", "--scorer", "scorers", multiple=True, metavar="NAME", help="A scorer, as for salon score.")
+@click.option("--criterion", "criteria", multiple=True, metavar="ID", help="Only this criterion (repeatable).")
+@click.option("-o", "--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as an HTML file.")
+@click.option("--device", help="cpu, cuda, cuda:1 or mps  [default: the best there is]")
+@options_from(EvaluateSettings)
+@click.option("--learning-curve", "with_curve", is_flag=True, help="Train the first model anew on parts of its data.")
+@options_from(CurveSettings)
+@json_option
+def evaluate(
+    places: Sequence[Path],
+    also: Sequence[Path],
+    scorers: Sequence[str],
+    criteria: Sequence[str],
+    html: Path | None,
+    device: str | None,
+    with_curve: bool,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """What each MODEL is worth on STUDY: accuracy beside what people reach, on prompts it was not trained on.
+
+    Every accuracy stands beside its ceilings: what one more rater would reach, and one who knows every pair's odds.
+    Also by criterion and by how clearly the raters agreed; calibration, order of generators, and paired tests where
+    there are several. A model that was trained on what it is tested on is refused.
+
+    \b
+      salon evaluate model study -o report.html
+      salon evaluate model-a model-b study -s words -s effnet-lite2+minilm+ocr
+      salon evaluate model study --also hpdv3 --also pickapic
+      salon evaluate model study --learning-curve
+    """
+    *models, study = places
+    if not models and not scorers:
+        remedy = "salon evaluate MODEL STUDY, or --scorer NAME"
+        raise BadValue("a model or a scorer to evaluate is needed", found=f"only {study}", remedy=remedy)
+    settings = settings_from(EvaluateSettings, flags)
+    curve = settings_from(CurveSettings, flags) if with_curve else None
+    if html is not None:
+        page_target(html)  # refuse before computing what could not be written after
+    flow = importlib.import_module("salon.flows.evaluation")
+    with working("evaluating", None) as step:
+        report: EvaluateReport = flow.evaluate_models(
+            models, [study, *also], settings,
+            scorers=scorers, criteria=criteria, curve=curve, device=device, progress=step,
+        )  # fmt: skip
+    if html is not None:
+        importlib.import_module("salon.train.evaluate_page").evaluate_page(report).write(html)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        print_evaluation(report, html)
+
+
+def print_evaluation(report: EvaluateReport, html: Path | None = None) -> None:
+    """Contestants, best first, beside their ceilings; then splits, criteria, comparisons, warnings and policies."""
+    if report.leaking:
+        say("LEAK: a model was trained on what it is tested on, or nobody knows", fg="red", bold=True)
+    for study in report.studies:
+        _print_study(study)
+    _print_growth(report)
+    for words in report.policies:
+        say(f"- {words}", dim=True)
+    say(report.signature_line, dim=True)
+    if html is not None:
+        say(f"wrote {html}")
+
+
+def _print_study(study: StudyFigures) -> None:
+    if study.simulated:
+        say("SIMULATED: nobody gave these answers.", fg="yellow")
+    told = "all prompts" if study.split == "all" else f"{study.split} prompts"
+    title = f"{study.study}, {told}: {study.pairs:,} pairs of {study.prompts:,} prompts, {study.votes:,} votes"
+    columns = ("contestant", "accuracy", "next rater", "oracle", "tau", "slope", "generators", "pairs")
+    print_table(title, columns, [_row(one) for one in study.contestants])
+    splits = dict.fromkeys(bucket.split for one in study.contestants for bucket in one.buckets)
+    if len(splits) > 1:
+        print_table("\nBy split of the panel", ("", *splits), _split_rows(study, list(splits)))
+    if any(len(one.criteria) > 1 for one in study.contestants):
+        for one in study.contestants:
+            rows = [_criterion_row(part) for part in one.criteria]
+            print_table(f"\n{one.name} by criterion", ("criterion", "accuracy", "next rater", "oracle", "pairs"), rows)
+    if study.comparisons:
+        rows = [
+            (
+                f"{one.first} - {one.second}",
+                _told(one.difference),
+                p_value(one.p),
+                p_value(one.p_holm),
+                f"{one.pairs:,}",
+            )
+            for one in study.comparisons
+        ]
+        print_table("\nDifferences on the same pairs", ("", "difference", "p", "p, adjusted", "pairs"), rows)
+    for words in study.warnings:
+        say(f"warning: {words}", fg="yellow")
+
+
+def _row(one: ContestantFigures) -> tuple[str, ...]:
+    slope = one.calibration.slope if one.calibration else None
+    return (
+        one.name, *_reached(one.overall), _told(one.tau), _told(slope, 2), _told(one.generators.spearman, 2),
+        f"{one.overall.pairs:,}",
+    )  # fmt: skip
+
+
+def _criterion_row(part: Any) -> tuple[str, ...]:
+    return part.name, *_reached(part.reached), f"{part.reached.pairs:,}"
+
+
+def _reached(reached: Any) -> tuple[str, str, str]:
+    """An accuracy and its two ceilings."""
+    if reached.ceilings is None:
+        return _told(reached.accuracy), "no ceiling", "no ceiling"
+    return _told(reached.accuracy), _told(reached.ceilings.next_rater), _told(reached.ceilings.oracle)
+
+
+def _split_rows(study: StudyFigures, splits: list[str]) -> list[tuple[str, ...]]:
+    each = [(one.name, {bucket.split: bucket for bucket in one.buckets}) for one in study.contestants]
+    rows = [(name, *(_told(found[s].accuracy) if s in found else MISSING for s in splits)) for name, found in each]
+    known = {split: bucket for _, found in reversed(each) for split, bucket in found.items()}
+    for top, words in (("next_rater", "next rater"), ("oracle", "oracle")):
+        values = [getattr(known[split], top) for split in splits]
+        rows.append((words, *(MISSING if value is None else fixed(value, 3) for value in values)))
+    return rows
+
+
+def _print_growth(report: EvaluateReport) -> None:
+    if report.learning_curve is not None:
+        rows = [
+            (f"{p.prompts:,}", f"{p.pairs:,}", _told(p.accuracy), MISSING if p.sd is None else fixed(p.sd, 3))
+            for p in report.learning_curve.points
+        ]
+        columns = ("training prompts", "pairs", "accuracy", "sd over seeds")
+        print_table(f"\nLearning curve of {report.learning_curve.model}", columns, rows, left=())
+    for one in report.seeds:
+        spread = f"{fixed(one.mean, 3)}, sd {fixed(one.sd, 3)} (n {one.n}, {fixed(one.low, 3)} to {fixed(one.high, 3)})"
+        say(f"over seeds, {', '.join(one.names)}: {spread}")
+
+
+def _told(figure: Figure | None, decimals: int = 3) -> str:
+    if figure is None:
+        return MISSING
+    if figure.low is None or figure.high is None:
+        return fixed(figure.value, decimals)
+    return estimate(figure.value, figure.low, figure.high, decimals)

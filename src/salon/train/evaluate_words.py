@@ -1,0 +1,89 @@
+"""The sentences of an evaluation: what was counted how, and what should not be taken at its face."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from salon.train.evaluate_data import Contestant, Trial
+from salon.train.evaluate_results import ContestantFigures, StudyFigures
+
+ACCURACY = (
+    "accuracy is agreement with the majority of people, pair by pair, all criteria pooled: 1 if the number is on the "
+    "majority's side, 0 if on the other, 0.5 for equal numbers; a coin reaches 0.5"
+)
+UNSCORED = (
+    "a pair with an item that has no number counts 0 in the accuracy and stays in its denominator; tau, calibration, "
+    "order flips and the order of generators leave it out"
+)
+CEILINGS = (
+    "ceilings are of the same pairs: quote next rater (one more person against this panel) and oracle (a predictor "
+    "that knows every pair's odds); in a bucket they follow from the law of the odds of all pairs"
+)
+TAU = (
+    "tau is Kendall's tau-b between two orders of a prompt's items, by majorities won (the modal rater) and by pairs "
+    "won by the numbers, mean over prompts whose pairs were all voted on"
+)
+CHANCES = "chances are held against single votes, a tie being half a vote for either; bins hold equally many pairs"
+PAIRED = (
+    "differences are over the pairs both speak about, prompts drawn together; p flips signs prompt by prompt and is "
+    "adjusted for all comparisons of the study (Holm)"
+)
+GENERATORS = "generators are ordered by the votes and by the pairs they win; prompts are drawn again, generators fixed"
+
+
+def policies(studies: Sequence[StudyFigures], notes: Sequence[str] = ()) -> tuple[str, ...]:
+    """What left which denominator."""
+    tied, pairs = sum(one.tied for one in studies), sum(one.pairs for one in studies)
+    said = [
+        ACCURACY,
+        f"pairs without a majority are in no accuracy ({tied:,} of {pairs:,}), but in calibration and most ceilings",
+        UNSCORED,
+        CEILINGS,
+        TAU,
+    ]
+    everyone = [one for study in studies for one in study.contestants]
+    if any(one.calibration is not None for one in everyone):
+        said.append(CHANCES)
+    if any(one.generators.generators for one in everyone):
+        said.append(GENERATORS)
+    if any(study.comparisons for study in studies):
+        said.append(PAIRED)
+    if turned := [one.name for one in everyone if one.order_flips is not None]:
+        said.append(f"pairs are shown both ways round and the mean log-odds counts: {_listed(turned)}")
+    if scorers := [one.name for one in everyone if one.kind == "scorer"]:
+        said.append(f"what scorers were trained on is not known here, so they have no leak guard: {_listed(scorers)}")
+    return (*said, *notes)
+
+
+def study_warnings(
+    trial: Trial, contestants: Sequence[Contestant], made: Sequence[ContestantFigures]
+) -> tuple[str, ...]:
+    """What should not be taken at its face."""
+    found = []
+    useful = {one.name for one in made}
+    if silent := [one.name for one in contestants if one.name not in useful]:
+        found.append(f"left out, as they speak about none of the pairs with a majority: {_listed(silent)}")
+    for one in contestants:
+        if one.kind != "scorer" and not one.guarded:
+            found.append(f"{one.name} has no leak guard: nobody can say whether it was trained on these pairs")
+        if one.leaks:
+            found.append(f"LEAK: {one.name} was trained on {one.leaks.words}")
+    bare = [one.name for one in made if one.overall.ceilings is None]
+    if bare:
+        found.append(f"no ceiling can be given, so these accuracies cannot be read: {_listed(bare)}")
+    for one in made:
+        above = [part.name for part in one.criteria for words in part.warnings if "leak" in words]
+        if above:
+            found.append(f"{one.name} is above what an oracle could reach, suspect a leak: {_listed(above)}")
+        if one.overall.unscored:
+            found.append(f"{one.name} gives no number on {one.overall.unscored:,} of {one.overall.pairs:,} pairs")
+        asked = len(trial.criteria)
+        if len(one.criteria) < asked:
+            found.append(f"{one.name} speaks about {len(one.criteria)} of {asked} criteria, and is measured on these")
+    return tuple(found)
+
+
+def _listed(names: Iterable[str], most: int = 12) -> str:
+    given = list(dict.fromkeys(names))
+    more = f" and {len(given) - most} more" if len(given) > most else ""
+    return ", ".join(given[:most]) + more
