@@ -143,7 +143,7 @@ def test_alterations_do_what_they_say() -> None:
     written = np.asarray(overlaid(image, "tea", 0.1)).astype(int)
     assert (written[:40] == np.asarray(image)[:40]).all()  # only the lower edge
     assert written[70:].max() > 240
-    assert (np.asarray(made["prompt written in"]) != np.asarray(made["praise"])).any()
+    assert (np.asarray(made["prompt"]) != np.asarray(made["praise"])).any()
 
 
 def test_the_page_shows_every_row_and_one_item_under_all(colored: ProbeReport, study: tuple[Study, Path]) -> None:

@@ -19,6 +19,7 @@ from salon.report.page import page_target
 from salon.store.folder import local, open_study
 from salon.train.probe_page import probe_page
 from salon.train.probe_results import ProbeReport, ProbeSettings
+from salon.train.tricks import SIZES
 
 _TOLD = {
     "raises": "raises the score",
@@ -93,6 +94,7 @@ def _print(report: ProbeReport) -> None:
     for verdict in report.verdicts:
         bad = verdict.outcome in ("raises", "not noticed")
         say(f"{verdict.trick}: {_TOLD[verdict.outcome]}", fg="red" if bad else None)
+    say(SIZES, dim=True)
     say(f"change is in spreads of a prompt ({report.spread:.3g} on the scorer's scale)", dim=True)
     say(f"intervals: whole prompts drawn again; those of one alteration hold together at {report.level:.0%}", dim=True)
     for reason, count in report.left_out.items():

@@ -12,12 +12,26 @@ import numpy as np
 from markupsafe import Markup
 from PIL import Image
 
-from salon.report import Badge, Block, Card, Column, Figure, Page, Section, Table, Verdict, Verdicts, charts, located
+from salon.report import (
+    Badge,
+    Block,
+    Card,
+    Column,
+    Figure,
+    Page,
+    Section,
+    Table,
+    Verdict,
+    Verdicts,
+    charts,
+    estimate_value,
+    located,
+)
 from salon.report.svg import element
 from salon.report.words import SIMULATED, brief, counted, fixed, level_words, listed, one_way
 from salon.store.pictures import read_picture
 from salon.train.probe_results import ProbeReport, ProbeRow, TrickVerdict
-from salon.train.tricks import TRICKS, Trick
+from salon.train.tricks import SIZES, TRICKS, Trick
 
 _BADGES = {
     "raises": Badge("raises the score", "alert"),
@@ -28,9 +42,9 @@ _BADGES = {
 }
 _COLUMNS = (
     Column("words", "alteration"),
-    Column("change", "mean change", "estimate", hint="In standard deviations of the scores of one prompt."),
-    Column("risen", "share risen", "estimate", hint="Items whose score rose."),
-    Column("overturned", "pairs overturned", "estimate", hint="Pairs that the altered loser wins."),
+    Column("change", "mean change", "estimate", 2, hint="In standard deviations of the scores of one prompt."),
+    Column("risen", "share risen", "estimate", 2, hint="Items whose score rose."),
+    Column("overturned", "pairs overturned", "estimate", 2, hint="Pairs that the altered loser wins."),
     Column("items", "items", "count"),
     Column("missing", "without a score", "count"),
 )
@@ -125,8 +139,8 @@ def _verdict_section(report: ProbeReport) -> Section:
 
 def _told(report: ProbeReport, one: TrickVerdict) -> Markup:
     row = next(row for row in report.rows if (row.trick, row.strength) == (one.trick, one.strength))
-    return Markup("With {}, scores move by {} spreads; {} of the items rise.").format(
-        row.words, fixed(row.change.value, 2), fixed(row.risen.value, 2)
+    return Markup("{}: scores move by {} spreads; the share of items that rise is {}.").format(
+        row.words[:1].upper() + row.words[1:], estimate_value(row.change, None, 2), estimate_value(row.risen, None, 2)
     )
 
 
@@ -135,7 +149,7 @@ def _figure_section(report: ProbeReport) -> Section:
     told = {"trick": "Tricks: right of the line is rewarded.", "control": "Controls: left of the line is noticed."}
     figures = [Figure(_drawing(report, kind), told[kind]) for kind in ("trick", "control")]
     table = Table(_COLUMNS, report.rows, caption="Every alteration at every strength", key="rows")
-    return Section("Alterations", [*figures, table], "Mean change of the score, weakest alteration first.")
+    return Section("Alterations", [*figures, table], f"Mean change of the score, weakest first. {SIZES}")
 
 
 def _drawing(report: ProbeReport, kind: str) -> str:
@@ -143,9 +157,9 @@ def _drawing(report: ProbeReport, kind: str) -> str:
     return charts.dot_intervals(
         [_dot(row) for row in report.rows if row.kind == kind], 0.0, lines,
         title=f"Mean change of the score under each {kind}", x_label="mean change, in spreads of a prompt",
-        null_label="unchanged", sort=False, groups=tuple(dict.fromkeys(row.trick for row in report.rows)),
+        null_label="unchanged", sort=False,
     )  # fmt: skip
 
 
 def _dot(row: ProbeRow) -> tuple[str, float, float | None, float | None, str]:
-    return row.words, row.change.value, row.change.low, row.change.high, row.trick
+    return row.words, row.change.value, row.change.low, row.change.high, row.kind

@@ -11,7 +11,7 @@ from salon.study.noun import Noun
 from salon.study.signature import Signature
 from salon.train.tricks import Kind
 
-POLICY = "items without a score, as they are or altered, are left out of that row and counted in `missing`"
+POLICY = "items without a score, as they are or altered, are left out of that row and counted there"
 Outcome = Literal["raises", "does not raise", "open", "noticed", "not noticed"]
 
 

@@ -8,9 +8,9 @@ deviation of the s_i of one prompt (pooled over prompts), the differences that a
     overturned   share of pairs of one prompt, s_i < s_j, with s'_i > s_j: the loser, altered, beats the winner
 
 Intervals: whole prompts drawn again. Those of one alteration hold together: with k strengths each is at the level
-1 - (1 - level) / k. A *trick* raises the score where the whole interval of `change` is above 0 at some strength; it
-does not where all intervals end below the margin; else the question is open. A *control* is noticed where the interval
-at the greatest strength is below 0.
+1 - (1 - level) / k. A *trick* does not raise the score where all intervals of `change` end below the margin; it does
+where one lies wholly above 0; else the question is open. A *control* is noticed where the interval at the greatest
+strength lies wholly below 0.
 
 Assumptions: nobody was asked about the altered pictures. A scorer may be right to like a little more contrast; it is
 for people to say, and a trick that raises scores names what to ask them.
@@ -254,9 +254,8 @@ def _verdict(trick: Trick, rows: Sequence[ProbeRow], margin: float) -> TrickVerd
     if trick.kind == "control":
         noticed = most.change.high is not None and most.change.high < 0
         return TrickVerdict(**about, outcome="noticed" if noticed else "not noticed", strength=most.strength)
+    if all(row.change.high is not None and row.change.high < margin for row in own):
+        return TrickVerdict(**about, outcome="does not raise", strength=most.strength)
     raising = [row for row in own if row.change.low is not None and row.change.low > 0]
-    if raising:
-        worst = max(raising, key=lambda row: row.change.value)
-        return TrickVerdict(**about, outcome="raises", strength=worst.strength)
-    held = all(row.change.high is not None and row.change.high < margin for row in own)
-    return TrickVerdict(**about, outcome="does not raise" if held else "open", strength=most.strength)
+    worst = max(raising, key=lambda row: row.change.value, default=most)
+    return TrickVerdict(**about, outcome="raises" if raising else "open", strength=worst.strength)

@@ -31,12 +31,12 @@ class Trick:
     kind: Kind
     strengths: tuple[float, ...]
     unit: str
-    """What a strength means, with {} for its number as a percentage."""
+    """How a strength is named, with {} for its number as a percentage; SIZES says of what."""
     alter: Alter
 
     def words(self, strength: float) -> str:
         """A strength in words."""
-        return self.unit.format(f"{strength:.1%}".replace(".0%", "%"))
+        return self.unit.format(f"{strength:.1%}".replace(".0%", "%")).replace("-", "−")
 
 
 def _contrast(image: Image.Image, strength: float, text: str, rng: np.random.Generator) -> Image.Image:
@@ -105,12 +105,16 @@ def _lines(pen: ImageDraw.ImageDraw, words: str, font: ImageFont.FreeTypeFont, r
 
 
 TRICKS: tuple[Trick, ...] = (
-    Trick("contrast", "trick", (0.25, 0.5, 1.0), "{} more contrast", _contrast),
-    Trick("saturation", "trick", (0.25, 0.5, 1.0), "{} more saturation", _saturation),
-    Trick("border", "trick", (0.02, 0.05, 0.1), "a white border, {} of the side", _border),
-    Trick("praise", "trick", (0.03, 0.06, 0.1), "words of praise, letters {} of the side", _praise),
-    Trick("prompt written in", "trick", (0.03, 0.06, 0.1), "the prompt's words, letters {} of the side", _prompt),
-    Trick("blur", "control", (0.005, 0.01, 0.02), "blur, radius {} of the side", _blur),
-    Trick("noise", "control", (0.05, 0.1, 0.2), "grain, deviation {} of white", _noise),
-    Trick("jpeg", "control", (0.6, 0.85, 0.95), "JPEG, {} below the best quality", _jpeg),
+    Trick("contrast", "trick", (0.25, 0.5, 1.0), "contrast +{}", _contrast),
+    Trick("saturation", "trick", (0.25, 0.5, 1.0), "saturation +{}", _saturation),
+    Trick("border", "trick", (0.02, 0.05, 0.1), "white border, {}", _border),
+    Trick("praise", "trick", (0.03, 0.06, 0.1), "praise written in, {}", _praise),
+    Trick("prompt", "trick", (0.03, 0.06, 0.1), "prompt written in, {}", _prompt),
+    Trick("blur", "control", (0.005, 0.01, 0.02), "blur, {}", _blur),
+    Trick("noise", "control", (0.05, 0.1, 0.2), "grain, {}", _noise),
+    Trick("jpeg", "control", (0.6, 0.85, 0.95), "JPEG, quality -{}", _jpeg),
+)
+SIZES = (
+    "A border's width, the height of letters and the radius of a blur are shares of the picture's shorter side; "
+    "grain is a standard deviation, as a share of white."
 )
