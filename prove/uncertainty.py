@@ -152,7 +152,6 @@ def _draw(found: dict[Key, Floats]) -> None:
             title="What one vote does to sigma",
             x_label="how far the winner was ahead, mu1 - mu2 (both sigma 1)",
             y_label="slope of the loss in log sigma: above 0 sigma narrows, below it widens",
-            reference_lines=[("sigma stays", 0.0)],
         ),
         "uncertainty-items.svg": _recovery_curves(found, "own", PER_ITEM, "a parameter for each item"),
         "uncertainty-features.svg": _recovery_curves(found, "features", PER_FEATURED, "features, items never voted on"),
