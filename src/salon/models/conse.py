@@ -9,13 +9,15 @@ Sentences are taken less the same middle; without that, all cosines are large an
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
 import numpy as np
 
-from salon.models.minilm import embed_texts
+from salon.models.embedding_cache import EmbeddingCache
+from salon.models.minilm import MINILM, MINILM_HASH, WIDTH, embed_texts
 
 MOST = 10
 """Classes that count, the likeliest."""
@@ -24,9 +26,10 @@ MOST = 10
 def seen_vectors(chances: np.ndarray) -> np.ndarray:
     """(pictures, 384) from (pictures, 1000) chances in ImageNet's order, of any length."""
     names, middle = _classes()
-    least = np.sort(chances, axis=1)[:, [-MOST]]
-    weights = np.where(chances >= least, chances, 0)
-    return (weights / weights.sum(axis=1, keepdims=True)) @ names - middle
+    likeliest = np.argsort(-chances, axis=1, kind="stable")[:, :MOST]
+    weights = np.take_along_axis(chances, likeliest, axis=1)
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    return (weights[:, :, None] * names[likeliest]).sum(axis=1) - middle  # no BLAS: it sums by the number of rows
 
 
 def sentence_vectors(texts: Sequence[str]) -> np.ndarray:
@@ -36,8 +39,13 @@ def sentence_vectors(texts: Sequence[str]) -> np.ndarray:
 
 @cache
 def _classes() -> tuple[np.ndarray, np.ndarray]:
-    """The MiniLM vectors of ImageNet's class names, and their mean."""
-    names = embed_texts(class_names())
+    """The MiniLM vectors of ImageNet's class names, and their mean; kept, for they cost seconds in every process."""
+    shelf = EmbeddingCache().shelf(f"class names in {MINILM} sha256:{MINILM_HASH}", WIDTH)
+    keys = [hashlib.sha256(name.encode()).hexdigest() for name in class_names()]
+    names, known = shelf.read(keys)
+    if not known.all():
+        names = embed_texts(class_names())
+        shelf.keep(keys, names)
     return names, names.mean(axis=0)
 
 

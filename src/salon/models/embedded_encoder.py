@@ -12,7 +12,9 @@ length 1, so the product of a text and `seen` is the cosine that the scorer of t
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,10 +24,9 @@ from salon.errors import BadValue
 from salon.models import effnet, minilm
 from salon.models.conse import MOST, seen_vectors, sentence_vectors
 from salon.models.effnet import EFFNET, EFFNET_HASH, SIDE, features_and_chances
-from salon.models.encoder import EncoderPart, Vectors
+from salon.models.encoder import EncoderPart, Vectors, text_rows
 from salon.models.kept import Kept
 from salon.models.minilm import MINILM, MINILM_HASH
-from salon.models.ocr import READER, read_text, remembered_reading
 
 VERSION = 1
 """Of the formulas below; a change of any of them makes old vectors strangers to new ones."""
@@ -34,7 +35,6 @@ _TEXT = f"{MINILM} sha256:{MINILM_HASH}"
 _PARTS = (
     EncoderPart("image", effnet.WIDTH, False, f"image/{VERSION} {_IMAGE}"),
     EncoderPart("seen", minilm.WIDTH, True, f"seen/{VERSION} {_IMAGE} in {_TEXT} by ConSE of {MOST}"),
-    EncoderPart("read", minilm.WIDTH, True, f"read/{VERSION} {READER} in {_TEXT}"),
 )
 TEXT_SIGNATURE = f"text/{VERSION} {_TEXT}"
 
@@ -48,13 +48,15 @@ class EmbeddedEncoder:
 
     def __init__(self, *, ocr: bool = False, kept: Kept | None = None) -> None:
         self.name = "effnet-lite2+minilm+ocr" if ocr else "effnet-lite2+minilm"
-        self.parts = _PARTS if ocr else _PARTS[:2]
+        # whoever does not read saves the second that it takes to load OCR
+        self._reader: Any = importlib.import_module("salon.models.ocr") if ocr else None
+        self.parts = _PARTS if self._reader is None else (*_PARTS, _read_part(self._reader.READER))
         self.signature = "; ".join([TEXT_SIGNATURE, *(part.signature for part in self.parts)])
-        self._ocr, self._kept = ocr, kept
+        self._kept = kept
 
     def __reduce__(self) -> Any:
         """As settings alone: another process loads the networks itself."""
-        return _made, (self._ocr,)
+        return partial(type(self), ocr=self._reader is not None), ()
 
     def pictures(self, images: Sequence[Image.Image], part: str) -> Vectors:
         """(pictures, width) float32: one part."""
@@ -77,21 +79,18 @@ class EmbeddedEncoder:
 
     def texts(self, texts: Sequence[str]) -> Vectors:
         """(texts, 384) float32; a row of zeros for a text without a word."""
-        found = np.zeros((len(texts), self.text_width), np.float32)
-        there = [row for row, text in enumerate(texts) if text.strip()]
-        if there:
-            found[there] = _unit(sentence_vectors([texts[row] for row in there]))
-        return found
+        return text_rows(texts, self.text_width, lambda some: _unit(sentence_vectors(some)))
 
     def _words(self, images: Sequence[Image.Image], hashes: Sequence[str] | None) -> list[str]:
         if hashes is None:
-            return [read_text(np.asarray(image)).text for image in images]
+            return [self._reader.read_text(np.asarray(image)).text for image in images]
         self._kept = self._kept or Kept()
-        return [remembered_reading(image, sha, self._kept).text for image, sha in zip(images, hashes, strict=True)]
+        read = self._reader.remembered_reading
+        return [read(image, sha, self._kept).text for image, sha in zip(images, hashes, strict=True)]
 
 
-def _made(ocr: bool) -> EmbeddedEncoder:
-    return EmbeddedEncoder(ocr=ocr)
+def _read_part(reader: str) -> EncoderPart:
+    return EncoderPart("read", minilm.WIDTH, True, f"read/{VERSION} {reader} in {_TEXT}")
 
 
 def _unit(rows: np.ndarray) -> Vectors:

@@ -7,7 +7,7 @@ otherwise it stands for itself (EfficientNet's features know nothing of words).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -66,3 +66,12 @@ def picture_parts(
     if isinstance(encoder, SharedEncoder):
         return encoder.picture_parts(images, parts, hashes)
     return {part: encoder.pictures(images, part) for part in parts}
+
+
+def text_rows(texts: Sequence[str], width: int, encode: Callable[[list[str]], Vectors]) -> Vectors:
+    """(texts, width) float32: `encode` for texts that have a word, zeros for those that have none."""
+    found = np.zeros((len(texts), width), np.float32)
+    there = [row for row, text in enumerate(texts) if text.strip()]
+    if there:
+        found[there] = encode([texts[row] for row in there])
+    return found

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadValue, MissingExtra
-from salon.models.weights import MissingWeights, best_device, from_hub
+from salon.models.weights import best_device, from_hub, load_whole
 
 try:
     import torch
@@ -75,7 +75,7 @@ class LoadedVlm:
         self.source = str(source)
         self.device, dtype = resolved(device, dtype)
         self.model = _model(self.source, self.device, dtype)
-        self.processor = _processor(self.source, self.model.config.model_type)
+        self.processor = vlm_processor(self.source, self.model.config.model_type)
         self.tokenizer = self.processor.tokenizer
         self.tokenizer.padding_side = "left"
 
@@ -201,20 +201,8 @@ def _gpus(device: str) -> list[str]:
 
 
 def _model(source: str, device: str, dtype: str) -> Any:
-    """The network, complete: one with weights missing would answer at random."""
-    model, told = from_hub(
-        AutoModelForImageTextToText.from_pretrained,
-        source,
-        what="a VLM",
-        dtype=dtype,
-        use_safetensors=True,
-        output_loading_info=True,
-    )
-    wrong = [*told["missing_keys"], *(str(key) for key in told["mismatched_keys"])]
-    if wrong:
-        found = f"{len(wrong)} missing or of another shape ({', '.join(sorted(wrong)[:3])})"
-        raise MissingWeights("weights that fit the network are needed", found=found, where=source)
-    return model.to(device).eval()
+    load = AutoModelForImageTextToText.from_pretrained
+    return load_whole(load, source, what="a VLM", dtype=dtype, use_safetensors=True).to(device)
 
 
 def _image_only(kind: type) -> type:
@@ -234,7 +222,8 @@ _PROCESSORS = {
 }
 
 
-def _processor(source: str, family: str) -> Any:
+def vlm_processor(source: str, family: str) -> Any:
+    """What turns chats with pictures into what the network reads; without videos for the Qwens."""
     kind = _PROCESSORS.get(family)
     if kind is None:
         return from_hub(AutoProcessor.from_pretrained, source, what="a VLM's processor")

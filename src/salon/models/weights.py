@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +117,21 @@ def from_hub(load: Callable[..., Any], source: str | Path, *, what: str, **optio
         ) from None
 
 
+def load_whole(load: Callable[..., Any], source: str | Path, *, what: str, **options: Any) -> Any:
+    """The network that `load` finds at `source`, ready to be asked: one with weights missing would answer at random."""
+    level = logging.get_verbosity()
+    logging.set_verbosity_error()  # its report of unused weights; what is missing is said below
+    try:
+        network, told = from_hub(load, source, what=what, output_loading_info=True, **options)
+    finally:
+        logging.set_verbosity(level)
+    wrong = sorted([*told["missing_keys"], *(str(key) for key in told["mismatched_keys"])])
+    if wrong:
+        found = f"{len(wrong)} missing or of another shape ({', '.join(wrong[:3])})"
+        raise MissingWeights("weights that fit the network are needed", found=found, where=str(source))
+    return network.eval()
+
+
 def best_device() -> str:
     """CUDA or MPS where there is one, else the CPU."""
     if torch.cuda.is_available():
@@ -140,3 +157,25 @@ def fingerprint(place: str | Path) -> str | None:
             file.seek(max(_END, size - _END))
             digest.update(file.read(_END))
     return digest.hexdigest()[:12]
+
+
+def stated_licence(folder: Path) -> str:
+    """The licence that the README beside weights names in its header, as the hub's do."""
+    with suppress(OSError, UnicodeDecodeError):
+        header = (folder / "README.md").read_text(encoding="utf-8").split("---")
+        named = re.search(r"^license(?:_name)?:\s*(\S+)", header[1] if len(header) > 2 else "", re.MULTILINE)
+        if named:
+            return named[1]
+    return "not stated beside the weights; ask their maker"
+
+
+def weights_folder(place: str | Path, *, what: str) -> Path:
+    """A folder of weights, whose files can be hashed; MissingWeights where there is none."""
+    folder = Path(place)
+    if not folder.is_dir():
+        raise MissingWeights(
+            f"{what} is needed: a folder as save_pretrained writes it",
+            found="a file" if folder.exists() else "no such folder",
+            where=str(folder),
+        )
+    return folder

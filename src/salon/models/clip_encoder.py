@@ -1,0 +1,118 @@
+"""CLIP, SigLIP and their kin as encoders: pictures and texts in one space, from a folder in the hub's layout.
+
+Any network that transformers gives picture features and text features to will do. Weights run in float32. Pictures are
+prepared as the folder's own processor says: for CLIP that is the middle square, so a tall poster loses its ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from salon.errors import BadFile, BadValue, MissingExtra
+from salon.models.encoder import EncoderPart, Vectors, text_rows
+from salon.models.weights import best_device, fingerprint, from_hub, load_whole, stated_licence, weights_folder
+
+try:
+    import torch
+    from torch.nn.functional import normalize
+    from transformers import MODEL_MAPPING, AutoConfig, AutoImageProcessor, AutoModel, AutoTokenizer
+    from transformers.utils import is_torchvision_available
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("models") from None
+
+_SIGLIP_TOKENS = 64
+"""SigLIP was trained on texts padded to this length, and knows no mask."""
+
+
+class ClipEncoder:
+    """A network with a tower for pictures and one for texts; loaded when the first vector is asked for."""
+
+    def __init__(self, name: str, folder: str, *, device: str | None = None, batch: int = 8) -> None:
+        if batch < 1:
+            raise BadValue("a batch holds one picture or more", found=batch)
+        place = weights_folder(folder, what="a CLIP or SigLIP")
+        self._config = from_hub(AutoConfig.from_pretrained, place, what="a CLIP or SigLIP")
+        _check_towers(self._config, folder)
+        pixels = "torchvision" if is_torchvision_available() else "pillow"  # they differ by up to 0.015
+        self.name, self._folder, self._device, self._batch = name, folder, device, batch
+        self.signature = f"{self._config.model_type} {fingerprint(place)} float32, pixels by {pixels}"
+        self.text_width = _width(self._config)
+        self.parts = (EncoderPart("image", self.text_width, True),)
+        self.licence = stated_licence(place)
+
+    def __reduce__(self) -> Any:
+        """As settings alone: another process loads the weights itself."""
+        return partial(type(self), device=self._device, batch=self._batch), (self.name, self._folder)
+
+    @torch.inference_mode()
+    def pictures(self, images: Sequence[Image.Image], part: str) -> Vectors:
+        """(pictures, width) float32: the one part there is, named image."""
+        if part != "image":
+            raise BadValue(f"a part of {self.name} is needed", found=repr(part), remedy="image")
+        rows = [np.empty((0, self.text_width), np.float32)]
+        for start in range(0, len(images), self._batch):
+            seen = self._processor(list(images[start : start + self._batch]), return_tensors="pt")
+            found = self._network.get_image_features(**seen.to(self._network.device)).pooler_output
+            rows.append(normalize(found, dim=-1).cpu().numpy())
+        return np.concatenate(rows)
+
+    def texts(self, texts: Sequence[str]) -> Vectors:
+        """(texts, width) float32; what is longer than the network can read is cut."""
+        return text_rows(texts, self.text_width, self._encoded)
+
+    @torch.inference_mode()
+    def _encoded(self, texts: list[str]) -> Vectors:
+        rows = []
+        for start in range(0, len(texts), self._batch):
+            found = self._network.get_text_features(**self._tokens(texts[start : start + self._batch])).pooler_output
+            rows.append(normalize(found, dim=-1).cpu().numpy())
+        return np.concatenate(rows)
+
+    def _tokens(self, texts: list[str]) -> dict[str, torch.Tensor]:
+        """Padded to the full length, as the network was trained."""
+        siglip = self._config.model_type.startswith("siglip")
+        longest = self._config.text_config.max_position_embeddings
+        found = self._tokenizer(
+            texts,
+            padding="max_length",
+            truncation=True,
+            max_length=min(longest, _SIGLIP_TOKENS) if siglip else longest,
+            return_tensors="pt",
+        )
+        names = ("input_ids",) if siglip else ("input_ids", "attention_mask")
+        return {name: found[name].to(self._network.device) for name in names}
+
+    @cached_property
+    def _network(self) -> Any:
+        network = load_whole(AutoModel.from_pretrained, self._folder, what="a CLIP or SigLIP", dtype=torch.float32)
+        return network.to(self._device or best_device())
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return from_hub(AutoTokenizer.from_pretrained, self._folder, what="its tokenizer")
+
+    @cached_property
+    def _processor(self) -> Any:
+        return from_hub(AutoImageProcessor.from_pretrained, self._folder, what="its picture processor")
+
+
+def _check_towers(config: Any, folder: str) -> None:
+    network = MODEL_MAPPING.get(type(config), None)
+    if not hasattr(network, "get_image_features") or not hasattr(network, "get_text_features"):
+        raise BadFile(
+            "a network with features of pictures and of texts is needed",
+            found=config.model_type,
+            where=folder,
+            remedy="name a CLIP or SigLIP, or a Qwen-VL as qwen-vl:FOLDER",
+        )
+
+
+def _width(config: Any) -> int:
+    """Of the space that both towers lead to."""
+    width = getattr(config, "projection_dim", None) or config.text_config.projection_size
+    return int(width)

@@ -1,0 +1,50 @@
+"""Qwen-VLs as encoders: against the hidden states of the whole network, on tiny random ones."""
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from tiny_vlm import FAMILIES, build_tiny_vlm
+from transformers import AutoModelForImageTextToText, AutoTokenizer
+
+from salon.errors import BadFile, BadValue
+from salon.models.encoder import Encoder
+from salon.models.encoder_named import encoder_named
+
+TEXTS = ["A or B", "which image is better, and why is the other one not?"]
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def folder(request, tmp_path_factory):
+    return build_tiny_vlm(tmp_path_factory.mktemp(request.param), request.param, planted=False)
+
+
+def test_texts_are_the_last_hidden_state_of_the_last_token(folder):
+    encoder = encoder_named(f"qwen-vl:{folder}", device="cpu")
+    assert isinstance(encoder, Encoder)
+    network = AutoModelForImageTextToText.from_pretrained(folder).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    for text, row in zip(TEXTS, encoder.texts(TEXTS)):
+        said = [{"role": "system", "content": "Represent the user's input."}, {"role": "user", "content": text}]
+        written = tokenizer.apply_chat_template(said, tokenize=False, add_generation_prompt=True)
+        with torch.inference_mode():
+            out = network(**tokenizer(written, return_tensors="pt"), output_hidden_states=True)
+        last = out.hidden_states[-1][0, -1].numpy()
+        assert row == pytest.approx(last / np.linalg.norm(last), abs=1e-5)
+
+
+def test_pictures_do_not_depend_on_their_company(folder):
+    images = [Image.new("RGB", size, color) for size, color in (((32, 48), "teal"), ((64, 64), "gold"))]
+    together = encoder_named(f"qwen-vl:{folder}", device="cpu", batch=2).pictures(images, "image")
+    alone = encoder_named(f"qwen-vl:{folder}", device="cpu", batch=1).pictures(images, "image")
+    assert together == pytest.approx(alone, abs=1e-5)
+    assert np.linalg.norm(together, axis=1) == pytest.approx(1)
+    assert np.abs(together[0] - together[1]).max() > 1e-3
+
+
+def test_only_qwens_are_taken(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "llava"}')
+    with pytest.raises(BadFile, match="qwen3_vl"):
+        encoder_named(f"qwen-vl:{tmp_path}")
+    with pytest.raises(BadValue, match="one picture or more"):
+        encoder_named(f"qwen-vl:{tmp_path}", batch=0)
