@@ -263,6 +263,50 @@ def test_a_model_in_this_process_goes_on_where_it_was_killed(tmp_path: Path) -> 
     assert changed.stored == 24 - 8  # another picture is another question: two pairs, two orders, two criteria
 
 
+class Short(Unruly):
+    """Cannot take questions about some items, and knows it."""
+
+    def __init__(self, *items: str) -> None:
+        self.items = set(items)
+
+    def reply(self, conversations):
+        for index, asked in enumerate(conversations):
+            yield index, Reply(text=better(asked), at=f"2026-01-01T00:00:{index:02}+00:00")
+
+    def too_long(self, conversations):
+        for index, asked in enumerate(conversations):
+            if self.items & set(shown(asked)):
+                yield index, "9 tokens; the model takes 8"
+
+
+def test_questions_over_the_limit_are_told_before_the_first_is_asked(tmp_path: Path) -> None:
+    """p1-a stands in two pairs, in two orders under two criteria: 8 of 24."""
+    seen: list[Progress] = []
+    report = run(tmp_path / "s", Short("p1-a"), progress=seen.append)
+    assert seen[0].done == 0
+    [note] = seen[0].notes
+    assert note in report.notes
+    assert note.startswith("8 of 24 questions are over the context limit and will get no reply; the first is p1-a and ")
+    assert "the model takes 8 (show smaller pictures with --pixels" in note
+    memory = tmp_path / "replies.jsonl"
+    run(tmp_path / "t", Remembered(Short(), memory), settings={"criterion": ("type",)})
+    again = run(tmp_path / "t", Remembered(Short("p1-a"), memory), settings={"criterion": ("type",)})
+    assert (again.stored, again.notes) == (12, ())  # what was answered was not too long
+    with pytest.raises(BadValue, match="room for an answer"):
+        run(tmp_path / "u", Short(*(f"p{p}-{k}" for p in "12" for k in "abc")))
+    assert not (tmp_path / "u/judges").exists()
+
+
+def test_the_time_of_an_answer_is_kept_when_the_run_goes_on(tmp_path: Path) -> None:
+    memory = tmp_path / "replies.jsonl"
+    run(tmp_path / "s", Remembered(Short(), memory))
+    before = files(tmp_path / "s/judges/unruly")
+    given = read_verdicts(tmp_path / "s/judges/unruly").column("at").to_pylist()
+    assert given == [f"2026-01-01T00:00:{index:02}+00:00" for index in range(24)]
+    assert run(tmp_path / "s", Remembered(Short(), memory)).stored == 24
+    assert files(tmp_path / "s/judges/unruly") == before
+
+
 # -- refused before anything is spent --------------------------------------------------------------------------------
 
 

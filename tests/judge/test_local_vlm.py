@@ -151,8 +151,10 @@ def test_samples_hang_on_the_question_alone(folder: Path, pairs: list[Conversati
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_loads_and_answers(family: str, tmp_path: Path, pairs: list[Conversation]) -> None:
     endless = pairs[0].model_copy(update={"decoding": Decoding(max_tokens=3, temperature=50)})
-    [reply] = replies(LocalVlm(build_tiny_vlm(tmp_path / family, family, planted=False)), [endless])
+    vlm = LocalVlm(build_tiny_vlm(tmp_path / family, family, planted=False))
+    [reply] = replies(vlm, [endless])
     assert isinstance(reply, Reply)
+    assert reply.tokens_in == vlm.tokens(endless)  # counted without a look at the pictures' pixels
     assert (reply.cut, reply.tokens_out, reply.model) == (True, 3, family)
 
 
@@ -160,7 +162,9 @@ def test_what_cannot_be_asked_is_recorded(folder: Path, pairs: list[Conversation
     (tmp_path / "torn.png").write_bytes(picture("x")[:60])
     torn = asked(Sight(item="torn", path=tmp_path / "torn.png"))
     endless = pairs[0].model_copy(update={"system": "so on and so forth " * 200})
-    broken, long, fine = replies(LocalVlm(folder, batch=3), [torn, endless, pairs[0]])
+    vlm = LocalVlm(folder, batch=3)
+    broken, long, fine = replies(vlm, [torn, endless, pairs[0]])
+    assert list(vlm.too_long([torn, endless, pairs[0]])) == [(1, long.reason)]  # known before anything is asked
     assert isinstance(broken, NoReply)
     assert broken.kind == "broken-image"
     assert isinstance(long, NoReply)

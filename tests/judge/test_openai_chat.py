@@ -99,7 +99,10 @@ def test_a_stored_answer_needs_no_server_and_no_decoding(
         again = list(vlm.reply([asked("1"), asked("2"), asked("1")]))
         assert (vlm.account.sent, vlm.account.from_store) == (0, 3)
         assert vlm.forecast([asked("1"), asked("3"), asked("3")]).stored == 2
-    assert {index: reply.text for index, reply in first} == {index: reply.text for index, reply in again}
+    assert {(index, reply.text, reply.at) for index, reply in first} == {
+        (i, reply.text, reply.at) for i, reply in again
+    }
+    assert all(reply.at for _, reply in first)
     assert all(reply.stored for _, reply in again)
 
 

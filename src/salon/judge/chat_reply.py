@@ -54,6 +54,7 @@ def read_reply(answer: Answer, asked: Conversation) -> Reply | NoReply:
         tokens_out=answer.tokens_out,
         cost=answer.cost,
         seconds=None if FROM_BATCH in answer.headers else answer.seconds,
+        at=answer.at,
         stored=answer.stored,
     )
 

@@ -10,10 +10,13 @@ import hashlib
 import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+from PIL import Image
 
 from salon.errors import BadFile, BadValue, MissingExtra
 from salon.judge.chances import begun_by, option_chances
@@ -59,6 +62,8 @@ class LocalVlm:
         self.pictures = pictures or PictureSettings()
         self._device, self._dtype = device, dtype
         self._watched: dict[tuple[str, ...], list[int]] = {}
+        self._sizes: dict[Path, tuple[int, int]] = {}
+        self._taken: dict[tuple[int, int], int] = {}
 
     @cached_property
     def loaded(self) -> LoadedVlm:
@@ -88,6 +93,49 @@ class LocalVlm:
             for group in _alike(ready):
                 yield from self._answered(group)
 
+    def too_long(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, str]]:
+        """(index, reason) of each question that leaves no room for its answer.
+
+        Texts are tokenized, and one picture of each size goes through the processor; the network itself is not run.
+        """
+        limit = getattr(self.loaded.model.config.get_text_config(), "max_position_embeddings", None)
+        if limit is None:
+            return
+        for index, asked in enumerate(conversations):
+            try:
+                tokens = self.tokens(asked)
+            except BadFile:
+                continue  # it will be counted as what it is
+            if tokens + asked.decoding.max_tokens > limit:
+                most = f"{tokens:,} tokens and {asked.decoding.max_tokens:,} for the answer"
+                yield index, f"{most}; the model takes {limit:,}"
+
+    def tokens(self, asked: Conversation) -> int:
+        """What the network reads for a question: its words, and as many tokens as its pictures' sizes take."""
+        parts = [{"type": "text", "text": one} if isinstance(one, str) else {"type": "image"} for one in asked.parts]
+        pictures = sum(self._picture_tokens(self._size(sight.path)) for sight in asked.sights)
+        return self._words(_chat(asked.system, parts)) + pictures
+
+    def _size(self, path: Path) -> tuple[int, int]:
+        if path not in self._sizes:
+            self._sizes[path] = within(read_picture(path).image, self.pictures.pixels).size
+        return self._sizes[path]
+
+    def _picture_tokens(self, size: tuple[int, int]) -> int:
+        """How many tokens more than its mark in the text a picture of this size takes."""
+        if size not in self._taken:
+            chat = _chat(None, [{"type": "image", "image": Image.new("RGB", size)}])
+            read = self.loaded.processor.apply_chat_template(
+                [chat], tokenize=True, add_generation_prompt=True, return_dict=True, return_tensors="pt"
+            )
+            self._taken[size] = read["input_ids"].shape[1] - self._words(chat)
+        return self._taken[size]
+
+    def _words(self, chat: Messages) -> int:
+        """Tokens of a chat as it is written, each picture one mark."""
+        text = self.loaded.processor.apply_chat_template([chat], tokenize=False, add_generation_prompt=True)[0]
+        return len(self.loaded.tokenizer(text, add_special_tokens=False)["input_ids"])
+
     def _messages(self, asked: Conversation) -> Messages:
         parts: list[dict[str, Any]] = []
         for part in asked.parts:
@@ -96,10 +144,7 @@ class LocalVlm:
             else:
                 image = within(read_picture(part.path).image, self.pictures.pixels)
                 parts.append({"type": "image", "image": image})
-        system = (
-            [] if asked.system is None else [{"role": "system", "content": [{"type": "text", "text": asked.system}]}]
-        )
-        return [*system, {"role": "user", "content": parts}]
+        return _chat(asked.system, parts)
 
     def _answered(self, group: _Asked) -> Iterator[tuple[int, Reply | NoReply]]:
         """The replies of one batch. Where memory is short its halves are tried, down to one question."""
@@ -146,6 +191,7 @@ class LocalVlm:
             tokens_in=said.tokens_in,
             tokens_out=said.tokens_out,
             seconds=round(seconds, 4),
+            at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         )
 
     def _beginnings(self, options: tuple[str, ...]) -> list[int]:
@@ -154,6 +200,11 @@ class LocalVlm:
             texts = enumerate(self.loaded.vocabulary)
             self._watched[options] = [id for id, text in texts if _begins_one(text, options)]
         return self._watched[options]
+
+
+def _chat(system: str | None, parts: list[dict[str, Any]]) -> Messages:
+    told = [] if system is None else [{"role": "system", "content": [{"type": "text", "text": system}]}]
+    return [*told, {"role": "user", "content": parts}]
 
 
 def _begins_one(text: bytes, options: Sequence[str]) -> bool:

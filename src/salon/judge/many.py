@@ -39,7 +39,7 @@ class Reader:
             told: dict[str, Any] = {"failed": reply.kind, "unparsed": "no reply", "text": reply.reason}
             return [Verdict(**about, **told, criterion=id) for id in question.criteria]
         read = self._read(question, reply)
-        told = {"text": reply.text, "model": reply.model, "seconds": reply.seconds}
+        told = {"text": reply.text, "model": reply.model, "seconds": reply.seconds, "at": reply.at}
         paid = {"tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out, "cost": reply.cost}
         nothing = {name: None if value is None else 0 for name, value in paid.items()}
         return [

@@ -52,3 +52,4 @@ class Verdict(Noun):
     cost: float | None = None
     seconds: float | None = None
     at: str | None = None
+    """When the answer was given, UTC, ISO 8601; a run that finds it in the store keeps it."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from salon.judge.vlm import Conversation, NoReply, Reply, Vlm
+from salon.judge.vlm import Conversation, Measuring, NoReply, Reply, Vlm
 from salon.study.signature import Signature
 
 
@@ -60,6 +60,22 @@ class Remembered:
                     yield ready.pop()
         while ready:
             yield ready.pop()
+
+    def too_long(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, str]]:
+        """The VLM's own, where it can tell, of what it does not remember: what was answered was not too long."""
+        if not isinstance(self.vlm, Measuring):
+            return
+        known = self._known()
+        asked: list[int] = []
+
+        def unknown() -> Iterator[Conversation]:
+            for index, conversation in enumerate(conversations):
+                if conversation_key(self.signature, conversation) not in known:
+                    asked.append(index)
+                    yield conversation
+
+        for number, reason in self.vlm.too_long(unknown()):
+            yield asked[number], reason
 
     def _known(self) -> dict[str, Reply]:
         """What was written down; a last line that a killed run left unfinished is asked again."""

@@ -1,7 +1,7 @@
 """A judge at work: asks every question of a plan, reads the replies, writes STUDY/judges/NAME whole.
 
 The folder is made from the replies alone, in the order of the questions. A run that is killed leaves the folder as it
-was; run again, it finds its answers in the call store and comes to the same bytes as one that was never disturbed.
+was; run again, it finds its answers in the call store, each with the time it was given, and comes to the same bytes.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from salon.judge.many import Reader
 from salon.judge.plan import JudgePlan, plan_run
 from salon.judge.record import Verdict
 from salon.judge.settings import JudgeSettings
-from salon.judge.vlm import NoReply, Reply, Vlm
+from salon.judge.vlm import Measuring, NoReply, Reply, Vlm
 from salon.study import Study
 from salon.study.noun import Noun
+
+SHORTER = "show smaller pictures with --pixels, ask for shorter answers with --max-tokens, or shorten the prompt"
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Progress:
     failed: int = 0
     cost: float | None = None
     """Of the replies bought in this run."""
+    notes: tuple[str, ...] = ()
+    """What was found out before the first question was asked."""
 
 
 Watch = Callable[[Progress], None]
@@ -97,18 +101,36 @@ def run_plan(plan: JudgePlan, vlm: Vlm, progress: Watch | None = None, *, overwr
     started = time.monotonic()
     target = judge_folder(plan.folder, vlm.name)
     check_may_replace(plan, vlm, overwrite=overwrite)
-    told = _asked(plan, vlm, progress or (lambda _: None))
+    foreseen = too_long_notes(plan, vlm)
+    told = _asked(plan, vlm, progress or (lambda _: None), foreseen)
     verdicts = [verdict for verdict_list, _ in told for verdict in verdict_list]
-    notes = (*plan.notes, *(vlm.notes() if isinstance(vlm, Noting) else ()))
+    notes = (*foreseen, *plan.notes, *(vlm.notes() if isinstance(vlm, Noting) else ()))
     record = _record(plan, vlm, verdicts)
     write_judge(target, judged_study(plan, vlm.name, verdicts, simulated=record.simulated), verdicts, record)
     return _run(record, plan, target, verdicts, sum(stored for _, stored in told), time.monotonic() - started, notes)
 
 
-def _asked(plan: JudgePlan, vlm: Vlm, watch: Watch) -> list[tuple[list[Verdict], bool]]:
+def too_long_notes(plan: JudgePlan, vlm: Vlm) -> tuple[str, ...]:
+    """What to say before a run about questions over the context limit, of a VLM that can tell; BadValue where all are.
+
+    They are asked all the same, get no reply and are counted; a run of nothing else is a mistake.
+    """
+    found = list(vlm.too_long(plan.conversations())) if isinstance(vlm, Measuring) else []
+    if not found:
+        return ()
+    index, reason = found[0]
+    first = plan.questions[index]
+    where = f"{' and '.join(first.items)} under {', '.join(first.criteria)}"
+    if len(found) == len(plan.questions):
+        raise BadValue("questions must leave room for an answer", found=reason, where=where, remedy=SHORTER)
+    told = f"{len(found):,} of {len(plan.questions):,} questions are over the context limit and will get no reply"
+    return (f"{told}; the first is {where}: {reason} ({SHORTER})",)
+
+
+def _asked(plan: JudgePlan, vlm: Vlm, watch: Watch, notes: tuple[str, ...] = ()) -> list[tuple[list[Verdict], bool]]:
     """The verdicts of every question in order, and whether its reply was known already."""
     reader = Reader(plan.study, plan.settings, vlm.name)
-    so_far = Progress(len(plan.questions))
+    so_far = Progress(len(plan.questions), notes=notes)
     found: list[tuple[list[Verdict], bool]] = [([], False)] * len(plan.questions)
     watch(so_far)
     for index, reply in _replies(plan, vlm):

@@ -70,6 +70,8 @@ class Reply(Noun):
     tokens_out: int | None = None
     cost: float | None = None
     seconds: float | None = None
+    at: str | None = None
+    """When it was given, UTC, ISO 8601: the same for an answer that was kept. None for scripts and simulations."""
     stored: bool = False
     """True when it was known already and nothing was asked."""
 
@@ -98,4 +100,13 @@ class Vlm(Protocol):
         Lazy on both sides: conversations are read a little ahead of the results. Exceptions are for what stops the
         whole run (a wrong key, an unknown model, a spent budget).
         """
+        ...
+
+
+@runtime_checkable
+class Measuring(Protocol):
+    """A VLM that can tell before it is asked which questions it could not take."""
+
+    def too_long(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, str]]:
+        """(index into `conversations`, reason) of each that leaves no room for its answer. Nothing is answered."""
         ...
