@@ -8,7 +8,8 @@ words = encode_texts(encoder, texts)               # (texts, 384)
 from __future__ import annotations
 
 import hashlib
-import importlib
+import os
+import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -91,8 +92,9 @@ class Embedding:
 
     def open(self) -> Callable[[Sequence[Any]], list[Row]]:
         """Each worker has the encoder already; it only must not use more cores than its share."""
-        if self.threads is not None:
-            importlib.import_module("torch").set_num_threads(self.threads)
+        torch = sys.modules.get("torch")  # where the encoder has need of it
+        if torch is not None and self.threads is not None:
+            torch.set_num_threads(self.threads)
         return self._look
 
     def _look(self, asked: Sequence[tuple[str, str]]) -> list[Row]:
@@ -208,11 +210,11 @@ def _threads(settings: EngineSettings | None) -> int | None:
 
 
 def _unreadable(bad: dict[str, str], total: int) -> BadFile:
-    first = "; ".join(f"{path}: {why}" for path, why in list(bad.items())[:_NAMED])
-    more = len(bad) - _NAMED
+    folder = os.path.commonpath([Path(path).absolute().parent for path in bad])
+    first = [f"{os.path.relpath(path, folder)} ({why})" for path, why in list(bad.items())[:_NAMED]]
     return BadFile(
         "pictures that can be read are needed",
-        found=f"{len(bad):,} of {total:,} that cannot",
-        where=f"{first}; and {more:,} more" if more > 0 else first,
+        found=f"{len(bad):,} of {total:,} that cannot: {', '.join(first)}{', ...' if len(bad) > _NAMED else ''}",
+        where=folder,
         remedy="mend or remove them; the vectors of all others are kept, so the next run is short",
     )
