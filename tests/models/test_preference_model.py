@@ -40,9 +40,10 @@ class Colors:
 def saved(folder: Path, form: str = "antisymmetric", **more: object) -> PreferenceHeads:
     torch.manual_seed(0)
     given = {"parts": Colors.parts, "text_width": 3, "criteria": ("mood", "color"), "flag": "flag", "width": 4}
-    network = PreferenceHeads(HeadShape(form=form, **given, **more)).eval()
+    network = PreferenceHeads(HeadShape(form=form, axes=2, **given, **more)).eval()
+    network.fit_axes(torch.randn(9, 3), torch.randn(9, 5))
     if form != "scalar":
-        network.keep_references(torch.randn(3, 5))
+        network.keep_references(torch.randn(3, 4))
     card = ModelCard(
         kind="heads", name="test", criteria=tuple(Criterionwise(id=id, name=id) for id in ("mood", "color")),
         flag="flag", backbone="colors 1", backbone_name="colors", form=form, is_logit=form == "scalar", study="s",
@@ -66,8 +67,9 @@ def test_a_loaded_model_gives_what_the_trained_one_gave(tmp_path: Path, form: st
     assert isinstance(model, PreferenceModel)
     assert all(torch.equal(tensor, network.state_dict()[name]) for name, tensor in model.network.state_dict().items())
     encoder, shown = Colors(), pictures()
-    t = torch.from_numpy(encoder.texts(TEXTS))
-    x = torch.from_numpy(np.concatenate([encoder.pictures(shown, part.name) for part in encoder.parts], axis=1))
+    t = network.reduce_texts(torch.from_numpy(encoder.texts(TEXTS)))
+    parts = [encoder.pictures(shown, part.name) for part in encoder.parts]
+    x = network.reduce_pictures(torch.from_numpy(np.concatenate(parts, axis=1)))
     expected = network.scores(t, x, 1).tolist()
     assert [one.value for one in model.scores(shown, TEXTS, "color")] == pytest.approx(expected)
     logits = model.pair_logits(shown, shown[::-1], TEXTS, "color")

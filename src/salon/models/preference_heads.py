@@ -5,7 +5,11 @@ t is a text's vector, p one part of a picture's (see `encoder`), x all its parts
     one picture      aligned part: p, t*p, |t-p|                      free part: p                       (t once, first)
     two pictures     aligned part: pa, pb, pa-pb, |pa-pb|, t*(pa-pb)  free part: pa, pb, pa-pb, |pa-pb|
 
-Every feature is then brought to mean 0 and spread 1 over the training data. Three forms of the log-odds for a over b:
+First the vectors of each space are turned to their principal axes over the training data, and only the first axes are
+kept; aligned parts and texts share theirs. Each kind of feature is then brought to mean 0 and mean square 1 as a block:
+directions in which pictures differ little stay small, and a head learns them last.
+
+Three forms of the log-odds for a over b:
 
     scalar           tau (f(t, a) - f(t, b)),  tau = exp(learned)     each picture has a score of its own
     pairwise         g(t, a, b)                                       may weigh both together; order leaves a trace
@@ -14,7 +18,8 @@ Every feature is then brought to mean 0 and spread 1 over the training data. Thr
 f and g have one hidden layer, for each criterion its own or one shared by all. A flag head, h over the features of one
 picture, gives the log-odds that a rater flags it.
 
-Source: TASTE 7.2 for scalar, pairwise and flag heads, with one aligned part; the antisymmetric form is ours.
+Source: TASTE 7.2 for scalar, pairwise and flag heads, with one aligned part and all axes; the antisymmetric form, the
+axes and the scale are ours.
 """
 
 from __future__ import annotations
@@ -39,7 +44,7 @@ Trunk = Literal["own", "shared"]
 REFERENCES = 32
 """Pictures that a form which only compares keeps, to give single pictures a score."""
 _LEAST_SPREAD = 1e-6
-"""Features that vary less than this are constants and become 0."""
+"""A block of features that varies less than this is constant and becomes 0."""
 _MOST_ROWS = 1024
 """Rows whose features are made at once outside training."""
 
@@ -58,32 +63,44 @@ class HeadShape(Noun):
     prefixes: dict[str, str] = Field(default_factory=dict)
     """By criterion, words put before each text, where prompts were conditioned on the criterion."""
 
+    axes: int = 0
+    """Principal axes kept of each space; 0 keeps the vectors as they are."""
+
     @property
     def picture_width(self) -> int:
         """Numbers of one picture, all parts side by side."""
         return sum(part.width for part in self.parts)
 
+    def kept(self, width: int) -> int:
+        """What is left of a vector of this width."""
+        return min(self.axes, width) if self.axes else width
+
+    @property
+    def kept_parts(self) -> tuple[EncoderPart, ...]:
+        """The parts as heads see them."""
+        return tuple(part._replace(width=self.kept(part.width)) for part in self.parts)
+
 
 # -- features ----------------------------------------------------------------------------------------------------------
 
 
-def one_features(t: Tensor, x: Tensor, parts: tuple[EncoderPart, ...]) -> Tensor:
-    """(n, features) of pictures x (n, picture width) under texts t (n, text width)."""
-    chunks = [t] if any(part.aligned for part in parts) else []
+def one_blocks(t: Tensor, x: Tensor, parts: tuple[EncoderPart, ...]) -> list[Tensor]:
+    """Features of pictures x (n, picture width) under texts t (n, text width), kind by kind."""
+    blocks = [t] if any(part.aligned for part in parts) else []
     for aligned, p in _split(x, parts):
-        chunks += [p, t * p, (t - p).abs()] if aligned else [p]
-    return torch.cat(chunks, dim=-1)
+        blocks += [p, t * p, (t - p).abs()] if aligned else [p]
+    return blocks
 
 
-def two_features(t: Tensor, a: Tensor, b: Tensor, parts: tuple[EncoderPart, ...]) -> Tensor:
-    """(n, features) of pairs of pictures a and b under texts t."""
-    chunks = [t] if any(part.aligned for part in parts) else []
+def two_blocks(t: Tensor, a: Tensor, b: Tensor, parts: tuple[EncoderPart, ...]) -> list[Tensor]:
+    """Features of pairs of pictures a and b under texts t, kind by kind."""
+    blocks = [t] if any(part.aligned for part in parts) else []
     for (aligned, pa), (_, pb) in zip(_split(a, parts), _split(b, parts)):
         difference = pa - pb
-        chunks += [pa, pb, difference, difference.abs()]
+        blocks += [pa, pb, difference, difference.abs()]
         if aligned:
-            chunks.append(t * difference)
-    return torch.cat(chunks, dim=-1)
+            blocks.append(t * difference)
+    return blocks
 
 
 def _split(x: Tensor, parts: tuple[EncoderPart, ...]) -> Iterator[tuple[bool, Tensor]]:
@@ -91,54 +108,97 @@ def _split(x: Tensor, parts: tuple[EncoderPart, ...]) -> Iterator[tuple[bool, Te
         yield part.aligned, piece
 
 
-class Scale(nn.Module):
-    """Features less their mean, over their spread in the training data; kept with the weights."""
+class Axes(nn.Module):
+    """The principal axes of vectors: a turn, and the loss of what varies least."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, kept: int) -> None:
         super().__init__()
-        self.register_buffer("middle", torch.zeros(width))
-        self.register_buffer("spread", torch.ones(width))
+        self.register_buffer("axes", torch.eye(width, kept))
+
+    def fit(self, rows: Tensor) -> None:
+        """The first axes of these rows; where there are too few rows for all, the rest are 0."""
+        centred = (rows - rows.mean(0)).double()
+        _, turn = torch.linalg.eigh(centred.T @ centred)
+        turn = turn.flip(1)[:, : self.axes.shape[1]]
+        # An axis has no direction of its own: its largest entry is made positive, so that it has one everywhere.
+        turn = turn * turn.gather(0, turn.abs().argmax(0, keepdim=True)).sign()
+        self.axes.copy_(turn)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        return rows @ self.axes
+
+
+class Scale(nn.Module):
+    """Features less their mean, each block over its own spread in the training data; kept with the weights."""
+
+    def __init__(self, blocks: list[int]) -> None:
+        super().__init__()
+        self.blocks = blocks
+        self.register_buffer("middle", torch.zeros(sum(blocks)))
+        self.register_buffer("factor", torch.ones(sum(blocks)))
 
     def fit(self, features: Iterator[Tensor]) -> None:
-        """Learn mean and spread from batches of rows; double precision, so that the number of rows does not matter."""
+        """Learn from batches of rows; in double precision, so that the number of rows does not matter."""
         n, total, squares = 0, 0.0, 0.0
         for rows in features:
             rows = rows.double()
             n, total, squares = n + len(rows), total + rows.sum(0), squares + rows.square().sum(0)
         middle = total / n
+        variance = (squares / n - middle.square()).clamp(min=0)
+        spreads = [block.mean().sqrt().expand(len(block)) for block in variance.split(self.blocks)]
+        spread = torch.cat(spreads)
         self.middle.copy_(middle)
-        self.spread.copy_((squares / n - middle.square()).clamp(min=0).sqrt())
+        self.factor.copy_(torch.where(spread > _LEAST_SPREAD, 1 / spread, 0))
 
     def forward(self, features: Tensor) -> Tensor:
-        return (features - self.middle) * torch.where(self.spread > _LEAST_SPREAD, 1 / self.spread, 0)
+        return (features - self.middle) * self.factor
 
 
 # -- the network -------------------------------------------------------------------------------------------------------
 
 
 class PreferenceHeads(nn.Module):
-    """The heads of all criteria over one encoder."""
+    """The heads of all criteria over one encoder.
+
+    They read texts t and pictures x after `reduce_texts` and `reduce_pictures`: whoever asks often reduces once.
+    """
 
     def __init__(self, shape: HeadShape) -> None:
         super().__init__()
-        self.shape = shape
-        one, two = _widths(shape)
+        self.shape, self.parts = shape, shape.kept_parts
+        if shape.axes:
+            self.text_axes = Axes(shape.text_width, shape.kept(shape.text_width))
+            self.part_axes = nn.ModuleDict(
+                {part.name: Axes(part.width, shape.kept(part.width)) for part in shape.parts if not part.aligned}
+            )
+        one, two = _block_widths(shape)
         features = one if shape.form == "scalar" else two
         self.scale = Scale(features)
-        hidden = [nn.Linear(features, shape.width), nn.GELU(), nn.Dropout(shape.dropout)]
         if shape.trunk == "shared":
-            self.trunk = nn.Sequential(*hidden)
+            self.trunk = nn.Sequential(nn.Linear(sum(features), shape.width), nn.GELU(), nn.Dropout(shape.dropout))
             self.heads = nn.ModuleList(nn.Linear(shape.width, 1) for _ in shape.criteria)
         else:
             self.trunk = nn.Identity()
-            self.heads = nn.ModuleList(_head(features, shape) for _ in shape.criteria)
+            self.heads = nn.ModuleList(_head(sum(features), shape) for _ in shape.criteria)
         if shape.form == "scalar":
             self.log_tau = nn.Parameter(torch.zeros(len(shape.criteria)))
         else:
-            self.register_buffer("references", torch.zeros(0, shape.picture_width))
+            self.register_buffer("references", torch.zeros(0, sum(part.width for part in self.parts)))
         if shape.flag is not None:
             self.flag_scale = Scale(one)
-            self.flag_head = _head(one, shape)
+            self.flag_head = _head(sum(one), shape)
+
+    def reduce_texts(self, texts: Tensor) -> Tensor:
+        """(n, text width) vectors of an encoder as the heads read them."""
+        return self.text_axes(texts) if self.shape.axes else texts
+
+    def reduce_pictures(self, pictures: Tensor) -> Tensor:
+        """(n, picture width) vectors of an encoder as the heads read them."""
+        if not self.shape.axes:
+            return pictures
+        pieces = pictures.split([part.width for part in self.shape.parts], dim=-1)
+        turns = (self.text_axes if part.aligned else self.part_axes[part.name] for part in self.shape.parts)
+        return torch.cat([turn(piece) for turn, piece in zip(turns, pieces)], dim=-1)
 
     def number(self, criterion: str) -> int:
         """The place of a criterion; UnknownReference for one the heads know nothing of."""
@@ -179,34 +239,55 @@ class PreferenceHeads(nn.Module):
 
     def flag_logits(self, t: Tensor, x: Tensor) -> Tensor:
         """(n,) log-odds that a rater flags the picture."""
-        return self.flag_head(self.flag_scale(one_features(t, x, self.shape.parts))).squeeze(-1)
+        return self.flag_head(self.flag_scale(torch.cat(one_blocks(t, x, self.parts), dim=-1))).squeeze(-1)
 
     def _one(self, t: Tensor, x: Tensor, criterion: int) -> Tensor:
-        return self._headed(one_features(t, x, self.shape.parts), criterion)
+        return self._headed(one_blocks(t, x, self.parts), criterion)
 
     def _two(self, t: Tensor, a: Tensor, b: Tensor, criterion: int) -> Tensor:
-        return self._headed(two_features(t, a, b, self.shape.parts), criterion)
+        return self._headed(two_blocks(t, a, b, self.parts), criterion)
 
-    def _headed(self, features: Tensor, criterion: int) -> Tensor:
-        return self.heads[criterion](self.trunk(self.scale(features))).squeeze(-1)
+    def _headed(self, blocks: list[Tensor], criterion: int) -> Tensor:
+        return self.heads[criterion](self.trunk(self.scale(torch.cat(blocks, dim=-1)))).squeeze(-1)
 
-    # -- what is taken from the training data as it is ----------------------------------------------------------------
+    # -- before training -----------------------------------------------------------------------------------------------
+
+    def without_opinion(self) -> PreferenceHeads:
+        """These heads, all log-odds 0: random ones would have to be unlearned first."""
+        flags = [self.flag_head] if self.shape.flag is not None else []
+        for head in (*self.heads, *flags):
+            last = head[-1] if isinstance(head, nn.Sequential) else head
+            nn.init.zeros_(last.weight)
+            nn.init.zeros_(last.bias)
+        return self
+
+    def fit_axes(self, texts: Tensor, pictures: Tensor) -> None:
+        """The principal axes of the training texts and pictures, as the encoder gives them."""
+        if not self.shape.axes:
+            return
+        aligned = [texts]
+        for part, piece in zip(self.shape.parts, pictures.split([part.width for part in self.shape.parts], dim=-1)):
+            if part.aligned:
+                aligned.append(piece)
+            else:
+                self.part_axes[part.name].fit(piece)
+        self.text_axes.fit(torch.cat(aligned))
 
     def fit_scale(self, t: Tensor, a: Tensor, b: Tensor) -> None:
         """Mean and spread of the features over training pairs, both orders."""
         if self.shape.form == "scalar":
-            rows = (one_features(u, x, self.shape.parts) for x in (a, b) for u, x in _pieces(t, x))
+            rows = (one_blocks(u, x, self.parts) for x in (a, b) for u, x in _pieces(t, x))
         else:
             ways = ((a, b), (b, a))
-            rows = (two_features(u, x, y, self.shape.parts) for way in ways for u, x, y in _pieces(t, *way))
-        self.scale.fit(rows)
+            rows = (two_blocks(u, x, y, self.parts) for way in ways for u, x, y in _pieces(t, *way))
+        self.scale.fit(torch.cat(blocks, dim=-1) for blocks in rows)
 
     def fit_flag_scale(self, t: Tensor, x: Tensor) -> None:
         """The same for the flag head, over flagged pictures."""
-        self.flag_scale.fit(one_features(u, y, self.shape.parts) for u, y in _pieces(t, x))
+        self.flag_scale.fit(torch.cat(one_blocks(u, y, self.parts), dim=-1) for u, y in _pieces(t, x))
 
     def keep_references(self, pictures: Tensor) -> None:
-        """Keep pictures (at most REFERENCES) to compare single ones with."""
+        """Keep pictures (at most REFERENCES), reduced, to compare single ones with."""
         self.references = pictures[:REFERENCES].clone()
 
 
@@ -216,10 +297,13 @@ def _head(features: int, shape: HeadShape) -> nn.Sequential:
     )
 
 
-def _widths(shape: HeadShape) -> tuple[int, int]:
-    """Features of one picture, and of two."""
-    t, x = torch.zeros(1, shape.text_width), torch.zeros(1, shape.picture_width)
-    return one_features(t, x, shape.parts).shape[1], two_features(t, x, x, shape.parts).shape[1]
+def _block_widths(shape: HeadShape) -> tuple[list[int], list[int]]:
+    """Features of one picture, and of two, kind by kind."""
+    parts = shape.kept_parts
+    t, x = torch.zeros(1, shape.kept(shape.text_width)), torch.zeros(1, sum(part.width for part in parts))
+    return [block.shape[1] for block in one_blocks(t, x, parts)], [
+        block.shape[1] for block in two_blocks(t, x, x, parts)
+    ]
 
 
 def _pieces(*rows: Tensor) -> Iterator[tuple[Tensor, ...]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +62,7 @@ class HeadsModel:
 
     def vector_scores(self, pictures: Mapping[str, Vectors], texts: Vectors, criterion: str) -> NDArray[np.float64]:
         """Scores from the vectors of pictures, by part, and of texts."""
-        t, x = torch.from_numpy(texts), self._joined(pictures)
+        t, x = self._reduced(texts), self._joined(pictures)
         if criterion == self.card.flag:
             return self._in_pieces(self.network.flag_logits, t, x)
         number = self.network.number(criterion)
@@ -79,7 +79,7 @@ class HeadsModel:
                 remedy="one of " + ", ".join(self.network.shape.criteria),
             )
         number = self.network.number(criterion)
-        rows = torch.from_numpy(texts), self._joined(a), self._joined(b)
+        rows = self._reduced(texts), self._joined(a), self._joined(b)
         return self._in_pieces(lambda *rows: self.network.logits(*rows, number), *rows)
 
     def encode(self, images: Sequence[Image.Image]) -> dict[str, Vectors]:
@@ -95,17 +95,26 @@ class HeadsModel:
         prefix = self.network.shape.prefixes.get(criterion, "")
         return [prefix + text for text in texts]
 
+    @torch.inference_mode()
     def _joined(self, pictures: Mapping[str, Vectors]) -> Tensor:
         missing = [part.name for part in self.network.shape.parts if part.name not in pictures]
         if missing:
             raise UnknownReference("vectors of every part are needed", found=f"none of {', '.join(missing)}")
-        return torch.from_numpy(np.concatenate([pictures[part.name] for part in self.network.shape.parts], axis=1))
+        whole = np.concatenate([pictures[part.name] for part in self.network.shape.parts], axis=1)
+        return self.network.reduce_pictures(torch.from_numpy(whole).to(self._device))
 
     @torch.inference_mode()
-    def _in_pieces(self, of, *rows: Tensor) -> NDArray[np.float64]:  # type: ignore[no-untyped-def]
-        device = next(self.network.parameters()).device
+    def _reduced(self, texts: Vectors) -> Tensor:
+        return self.network.reduce_texts(torch.from_numpy(texts).to(self._device))
+
+    @property
+    def _device(self) -> torch.device:
+        return next(self.network.parameters()).device
+
+    @torch.inference_mode()
+    def _in_pieces(self, of: Callable[..., Tensor], *rows: Tensor) -> NDArray[np.float64]:
         pieces = zip(*(tensor.split(_ROWS) for tensor in rows))
-        made = [of(*(piece.to(device) for piece in each)).double().cpu() for each in pieces if len(each[0])]
+        made = [of(*each).double().cpu() for each in pieces if len(each[0])]
         return torch.cat(made).numpy() if made else np.zeros(0)
 
 

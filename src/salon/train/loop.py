@@ -18,7 +18,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +77,9 @@ def train_heads(
 
 def _train(data: HeadData, settings: HeadSettings, device: torch.device, watch: Callable[[Epoch], None]) -> Trained:
     generator = torch.Generator().manual_seed(settings.seed)
-    network = _network(data, settings, generator).to(device)
+    network = _network(data, settings).to(device)
+    data = reduced(network, data)
+    _take_in(network, data, generator)
     reliability = Reliability(len(data.raters)).to(device) if settings.rater_weights == "learned" else None
     optimizer = _optimizer(network, reliability, settings)
     steps = settings.epochs * len(_batches(data, settings, torch.Generator().manual_seed(0)))
@@ -133,22 +135,36 @@ def head_shape(data: HeadData, settings: HeadSettings) -> HeadShape:
     """The networks that fit the data and the settings."""
     return HeadShape(
         form=settings.form, parts=data.parts, text_width=data.texts.shape[1], criteria=data.criteria, flag=data.flag,
-        width=settings.width, dropout=settings.dropout, trunk=settings.trunk, prefixes=dict(data.prefixes),
+        width=settings.width, dropout=settings.dropout, trunk=settings.trunk, axes=settings.axes,
+        prefixes=dict(data.prefixes),
     )  # fmt: skip
 
 
-def _network(data: HeadData, settings: HeadSettings, generator: torch.Generator) -> PreferenceHeads:
-    """Fresh heads with the scale of the training features, and pictures to compare single ones with."""
-    network = PreferenceHeads(head_shape(data, settings)).to(data.pictures.dtype)
+def _network(data: HeadData, settings: HeadSettings) -> PreferenceHeads:
+    """Fresh heads with the principal axes of the training data."""
+    network = PreferenceHeads(head_shape(data, settings)).without_opinion()
+    network = network.to(data.pictures.device, data.pictures.dtype)
+    texts, pictures = data.train.text.unique(), torch.cat([data.train.a, data.train.b]).unique()
+    network.fit_axes(data.texts[texts], data.pictures[pictures])
+    return network
+
+
+def reduced(network: PreferenceHeads, data: HeadData) -> HeadData:
+    """The data with vectors as the heads read them."""
+    pictures, texts = network.reduce_pictures(data.pictures), network.reduce_texts(data.texts)
+    return replace(data, pictures=pictures, texts=texts)
+
+
+def _take_in(network: PreferenceHeads, data: HeadData, generator: torch.Generator) -> None:
+    """The scale of the training features, and pictures to compare single ones with."""
     rows = data.train
-    network.to(data.pictures.device).fit_scale(data.texts[rows.text], data.pictures[rows.a], data.pictures[rows.b])
-    if settings.form != "scalar":
+    network.fit_scale(data.texts[rows.text], data.pictures[rows.a], data.pictures[rows.b])
+    if network.shape.form != "scalar":
         met = torch.cat([rows.a, rows.b]).unique()
         drawn = torch.randperm(len(met), generator=generator)[:REFERENCES].to(met.device)
         network.keep_references(data.pictures[met[drawn]])
     if data.flag_train is not None:
         network.fit_flag_scale(data.texts[data.flag_train.text], data.pictures[data.flag_train.item])
-    return network
 
 
 def _optimizer(network: PreferenceHeads, reliability: Reliability | None, settings: HeadSettings) -> torch.optim.AdamW:
@@ -158,7 +174,7 @@ def _optimizer(network: PreferenceHeads, reliability: Reliability | None, settin
     groups = [{"params": matrices, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
     if reliability is not None:
         groups.append({"params": list(reliability.parameters()), "weight_decay": 0.0, "lr": 10 * settings.lr})
-    return torch.optim.AdamW(groups, lr=settings.lr)
+    return torch.optim.AdamW(groups, lr=settings.lr, fused=True)
 
 
 # -- losses ------------------------------------------------------------------------------------------------------------
@@ -199,8 +215,11 @@ def _flag_loss(network: PreferenceHeads, data: HeadData, flags: FlagRows, rows: 
 
 @torch.inference_mode()
 def pair_logits(network: PreferenceHeads, data: HeadData, pairs: PairRows) -> NDArray[np.float64]:
-    """(pairs,) log-odds of some rows, as they stand; the network is left in evaluation mode."""
-    network.eval()
+    """(pairs,) log-odds of some rows of `data`, as they stand; the network is left in evaluation mode."""
+    return _logits(network.eval(), reduced(network, data), pairs)
+
+
+def _logits(network: PreferenceHeads, data: HeadData, pairs: PairRows) -> NDArray[np.float64]:
     z = torch.empty(len(pairs), dtype=data.pictures.dtype, device=data.pictures.device)
     for number in pairs.criterion.unique().tolist():
         rows = torch.nonzero(pairs.criterion == number).squeeze(1)
@@ -219,7 +238,8 @@ def hits(logits: NDArray[np.float64], share: NDArray[np.float64]) -> NDArray[np.
 @torch.inference_mode()
 def _validated(network: PreferenceHeads, data: HeadData, number: int, train_loss: float, seconds: float) -> Epoch:
     pairs = data.validation
-    z, share = pair_logits(network, data, pairs), pairs.share.double().cpu().numpy()
+    network.eval()
+    z, share = _logits(network, data, pairs), pairs.share.double().cpu().numpy()
     loss = float(np.mean(np.logaddexp(0, z) - share * z))
     flag_loss = None
     if data.flag_validation is not None and len(data.flag_validation):

@@ -25,6 +25,9 @@ class HeadSettings(Noun):
     trunk: Literal["own", "shared"] = Field(
         "own", description="A hidden layer for each criterion, or one that all criteria share."
     )
+    axes: int = Field(
+        256, ge=0, description="Principal axes kept of each kind of vector; 0 keeps the vectors as they are."
+    )
     width: int = Field(64, ge=1, le=8192, description="Width of the hidden layer.")
     dropout: float = Field(0.3, ge=0, lt=1, description="Share of the hidden layer left out at each step.")
     weight_decay: float = Field(0.1, ge=0, description="How strongly weights are drawn to 0 (AdamW).")

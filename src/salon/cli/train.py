@@ -1,0 +1,156 @@
+"""The commands that learn a preference: heads on a frozen encoder here, the others in modules of their own."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from salon.cli.console import json_option, print_json, print_table, say
+from salon.cli.options import options_from, settings_from
+from salon.engine.work import EngineSettings
+from salon.store.folder import local, open_study
+from salon.train.settings import HeadSettings
+
+if TYPE_CHECKING:
+    from salon.flows.training import TrainReport
+    from salon.train.head_figures import HeadFigures
+    from salon.train.loop import Epoch
+
+LATER = {
+    "sweep": ("salon.cli.train_sweep:sweep", "Try settings of heads, and choose by validation."),
+    "reward": ("salon.cli.train_reward:reward", "Tune a vision-language model into a reward model with uncertainty."),
+    "probe": ("salon.cli.train_probe:probe", "Can tricks raise a model's score? Contrast, borders, texts and more."),
+}
+"""Commands whose module is loaded when they are called, and what the list says of them."""
+
+
+class _Training(click.Group):
+    """A group that loads a command only when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *LATER]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in LATER:
+            return super().get_command(ctx, name)
+        module, attribute = LATER[name][0].split(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        own = [(name, command.get_short_help_str(100)) for name, command in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl([*own, *((name, help) for name, (_, help) in LATER.items())])
+
+
+@click.group(cls=_Training)
+def train() -> None:
+    """Learn what raters prefer, and give it to any picture."""
+
+
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Where pictures are turned into vectors."""
+    engines = click.Choice(["here", "pool", "ray"])
+    for option in (
+        click.option("--address", help="Address of a Ray cluster  [default: one on this machine]"),
+        click.option("--workers", type=click.IntRange(1), help="Workers of a pool or on Ray  [default: one a core]"),
+        click.option("--engine", type=engines, default="here", show_default=True,
+                     help="Where pictures become vectors: in this process, in several, or on Ray."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@train.command()
+@click.argument("study", type=click.Path(path_type=Path))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder for the model.")
+@click.option("--criterion", "criteria", multiple=True, help="Only the criterion with this id (repeatable).")
+@options_from(HeadSettings)
+@engine_options
+@click.option("--overwrite", is_flag=True, help="Replace a model that is there already.")
+@json_option
+def heads(study: Path, output: Path, criteria: Sequence[str], overwrite: bool, as_json: bool, **flags: Any) -> None:
+    """Small heads on a frozen encoder, from the judgments of STUDY.
+
+    For each criterion a head learns which of two pictures raters prefer under a prompt. Pictures become vectors once
+    and are kept in the cache. The split is by prompt; the best state is chosen on validation pairs, and test pairs are
+    not looked at: salon evaluate says what the model is worth.
+
+    \b
+      salon train heads study -o model
+      salon train heads study -o scalar --form scalar --seed 1
+      salon train heads study -o mood --criterion taste/mood --encoder siglip:weights/siglip2
+      salon train heads study -o raters --labels raters --rater-weights learned
+    """
+    settings = settings_from(HeadSettings, flags)
+    training = importlib.import_module("salon.flows.training")  # torch and the encoders come with it
+    opened = open_study(study)
+    with watched(settings.epochs, quiet=as_json) as (progress, watch):
+        report = training.train_study(
+            opened, local(study).resolve(), settings, output, criteria=criteria, overwrite=overwrite,
+            engine=settings_from(EngineSettings, flags | {"batch": None}), progress=progress, watch=watch,
+        )  # fmt: skip
+    if as_json:
+        print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
+    else:
+        _print(report, study)
+
+
+@contextmanager
+def watched(passes: int, *, quiet: bool) -> Iterator[tuple[Callable[[int], None], Callable[[Epoch], None]]]:
+    """Bars on stderr: one hears how many more pictures are vectors, the other of each pass."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+               TextColumn("{task.fields[told]}", markup=False))  # fmt: skip
+    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
+        pictures = bar.add_task("pictures", total=None, told="")
+        training = bar.add_task("passes", total=passes, told="", visible=False)
+
+        def watch(epoch: Epoch) -> None:
+            bar.update(pictures, visible=False)
+            told = f"validation loss {epoch.validation_loss:.3f}, accuracy {epoch.validation_accuracy:.3f}"
+            bar.update(training, completed=epoch.number, told=told, visible=True)
+
+        yield (lambda count: bar.update(pictures, advance=count)), watch
+
+
+# -- the result --------------------------------------------------------------------------------------------------------
+
+
+def _print(report: TrainReport, study: Path) -> None:
+    if report.simulated:
+        say("SIMULATED: nobody gave these answers.")
+    say(f"{report.form} heads on {report.encoder}: pass {report.best_pass} of {report.passes} kept", bold=True)
+    title = "validation, by which it was chosen (the numbers lean upwards; chance is 0.500)"
+    print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(report.validation))
+    counts = report.counts
+    say(
+        f"trained on {counts['train pairs']:,} pairs of {counts['train prompts']:,} prompts; "
+        f"{counts['test pairs']:,} pairs of {counts['test prompts']:,} prompts are kept for the test", dim=True,
+    )  # fmt: skip
+    for rater, eta in sorted(report.rater_reliability.items(), key=lambda one: one[1]):
+        say(f"- rater {rater}: reliability {eta:.2f}")
+    say(f"- ended because: {report.stopped}")
+    for note in (*report.notes, report.validation[0].missing):
+        say(f"- {note}")
+    times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in report.seconds.items())
+    say(f"- {times}; {report.pairs_per_second:,.0f} pairs a second")
+    say(f"wrote {report.model}")
+    say(str(report.signature), dim=True)
+    say(f"next: salon evaluate {report.model} {study}", dim=True)
+
+
+def figure_rows(figures: Sequence[HeadFigures]) -> list[tuple[str, ...]]:
+    """Rows of a table: criterion, pairs, accuracy and ceiling with intervals, loss."""
+    shown = importlib.import_module("salon.train.head_folder").shown
+    return [
+        (one.criterion or "all", f"{one.pairs:,}", shown(one.accuracy), shown(one.ceiling), f"{one.loss:.3f}")
+        for one in figures
+    ]

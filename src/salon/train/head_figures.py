@@ -1,0 +1,84 @@
+"""How well heads do on the validation pairs, beside the ceiling of the same pairs.
+
+Accuracy is against the majority of a pair's votes; pairs without a majority are left out, log-odds of exactly 0 count
+half. The ceiling is the accuracy that one more rater of the same kind would reach (`stats.ceilings`, next_rater); it
+takes two votes on a pair. Intervals draw whole prompts again.
+
+The best state was chosen on these very pairs, so the numbers lean upwards: they serve to choose between settings. What
+a model is worth is said by `salon evaluate` on the test pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import Field
+
+from salon.errors import StatsError
+from salon.report.estimate import Figure
+from salon.stats.ceilings import next_rater, vote_table
+from salon.stats.resample import bootstrap_totals, draw_totals, interval, row_kinds
+from salon.stats.result import Estimate
+from salon.study.noun import Noun
+from salon.train.loop import hits
+
+MISSING = "pairs without a majority are left out"
+DRAWS = 1000
+
+
+class HeadFigures(Noun):
+    """One criterion on the validation pairs, or all of them together."""
+
+    criterion: str | None = Field(description="Its id; none for all criteria together.")
+    pairs: int = Field(description="Validation pairs with a majority.")
+    accuracy: Figure | None = Field(description="Against the majority; none where no pair has one.")
+    ceiling: Figure | None = Field(description="One more rater against the majority; none where it is not known.")
+    loss: float = Field(description="Mean cross-entropy against the share of votes, all validation pairs.")
+    missing: str = MISSING
+
+
+def validation_figures(
+    pairs: pa.Table, logits: NDArray[np.float64], criteria: Sequence[str], *, rng: np.random.Generator
+) -> tuple[HeadFigures, ...]:
+    """All criteria together, then each. `pairs` are labels with one row for each of `logits`."""
+    named = np.array(pairs.column("criterion").to_pylist(), object)
+    everything = np.ones(len(logits), bool)
+    wanted = [(None, everything), *((criterion, named == criterion) for criterion in criteria)]
+    return tuple(_figures(criterion, pairs.filter(pa.array(rows)), logits[rows], rng) for criterion, rows in wanted)
+
+
+def _figures(criterion: str | None, pairs: pa.Table, z: NDArray[np.float64], rng: np.random.Generator) -> HeadFigures:
+    share = np.asarray(pairs.column("share"), float)
+    right = hits(z, share)
+    decided = ~np.isnan(right)
+    prompts = np.unique(pairs.column("group").to_pylist(), return_inverse=True)[1][decided]
+    return HeadFigures(
+        criterion=criterion,
+        pairs=int(decided.sum()),
+        accuracy=Figure.maybe(_accuracy(right[decided], prompts, rng)),
+        ceiling=Figure.maybe(_ceiling(pairs.filter(pa.array(decided)), prompts, rng)),
+        loss=float(np.mean(np.logaddexp(0, z) - share * z)) if len(z) else 0.0,
+    )
+
+
+def _accuracy(right: NDArray[np.float64], prompts: NDArray[np.int64], rng: np.random.Generator) -> Estimate | None:
+    if not len(right):
+        return None
+    table = np.stack([np.bincount(prompts, weights=right), np.bincount(prompts)], axis=1)
+    table = table[table[:, 1] > 0]
+    return bootstrap_totals(lambda total: total[:, 0] / total[:, 1], table, draws=DRAWS, rng=rng)
+
+
+def _ceiling(pairs: pa.Table, prompts: NDArray[np.int64], rng: np.random.Generator) -> Estimate | None:
+    for_a, for_b = (np.asarray(pairs.column(name), np.int64) for name in ("for_a", "for_b"))
+    try:
+        table = vote_table(for_a, for_a + for_b, prompts)
+        rows, kinds = row_kinds(table.counts)
+        value = float(next_rater(table, table.total[None])[0])
+        drawn = next_rater(table, draw_totals(rows, kinds, draws=DRAWS, rng=rng))
+        return interval(value, drawn, n=table.n, unit="prompt")
+    except StatsError:
+        return None
