@@ -21,6 +21,7 @@ from transformers import (
 from salon.errors import BadFile
 from salon.models.blip_reward import MEAN, SD, BlipReward, _pixels
 from salon.models.qwen_reward import REWARD, QwenReward
+from salon.models.reward_network import open_parts
 from salon.models.weights import MissingWeights
 
 WIDE = 64  # one head of attention, as BLIP divides its width
@@ -166,3 +167,16 @@ def test_an_instruction_of_another_kind_is_refused(hpsv3, tmp_path):
     (tmp_path / "instruction.txt").write_text("Rate it.")
     with pytest.raises(BadFile, match="text_prompt"):
         QwenReward(tmp_path, device="cpu")
+
+
+def test_training_can_start_from_hpsv3(hpsv3):
+    """The same scores as the scorer gives; the output layer of the release comes along."""
+    folder, network, _ = hpsv3
+    parts = open_parts(folder, pixels=256 * 8**2)
+    with torch.no_grad():
+        found = parts.network(parts.questions(pictures(), TEXTS, [""] * 3))
+    expected = QwenReward(folder, device="cpu").scores(pictures(), TEXTS)
+    told = torch.stack([found.mu, found.log_sigma.exp()], dim=1)
+    assert torch.allclose(told, torch.tensor(expected), atol=1e-5)
+    assert torch.equal(parts.network.vlm.lm_head.weight, network.lm_head.weight)
+    assert parts.questions.instruction == INSTRUCTION

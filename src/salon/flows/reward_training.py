@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +22,14 @@ from pydantic import Field
 
 from salon.errors import BadFile, BadValue, MissingExtra
 from salon.fuse.labels import LabelSettings, make_labels
-from salon.fuse.splits import check_splits
+from salon.fuse.splits import SPLITS, check_splits
 from salon.models.preference import CARD
 from salon.models.reward_model import save_reward
 from salon.models.reward_network import CRITERION, RewardParts, open_parts
 from salon.models.weights import fingerprint
 from salon.store.atomic import whole_file, whole_folder
 from salon.store.folder import local, open_study
-from salon.store.near_pictures import content_hash
+from salon.store.near_pictures import content_hash, near_groups
 from salon.study import Signature
 from salon.study.noun import Noun
 from salon.train.head_figures import HeadFigures, validation_figures
@@ -94,6 +95,7 @@ def train_reward(
     pairs, learned, notes = _opened(source, out / RUN, settings, criteria, images, is_main=here.is_main_process)
     here.wait_for_everyone()
     survey = survey_pairs(pairs)
+    pairs = _weighed(pairs)
     parts = open_parts(
         backbone, instruction=instruction,
         pixels=settings.pixels or None, dropout=settings.dropout, seed=settings.seed,
@@ -146,15 +148,18 @@ def _opened(
     else:
         file, learned, notes = _of_study(source, run, settings, criteria, is_main=is_main)
         images = local(source).resolve()
-    weights = {}
-    if settings.rater_weights == "agreement":
-        if settings.labels != "raters":
-            raise BadValue("--rater-weights go with --labels raters", found=f"--labels {settings.labels}")
-        weights = agreement_weights(
-            pq.read_table(file, columns=["criterion", "item_a", "item_b", "rater", "label", "split"])
-        )
-    pairs = PairFile(file, images, settings, tuple(criteria), learned.names, weights)
+    pairs = PairFile(file, images, settings, tuple(criteria), learned.names)
     return pairs, learned, notes
+
+
+def _weighed(pairs: PairFile) -> PairFile:
+    """The same pairs with a weight for each rater, where that is asked for."""
+    if pairs.settings.rater_weights == "none":
+        return pairs
+    if pairs.settings.labels != "raters":
+        raise BadValue("--rater-weights go with --labels raters", found=f"--labels {pairs.settings.labels}")
+    votes = pa.concat_tables(pairs.tables()).rename_columns({"image_a": "item_a", "image_b": "item_b"})
+    return replace(pairs, rater_weights=agreement_weights(votes))
 
 
 def _of_file(source: Path) -> Learned:
@@ -172,16 +177,33 @@ def _of_study(
         rows="raters" if settings.labels == "raters" else "pairs", ties="keep", seed=settings.split_seed, **shares
     )
     labels = make_labels(study, asked, criteria=criteria)
+    table, left_out = _without_near_copies(labels.table, local(source).resolve())
     if is_main:
         with whole_file(file) as target:
-            pq.write_table(labels.table, target, compression="zstd")
+            pq.write_table(table, target, compression="zstd")
     names = {criterion.id: criterion.title for criterion in study.criteria}
-    split = {**shares, "seed": settings.split_seed}
-    return (
-        file,
-        Learned(study.name, study.hash, study.revision, study.simulated, split, names),
-        list(labels.report.notes),
+    learned = Learned(
+        study.name, study.hash, study.revision, study.simulated, {**shares, "seed": settings.split_seed}, names
     )
+    return file, learned, [*labels.report.notes, *left_out]
+
+
+def _without_near_copies(table: pa.Table, folder: Path) -> tuple[pa.Table, list[str]]:
+    """Labels without rows that look like something on a later side of the split, and a note that counts them."""
+    images = [table.column(name).to_pylist() for name in ("image_a", "image_b")]
+    there = [name for name in dict.fromkeys([*images[0], *images[1]]) if name and (folder / name).is_file()]
+    groups = near_groups(picture_keys([folder / name for name in there]))
+    place = dict(zip(there, groups.tolist()))
+    side = np.array([SPLITS.index(split) for split in table.column("split").to_pylist()])
+    ends = [np.array([place.get(name, -1) for name in names], np.int64) for names in images]
+    latest = np.zeros(len(there) + 1, np.int64)  # the last place takes pictures that are not there; they are told later
+    for end in ends:
+        np.maximum.at(latest, end, side)
+    stays = np.logical_and.reduce([(latest[end] == side) | (end < 0) for end in ends])
+    if stays.all():
+        return table, []
+    told = f"pairs left out because their pictures look like others on a later side of the split: {(~stays).sum():,}"
+    return table.filter(pa.array(stays)), [told]
 
 
 def _check_leaks(source: Path) -> None:
@@ -232,7 +254,16 @@ def _written(
     with whole_folder(out) as folder:
         guard = save_guard(_guard(pairs), folder)
         card = reward_card(
-            out.name, fitted, settings, survey, learned, figures, backbone=made_of, backbone_name=backbone, guard=guard
+            out.name,
+            fitted,
+            settings,
+            survey,
+            learned,
+            figures,
+            backbone=made_of,
+            backbone_name=backbone,
+            guard=guard,
+            instruction=parts.questions.instruction,
         )
         save_reward(folder, card, reward_words(card), fitted.network, parts)
         shutil.copytree(out / RUN, folder / RUN, ignore=shutil.ignore_patterns("checkpoints", "best.safetensors"))

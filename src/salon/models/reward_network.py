@@ -175,8 +175,9 @@ def _token(vlm: Any, tokenizer: Any) -> int:
     """The id of the special token, which the tokenizer and the VLM get where they lack it."""
     tokenizer.add_special_tokens({"additional_special_tokens": [REWARD]}, replace_extra_special_tokens=False)
     if len(tokenizer) > vlm.get_input_embeddings().weight.shape[0]:
-        vlm.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-        with torch.no_grad():  # a new row is drawn by chance; the mean of the others is the same every time
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            vlm.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+            # The new row is drawn by chance; the mean of the others is the same every time.
             for table in _tables(vlm):
                 table[-1] = table[:-1].mean(dim=0)
     return int(tokenizer.convert_tokens_to_ids(REWARD))

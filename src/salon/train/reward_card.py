@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -42,12 +43,16 @@ def reward_card(
     backbone: str,
     backbone_name: str,
     guard: dict[str, str],
+    instruction: str,
 ) -> ModelCard:
     """All there is to know about a trained reward model."""
     plain: dict[str, Any] = settings.model_dump(exclude={"seed"} | FREE)
     signature = Signature(
         method="reward", data=learned.data[:12], revision=learned.revision,
-        settings=plain | {"backbone": backbone, "criteria": ",".join(survey.criteria)}, seed=settings.seed,
+        settings=plain | {
+            "backbone": backbone, "criteria": ",".join(survey.criteria),
+            "instruction": hashlib.sha256(instruction.encode()).hexdigest()[:12],
+        }, seed=settings.seed,
     )  # fmt: skip
     return ModelCard(
         kind="reward",

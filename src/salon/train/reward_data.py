@@ -69,9 +69,13 @@ class PairFile:
         epoch, skip = divmod(start, rows)
         while True:
             rng = np.random.default_rng([self.settings.seed, epoch])
-            tables = (self.learned(table, "train") for table in self.tables(rng))
-            yield from pair_rows(_skipped(_shuffled(tables, self.settings.shuffle, rng), skip))
+            tables = _shuffled(self.training_tables(rng), self.settings.shuffle, rng)
+            yield from pair_rows(_skipped(tables, skip))
             epoch, skip = epoch + 1, 0
+
+    def training_tables(self, rng: np.random.Generator | None = None) -> Iterator[pa.Table]:
+        """The training pairs of one epoch, a few thousand at a time."""
+        return (self.learned(table, "train") for table in self.tables(rng))
 
     def validation(self) -> pa.Table:
         """The first validation pairs, in the order of the file; of rows of raters, each pair once, with its share."""

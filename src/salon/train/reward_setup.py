@@ -15,7 +15,6 @@ from salon.train.reward_settings import RewardSettings
 try:
     import torch
     from accelerate import Accelerator
-    from accelerate.utils import DistributedDataParallelKwargs
     from torch import nn
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("train") from None
@@ -47,8 +46,7 @@ def make_trainable(network: RewardNetwork, settings: RewardSettings, *, ties: fl
 def accelerator_for(settings: RewardSettings) -> Accelerator:
     """As many processes as `accelerate launch` or torchrun started; each holds the whole network."""
     half = settings.precision == "bfloat16" or (settings.precision == "auto" and _has_bfloat16())
-    whole = DistributedDataParallelKwargs(broadcast_buffers=False)  # those of a VLM are constants
-    accelerator = Accelerator(mixed_precision="bf16" if half else "no", kwargs_handlers=[whole])
+    accelerator = Accelerator(mixed_precision="bf16" if half else "no")
     if settings.batch < accelerator.num_processes:
         raise BadValue(
             "a step needs a pair for each process",
