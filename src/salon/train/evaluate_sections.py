@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from salon.report import SMALL, Badge, Block, Cell, Column, Details, Figure, Figures, Section, Table, charts
 from salon.report.charts.curves import Curve
+from salon.report.estimate import Figure as Estimate
 from salon.report.words import brief, counted, fixed, level_words
 from salon.train.evaluate_parts import CEILINGS, CHANCE, Names, ceiling_cells, ceiling_columns
 from salon.train.evaluate_results import (
@@ -190,7 +191,7 @@ def calibration_section(report: EvaluateReport, study: StudyFigures, names: Name
         )
         for one, found in held[:_MOST_DIAGRAMS]
     ]
-    words = "A dot for each tenth of the pairs, by the chance given to the predicted winner. Below the line: too sure."
+    words = "A dot for each bin of equally many pairs, by the chance given to the predicted winner. Below: too sure."
     columns = [
         Column("name", "Contestant"),
         Column("brier", "Brier", "estimate", 4, "Mean squared distance of chance and vote; a coin: 0.25"),
@@ -349,16 +350,14 @@ def studies_section(report: EvaluateReport, names: Names) -> Section | None:
 def _percent(one: ContestantFigures | None, best: str) -> Cell:
     if one is None:
         return Cell(Markup("–"), "speaks about none of its criteria")
-    shown = _percent_of(one.overall.accuracy)
-    shown = Markup("<strong>{}</strong>").format(shown) if one.name == best else shown
-    return Cell(shown, "", counted(one.overall.pairs, "pair"))
+    return Cell(_percent_of(one.overall.accuracy, bold=one.name == best), "", counted(one.overall.pairs, "pair"))
 
 
-def _percent_of(figure: object) -> Markup:
+def _percent_of(figure: Estimate | None, *, bold: bool = False) -> Markup:
     if figure is None:
         return Markup("–")
-    shown = Markup("{}").format(fixed(100 * figure.value, 1))  # type: ignore[attr-defined]
-    if figure.low is None or figure.high is None:  # type: ignore[attr-defined]
+    shown = Markup("<strong>{}</strong>" if bold else "{}").format(fixed(100 * figure.value, 1))
+    if figure.low is None or figure.high is None:
         return shown
-    ends = (fixed(100 * end, 1) for end in (figure.low, figure.high))  # type: ignore[attr-defined]
+    ends = (fixed(100 * end, 1) for end in (figure.low, figure.high))
     return shown + Markup(' <span class="interval">[{}, {}]</span>').format(*ends)
