@@ -18,10 +18,10 @@ _GRID = (
     "display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,20rem),1fr));gap:2rem 1.6rem;margin:1.2rem 0"
 )
 _TICKS = (
-    "display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,10rem),1fr));gap:2rem 1.6rem;align-items:end;"
+    "display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,9rem),1fr));gap:2rem 1.6rem;align-items:start;"
     "margin:1.2rem 0"
 )
-_PAIR = "display:grid;grid-template-columns:1fr 1fr;gap:.6rem;align-items:end"
+_PAIR = "display:grid;grid-template-columns:1fr 1fr;gap:.6rem;align-items:start"
 _IMAGE = "display:block;width:100%;height:13rem;object-fit:contain;background:var(--null-wash)"
 _NONE = (
     "display:flex;height:5rem;align-items:center;justify-content:center;background:var(--null-wash);color:var(--soft);"
@@ -64,13 +64,18 @@ class Gallery(Block):
             element("div", liked, other, style=_PAIR), said, gap,
         )  # fmt: skip
 
-    def _side(self, item: str, words: Markup) -> Markup:
+    def _side(self, item: str, words: Markup, more: Markup | None = None) -> Markup:
         if item in self.pictures:
             shown = Markup('<img src="{}" alt="{}" style="{}">').format(self.pictures[item], brief(item), _IMAGE)
         else:
             shown = element("div", "no picture", style=_NONE)
         label = element(
-            "div", element("strong", words, style="color:var(--ink)"), Markup("<br>"), brief(item, 40), style=_CAPTION
+            "div",
+            element("strong", words, style="color:var(--ink)"),
+            Markup("<br>"),
+            more,
+            brief(item, 40),
+            style=_CAPTION,
         )
         return element("div", shown, label)
 
@@ -86,13 +91,11 @@ class TickGallery(Gallery):
 
     def _case(self, case: WorstTick) -> Markup:  # type: ignore[override]
         people, judge = ("yes", "no") if case.people else ("no", "yes")
-        votes = Markup("People say {}, {} to {}; the judge says {}").format(
-            people, fixed(case.votes[0], 0), fixed(case.votes[1], 0), judge
-        )
-        head = element("p", brief(case.point, 120), style=f"{_WORDS};margin:0 0 .5rem;font-weight:600")
+        votes = Markup("People {}, {} to {}").format(people, fixed(case.votes[0], 0), fixed(case.votes[1], 0))
+        answers = Markup("{}<br>Judge {}<br>").format(votes, judge)
         words = (case.said or "").split()
         said = element("p", element("q", brief(case.said, 240)), style=_WORDS) if len(words) >= FEWEST_WORDS else None
-        return element("div", head, self._side(case.item, votes), said)
+        return element("div", self._side(case.item, Markup.escape(brief(case.point, 120)), answers), said)
 
 
 def tick_gallery_section(report: JudgeReport, names: Names, pictures: Mapping[str, str]) -> Section | None:

@@ -115,12 +115,12 @@ def judge_warnings(
     for judge in judges:
         leaks = [part.name for part in judge.criteria for words in part.warnings if "leak" in words]
         if leaks:
-            found.append(f"{judge.judge} is above what an oracle could reach, suspect a leak: {_listed(leaks)}")
+            found.append(f"above what an oracle could reach, suspect a leak: {judge.judge} on {_listed(leaks)}")
         met, there = (sum(getattr(part, name) for part in judge.criteria) for name in ("decided", "panel_pairs"))
         if met < there:
-            found.append(f"{judge.judge} was asked about {met:,} of {there:,} pairs with a majority")
+            found.append(f"asked about {met:,} of {there:,} pairs with a majority: {judge.judge}")
         if judge.orders == 1 and judge.says_first is not None and _one_sided(judge.says_first):
-            found.append(f"{judge.judge} names the picture shown first in {judge.says_first.value:.0%} of its answers")
+            found.append(f"names the picture shown first in {judge.says_first.value:.0%} of its answers: {judge.judge}")
         found += _failures(judge)
     return tuple(found)
 
@@ -130,10 +130,10 @@ def _tick_warnings(judges: Sequence[TickJudged]) -> list[str]:
     for judge in judges:
         leaks = [part.name for part in judge.criteria for words in part.warnings if "leak" in words]
         if leaks:
-            found.append(f"{judge.judge} is above what an oracle could reach, suspect a leak: {_listed(leaks)}")
+            found.append(f"above what an oracle could reach, suspect a leak: {judge.judge} on {_listed(leaks)}")
         met, there = (sum(getattr(part, name) for part in judge.criteria) for name in ("decided", "panel_ticks"))
         if met < there:
-            found.append(f"{judge.judge} was asked about {met:,} of {there:,} ticks with a majority")
+            found.append(f"asked about {met:,} of {there:,} ticks with a majority: {judge.judge}")
         found += _failures(judge)
     return found
 
@@ -142,7 +142,7 @@ def _failures(judge: JudgeFigures | TickJudged) -> list[str]:
     if judge.usage is None or not judge.usage.failed:
         return []
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in judge.usage.failed.items())
-    return [f"{judge.judge}: calls without a reply ({kinds}) count as unread; run it again to complete it"]
+    return [f"calls without a reply count as unread, run it again to complete it: {judge.judge} ({kinds})"]
 
 
 def _one_sided(share: Figure) -> bool:
