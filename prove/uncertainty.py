@@ -6,7 +6,7 @@ python -m prove.uncertainty [sets]
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -53,6 +53,10 @@ SPREADS = (0.5, 1.0, 2.0, 3.0, 5.0, 7.07, 9.0, 15.0, 30.0)
 Key = tuple[str, float | str, Law]
 Row = tuple[float, float, float]
 """Spearman of sigma, Spearman of mu, nats lost per vote."""
+Cell = Callable[[str, float, Law, int], str]
+"""A figure of a table by its kind, votes an item, law and column."""
+SIGMA, LOST = 0, 2
+DIGITS = (2, 3, 4)
 
 
 def main(sets: int) -> None:
@@ -137,7 +141,8 @@ def _mean(values: Floats, digits: int = 2) -> str:
     """Mean over sets with a 95% interval (t)."""
     if np.isnan(values).any():
         return "-"
-    return f"{values.mean():.{digits}f} ± {_reach(values):.{digits}f}"
+    reach, least = _reach(values), 10.0**-digits
+    return f"{values.mean():.{digits}f} ± " + (f"{reach:.{digits}f}" if reach >= least / 2 else f"<{least:.{digits}f}")
 
 
 def _reach(values: Floats) -> float:
@@ -185,7 +190,7 @@ def _parts(found: dict[Key, Floats]) -> list[str]:
         "Written by `make prove ONLY=uncertainty`; the laws are those of [losses](losses.md).\n",
         wrapped(_made(len(found["own", PER_ITEM[0], "quadrature"]))) + "\n",
         "## In short\n",
-        _short(found),
+        _short(lambda kind, per, law, column: _mean(found[kind, per, law][:, column], DIGITS[column])),
         "## Why one law learns sigma and the other cannot\n",
         wrapped(WHY) + "\n",
         "![Slope of the loss in log sigma](uncertainty-slopes.svg)\n",
@@ -218,20 +223,23 @@ def _made(sets: int) -> str:
         given by a person."""
 
 
-def _short(found: dict[Key, Floats]) -> str:
-    own = {law: [_mean(found["own", per, law][:, 0]) for per in PER_ITEM] for law in DRAWN}
-    shared = {law: [_mean(found["features", per, law][:, 0]) for per in PER_FEATURED] for law in DRAWN}
-    first, last = found["own", PER_ITEM[-1], "released"][:, 2], found["own", PER_ITEM[-1], "quadrature"][:, 2]
+def _short(cell: Cell) -> str:
+    few, many, most = PER_ITEM[0], PER_ITEM[2], PER_ITEM[-1]
+    enough = PER_FEATURED[2]
     points = [
-        f"""With the paper's loss, -log E[s(z)], sigma tracks the noise of items: Spearman {own["quadrature"][2]} at
-        {PER_ITEM[2]:,} votes for each item that has a parameter of its own, and {own["quadrature"][0]} at
-        {PER_ITEM[0]}. Several hundred votes an item are needed for .8.""",
-        f"""With features that share strength, as a reward model has, it takes a few: {shared["quadrature"][2]} at
-        {PER_FEATURED[2]} votes an item, on items nobody voted on.""",
-        f"""With the released code's loss, -E[log s(z)], it does not at any size: {own["released"][-1]} at
-        {PER_ITEM[-1]:,} votes. Its sigma only ever shrinks; what rank it has left is how little of it was seen.""",
-        f"""mu is found by all laws. What sigma adds is calibration: at {PER_ITEM[-1]:,} votes an item
-        {_mean(last, 4)} nats are lost per vote instead of {_mean(first, 4)}.""",
+        f"""With the paper's loss, -log E[s(z)], sigma tracks the noise of items: Spearman
+        {cell("own", many, "quadrature", SIGMA)} at {many:,} votes for each item that has a parameter of its own, and
+        {cell("own", few, "quadrature", SIGMA)} at {few}. Several hundred votes an item are needed for .8.""",
+        f"""With features that share strength, as a reward model has, it takes about ten:
+        {cell("features", enough, "quadrature", SIGMA)} at {enough} votes an item, on items nobody voted on. With fewer
+        the prior is needed.""",
+        f"""With the released code's loss, -E[log s(z)], sigma does not track it at any size:
+        {cell("own", most, "released", SIGMA)} at {most:,} votes. It only ever shrinks, and as it does the loss becomes
+        RankNet's: the two find the same mu and lose the same.""",
+        f"""mu is found by all laws. What sigma adds is calibration: at {most:,} votes an item
+        {cell("own", most, "quadrature", LOST)} nats are lost per vote instead of RankNet's
+        {cell("own", most, "ranknet", LOST)}. At {few} votes it adds nothing yet: {cell("own", few, "quadrature", LOST)}
+        against {cell("own", few, "ranknet", LOST)}.""",
         """Labels made from majorities, or from unanimous panels only, hide what sigma is learned from. Use shares with
         vote counts as weights.""",
     ]
@@ -246,8 +254,7 @@ def _recovery_table(found: dict[Key, Floats], kind: str, sizes: Sequence[float])
     rows = []
     for per in sizes:
         for law, name in NAMES.items():
-            sigma, mu, nats = found[kind, per, law].T
-            rows.append([f"{per:,}", name, _mean(sigma), _mean(mu, 3), _mean(nats, 4)])
+            rows.append([f"{per:,}", name, *_three(found[kind, per, law])])
     return table(["votes for each item", "law", "Spearman of sigma", "Spearman of mu", "lost"], rows)
 
 
@@ -257,8 +264,7 @@ def _no_prior_table(found: dict[Key, Floats]) -> str:
 
 
 def _three(values: Floats) -> list[str]:
-    sigma, mu, nats = values.T
-    return [_mean(sigma), _mean(mu, 3), _mean(nats, 4)]
+    return [_mean(column, digits) for column, digits in zip(values.T, DIGITS)]
 
 
 def _design_table(found: dict[Key, Floats]) -> str:

@@ -14,9 +14,9 @@ The integral, by 64 points x_k with weights w_k (`normal_points`):
 | rule | points | error of P, v <= 3 | v <= 5 | v <= 7.1 |
 |---|---|---|---|---|
 | trapezoid | evenly over [-7, 7], w_k ~ φ(x_k) | 6e-13 | 2e-8 | 3e-6 |
-| gauss-hermite | roots of the Hermite polynomial | 1e-7 | 5e-5 | 7e-4 |
+| gauss-hermite | roots of the Hermite polynomial | 1e-7 | 5e-5 | 6e-4 |
 
-Gauss-Hermite is exact for polynomials, which s is not: it spends two thirds of its points where φ < 1e-11. The
+Gauss-Hermite is exact for polynomials, which s is not: it spends nearly half of its points where φ < 1e-11. The
 trapezoid rule errs by e^(-2 π²/(v h)) at step h, because the nearest poles of s are at ± i π. It is the default; two
 items of sigma 5 have v = 7.1, where the other rule no longer holds 1e-4. Where v > 9 the voter's noise is small beside
 the items' and is taken for a normal one of the same variance π²/3: P = Phi(m / sqrt(v² + π²/3)), which errs by less
