@@ -48,6 +48,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "bridge": ("salon.cli.bridge:bridge", "Score many items from few comparisons, without labels."),
         "labels": ("salon.cli.labels:labels", "Write labels for training: majority and soft, split by prompt."),
     },
+    "Train": {
+        "train": ("salon.cli.train:train", "Learn what people prefer: heads, reward models, sweeps, probes."),
+        "evaluate": ("salon.cli.evaluate:evaluate", "What a trained model is worth, beside what people reach."),
+    },
     "Judge": {
         "judge": ("salon.cli.judge:judge", "Ask models which picture is better, and report what their word is worth."),
         "score": ("salon.cli.score:score", "Give items numbers: measurements, networks, released reward models."),
