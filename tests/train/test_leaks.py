@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from salon.errors import BadFile, DesignError
+from salon.errors import BadFile
 from salon.models.kept import Kept
 from salon.train import leaks
-from salon.train.leaks import Guard, check_near_splits, find_leaks, load_guard, picture_keys, save_guard
+from salon.train.leaks import Guard, find_leaks, load_guard, picture_keys, save_guard
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +51,6 @@ def test_the_guard_is_kept_beside_the_model(keys, tmp_path):
         load_guard(tmp_path, {})
     with pytest.raises(BadFile, match="of method 'old'"):
         load_guard(tmp_path, card | {"method": "old"})
-
-
-def test_splits_that_share_looks_are_refused(keys):
-    names = ["elk", "owl", "small"]
-    near = [keys[name] for name in names]
-    check_near_splits(names, ["test", "train", "test"], near)
-    with pytest.raises(DesignError, match=r"elk \(train\) and small \(test\)"):
-        check_near_splits(names, ["train", "train", "test"], near)
 
 
 def test_a_picture_is_decoded_once(pictures, tmp_path, monkeypatch):

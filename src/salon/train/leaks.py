@@ -20,10 +20,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from salon.errors import BadFile, DesignError
+from salon.errors import BadFile
 from salon.models.kept import Kept
 from salon.store.atomic import whole_file
-from salon.store.near_pictures import METHOD, RADIUS, PictureKey, content_hash, near_groups, nearest, picture_key
+from salon.store.near_pictures import METHOD, RADIUS, PictureKey, content_hash, nearest, picture_key
 
 FILE = "guard.parquet"
 _COLUMNS = pa.schema([("kind", pa.string()), ("key", pa.string()), ("near", pa.string())])
@@ -133,24 +133,6 @@ def find_leaks(
     near = [others[number] for number in np.flatnonzero(place >= 0)]
     read = [prompt for prompt, text in texts.items() if text.strip() and text_key(text) in guard.texts]
     return Leaks(tuple(same), tuple(near), tuple(read))
-
-
-def check_near_splits(items: Sequence[str], splits: Sequence[str], keys: Sequence[PictureKey]) -> None:
-    """DesignError where pictures that look the same stand in two splits; prompts and bytes are checked elsewhere."""
-    groups = near_groups(keys)
-    first: dict[int, tuple[str, str]] = {}
-    crossing = []
-    for item, split, group in zip(items, splits, groups.tolist(), strict=True):
-        other, where = first.setdefault(group, (item, split))
-        if where != split:
-            crossing.append(f"{other} ({where}) and {item} ({split})")
-    if crossing:
-        raise DesignError(
-            "pictures that look the same may not stand in two splits",
-            found=f"{len(crossing):,} such: {_first(crossing)}",
-            where="labels",
-            remedy="give the near copies one prompt, or leave them out; another seed of the split may part them too",
-        )
 
 
 def _content(path: Path) -> str:
