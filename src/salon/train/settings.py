@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -10,6 +11,8 @@ from salon.errors import BadValue
 from salon.study.noun import Noun
 
 DEFAULT_ENCODER = "effnet-lite2+minilm"
+GRID = ("width", "dropout", "weight_decay", "labels")
+"""What a sweep varies."""
 
 
 class HeadSettings(Noun):
@@ -68,4 +71,28 @@ class HeadSettings(Noun):
             raise BadValue(
                 "--rater-weights weighs each rater's answers", found=f"--labels {self.labels}", remedy="--labels raters"
             )
+        return self
+
+
+class SweepSettings(Noun):
+    """The grid of `salon train sweep`; everything else is set as for `salon train heads`."""
+
+    widths: tuple[int, ...] = Field((64, 128, 256), min_length=1, description="Widths of the hidden layer.")
+    dropouts: tuple[float, ...] = Field((0.2, 0.3), min_length=1, description="Shares left out at each step.")
+    weight_decays: tuple[float, ...] = Field((0.0, 0.05, 0.1), min_length=1, description="Pulls of weights to 0.")
+    label_forms: tuple[str, ...] = Field(
+        ("soft", "hard"), min_length=1, description="What is learned: soft, hard or raters, as --labels of train heads."
+    )
+    seeds: int = Field(3, ge=1, le=100, description="Seeds of each point: --seed and those after it.")
+
+    def points(self, heads: HeadSettings) -> list[HeadSettings]:
+        """Every point of the grid, around the other settings."""
+        grid = itertools.product(self.widths, self.dropouts, self.weight_decays, self.label_forms)
+        return [heads.model_copy(update=dict(zip(GRID, values))) for values in dict.fromkeys(grid)]
+
+    @model_validator(mode="after")
+    def _labels_are_known(self) -> SweepSettings:
+        for word in self.label_forms:
+            if word not in ("soft", "hard", "raters"):
+                raise BadValue("--label-forms: soft, hard or raters", found=repr(word))
         return self

@@ -1,0 +1,161 @@
+"""Settings tried side by side: a grid, several seeds of each, chosen by validation, and never by test.
+
+    FOLDER/runs.jsonl     one line for each finished run: its settings, its validation accuracy and loss
+    FOLDER/sweep.json     the table, the choice, and the signature
+
+Every point of the grid is trained with the same seeds on the same split. The choice is the point with the lowest mean
+validation loss: accuracy on a few hundred pairs moves by whole percents with the seed, as the column of spreads shows.
+A run that is in the file already is not made again, so a sweep that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from salon.errors import BadFile
+from salon.study import Signature
+from salon.study.noun import Noun
+from salon.train.data import HeadData
+from salon.train.loop import train_heads
+from salon.train.settings import GRID, HeadSettings
+
+RUNS = "runs.jsonl"
+REPORT = "sweep.json"
+
+
+class SweepRun(Noun):
+    """One training of a sweep."""
+
+    key: str = Field(description="Data and settings, in one line.")
+    seed: int
+    validation_accuracy: float | None
+    validation_loss: float
+    best_pass: int
+
+
+class SweepPoint(Noun):
+    """One point of the grid over its seeds."""
+
+    settings: dict[str, Any] = Field(description="What is varied.")
+    seeds: int
+    accuracy: float | None = Field(description="Mean validation accuracy.")
+    accuracy_spread: float | None = Field(description="Standard deviation over seeds (n - 1); none for one seed.")
+    loss: float = Field(description="Mean validation loss, by which the choice is made.")
+    loss_spread: float | None
+    chosen: bool
+
+
+class SweepReport(Noun):
+    """The table of a sweep."""
+
+    study: str
+    simulated: bool
+    points: tuple[SweepPoint, ...] = Field(description="The lowest mean validation loss first.")
+    made: int = Field(description="Runs made now.")
+    kept: int = Field(description="Runs known from before.")
+    validation_pairs: int
+    validation_prompts: int
+    ceiling: dict[str, Any] | None = Field(description="What one more rater would reach on the validation pairs.")
+    missing: str
+    signature: Signature
+
+
+def run_sweep(
+    data_of: Callable[[HeadSettings], HeadData],
+    points: Sequence[HeadSettings],
+    seeds: int,
+    folder: Path,
+    *,
+    about: str,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[list[list[SweepRun]], int]:
+    """The runs of every point, and how many were made now; each is written as soon as it is done.
+
+    `about` names the data: runs on others are not taken for these.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / RUNS
+    known = {(run.key, run.seed): run for run in _read(file)}
+    made, found = 0, []
+    for number, point in enumerate(points):
+        data, runs = None, []
+        for seed in range(point.seed, point.seed + seeds):
+            key = run_key(about, point)
+            if (key, seed) not in known:
+                data = data or data_of(point)
+                known[key, seed] = _run(key, data, point.model_copy(update={"seed": seed}))
+                _append(file, known[key, seed])
+                made += 1
+            runs.append(known[key, seed])
+            if progress:
+                progress(number * seeds + len(runs), len(points) * seeds)
+        found.append(runs)
+    return found, made
+
+
+def run_key(about: str, settings: HeadSettings) -> str:
+    """All that a run depends on but its seed."""
+    return str(Signature(method=about, settings=settings.model_dump(exclude={"seed", "device"})))
+
+
+def table(points: Sequence[HeadSettings], runs: Sequence[Sequence[SweepRun]]) -> tuple[SweepPoint, ...]:
+    """Means and spreads over seeds, best first; the first is the choice."""
+    rows = [_point(settings, each) for settings, each in zip(points, runs, strict=True)]
+    rows.sort(key=lambda row: row.loss)
+    return tuple(row.model_copy(update={"chosen": place == 0}) for place, row in enumerate(rows))
+
+
+def _point(settings: HeadSettings, runs: Sequence[SweepRun]) -> SweepPoint:
+    accuracies = [run.validation_accuracy for run in runs if run.validation_accuracy is not None]
+    losses = [run.validation_loss for run in runs]
+    return SweepPoint(
+        settings={name: getattr(settings, name) for name in GRID},
+        seeds=len(runs),
+        accuracy=float(np.mean(accuracies)) if accuracies else None,
+        accuracy_spread=_spread(accuracies),
+        loss=float(np.mean(losses)),
+        loss_spread=_spread(losses),
+        chosen=False,
+    )
+
+
+def _spread(values: Iterable[float]) -> float | None:
+    found = list(values)
+    return float(np.std(found, ddof=1)) if len(found) > 1 else None
+
+
+def _run(key: str, data: HeadData, settings: HeadSettings) -> SweepRun:
+    best = train_heads(data, settings).best
+    accuracy = None if np.isnan(best.validation_accuracy) else best.validation_accuracy
+    return SweepRun(
+        key=key, seed=settings.seed, validation_accuracy=accuracy, validation_loss=best.validation_loss,
+        best_pass=best.number,
+    )  # fmt: skip
+
+
+def _append(file: Path, run: SweepRun) -> None:
+    with open(file, "a", encoding="utf-8") as target:
+        target.write(run.model_dump_json() + "\n")
+
+
+def _read(file: Path) -> Iterator[SweepRun]:
+    """Finished runs; a last line that a killed sweep left unfinished is none."""
+    if not file.is_file():
+        return
+    lines = file.read_text(encoding="utf-8").split("\n")
+    for number, line in enumerate(lines[:-1], 1):
+        try:
+            yield SweepRun.model_validate(json.loads(line))
+        except (ValueError, ValidationError):
+            remedy = "remove the line, or choose a new folder"
+            raise BadFile(
+                "runs of a sweep are needed", found=line[:80], where=f"{file}, line {number}", remedy=remedy
+            ) from None
+    if lines[-1]:  # the next run must not be written behind half a line
+        file.write_text("".join(line + "\n" for line in lines[:-1]), encoding="utf-8")
