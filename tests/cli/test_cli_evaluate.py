@@ -88,8 +88,7 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def _command(monkeypatch, place):
-    monkeypatch.setitem(main.COMMANDS, "Evaluate", {"evaluate": ("salon.cli.evaluate:evaluate", "")})
+def _colors(monkeypatch, place):
     monkeypatch.setenv("SALON_CACHE", str(place / "cache"))
     for module in (training, preference_model):
         monkeypatch.setattr(module, "encoder_named", lambda name, **options: Colors())

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from salon.engine.processes import cores
 from salon.errors import BadFile
 from salon.models.kept import Kept
 from salon.store.atomic import whole_file
@@ -28,6 +30,8 @@ from salon.store.near_pictures import METHOD, RADIUS, PictureKey, content_hash, 
 FILE = "guard.parquet"
 _COLUMNS = pa.schema([("kind", pa.string()), ("key", pa.string()), ("near", pa.string())])
 _SHOWN = 3
+_AT_ONCE = 64
+"""Pictures decoded before their hashes are remembered."""
 _PREFIX = f"near {METHOD} "
 """Of the keys under which hashes are remembered."""
 
@@ -72,20 +76,19 @@ def text_key(text: str) -> str:
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def picture_keys(
-    paths: Sequence[Path], *, kept: Kept | None = None, progress: Callable[[int, int], None] | None = None
-) -> list[PictureKey]:
+def picture_keys(paths: Sequence[Path], *, kept: Kept | None = None) -> list[PictureKey]:
     """The key of each picture, in order; each content is decoded once in its life, then remembered in `kept`."""
     memory = kept or Kept()
-    contents = [_content(path) for path in paths]
-    known = memory.many({_PREFIX + content for content in contents})
-    looks: dict[str, str] = {key.removeprefix(_PREFIX): near for key, near in known.items()}
-    for done, (path, content) in enumerate(zip(paths, contents, strict=True)):
-        if content not in looks:
-            looks[content] = picture_key(path).near
-            memory.keep({_PREFIX + content: looks[content]})
-        if progress:
-            progress(done + 1, len(paths))
+    with ThreadPoolExecutor(cores()) as threads:  # reading, hashing and decoding leave Python's lock alone
+        contents = list(threads.map(_content, paths))
+        known = memory.many({_PREFIX + content for content in contents})
+        looks: dict[str, str] = {key.removeprefix(_PREFIX): near for key, near in known.items()}
+        missing = list({one: path for path, one in zip(paths, contents, strict=True) if one not in looks}.items())
+        for start in range(0, len(missing), _AT_ONCE):
+            part = dict(missing[start : start + _AT_ONCE])
+            fresh = dict(zip(part, (key.near for key in threads.map(picture_key, part.values()))))
+            memory.keep({_PREFIX + content: near for content, near in fresh.items()})
+            looks |= fresh
     return [PictureKey(content, looks[content]) for content in contents]
 
 
