@@ -66,7 +66,7 @@ def judge_page(report: JudgeReport, pictures: Mapping[str, str] | None = None) -
         subtitle=_subtitle(here),
         kicker=f"Salon judge · {brief(report.study)}" + (" · simulated" if report.simulated else ""),
         banner=_banner(report),
-        cards=[*(_cards(here, names) if here.judges else ()), *(tick_cards(here.ticks, names) if here.ticks else ())],
+        cards=_cards(here, names),
         sections=[section for section in sections if section is not None],
         notes=[
             Markup("Intervals in brackets are at the {} level, whole prompts drawn again.").format(level_words(here))
@@ -96,6 +96,12 @@ def _subtitle(report: JudgeReport) -> Markup:
 
 
 def _cards(report: JudgeReport, names: Names) -> list[Card]:
+    """Those of pairs, of checklists, or of pairs with one of checklists: what fits a line."""
+    ticks = tick_cards(report.ticks, names) if report.ticks is not None else []
+    return [*_pair_cards(report, names), *ticks[:1]] if report.judges else ticks
+
+
+def _pair_cards(report: JudgeReport, names: Names) -> list[Card]:
     best = report.judges[0]
     above = sum(standing(one.macro)[0] == "above" for one in report.judges)
     words = Markup("{} of {}").format(fixed(above, 0), fixed(len(report.judges), 0))

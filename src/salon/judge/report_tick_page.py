@@ -120,7 +120,7 @@ def tick_cards(ticks: TickReport, names: Names) -> list[Card]:
     above = sum(tick_standing(one.macro)[0] == "above" for one in ticks.judges)
     words = Markup("{} of {}").format(fixed(above, 0), fixed(len(ticks.judges), 0))
     cards = [
-        Card("Best on checklists, accuracy", estimate_value(best.macro.accuracy, None), names(best)),
+        Card("Best on checklists", estimate_value(best.macro.accuracy, None), names(best)),
         Card("Tell yes from no", words, "balanced accuracy above a half", "clear" if above else "none"),
     ]
     topped = sorted((one for one in ticks.panel if one.next_rater), key=lambda one: one.next_rater.value)
