@@ -63,6 +63,13 @@ def test_pictures_without_a_study(colors: Colors, tmp_path: Path) -> None:  # no
     assert row["value"] == pytest.approx(one.value, abs=1e-6)
 
 
+def test_a_flag_head_is_a_scorer_too_where_lower_is_better(tmp_path: Path) -> None:
+    card = card_of("heads", "taste/mood", flag="taste/hallucination")
+    assert [one.id for one in trained.known_criteria(card)] == ["taste/mood", "taste/hallucination"]
+    assert not trained.known_criterion(card, "taste/hallucination", where="").higher_is_better
+    assert trained.scores_name(card, "taste/mood") == "tiny@taste-mood"
+
+
 class Sure:
     """A reward model as far as a scorer sees it: it looks at pictures itself, and states a sigma."""
 

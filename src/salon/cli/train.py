@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LATER = {
     "sweep": ("salon.cli.train_sweep:sweep", "Try settings of heads, and choose by validation."),
     "reward": ("salon.cli.train_reward:reward", "Tune a vision-language model into a reward model with uncertainty."),
+    "pairs": ("salon.cli.train_pairs:pairs", "Pairs to train on from HPDv3, HPDv2, Pick-a-Pic or ImageReward files."),
     "probe": ("salon.cli.train_probe:probe", "Can tricks raise a model's score? Contrast, borders, texts and more."),
 }
 """Commands whose module is loaded when they are called, and what the list says of them."""

@@ -37,7 +37,8 @@ def trained_scorer(
     known = known_criterion(model.card, criterion, where=str(folder))
     card = ScorerCard(
         reads="image and prompt", view=known.view, higher_is_better=known.higher_is_better,
-        is_logit=model.card.is_logit, licence=model.card.licence, source=str(model.card.signature),
+        is_logit=model.card.is_logit and known.id != model.card.flag, licence=model.card.licence,
+        source=str(model.card.signature),
         measures=f"{known.name}, as {_raters(model.card)} of {model.card.study} judged it.", criterion=known.id,
     )  # fmt: skip
     settings = {"model": model.card.name, "criterion": known.id, "backbone": model.card.backbone_name}
@@ -52,14 +53,15 @@ def trained_scorer(
 def scorer_names(folder: Path, criteria: Sequence[str] = ()) -> list[str]:
     """How `salon score` names the scorers of a model: one for each criterion, or for those given."""
     card = read_card(folder)
-    chosen = [known_criterion(card, one, where=str(folder)).id for one in criteria] or [one.id for one in card.criteria]
-    return [f"model:{folder}{MARK}{id}" for id in dict.fromkeys(chosen)]
+    chosen = criteria or [one.id for one in known_criteria(card)]
+    ids = [known_criterion(card, one, where=str(folder)).id for one in chosen]
+    return [f"model:{folder}{MARK}{id}" for id in dict.fromkeys(ids)]
 
 
 def scores_name(card: ModelCard, criterion: str) -> str:
     """What the scores of a model are called: its name, and the criterion where it knows several."""
     plain = "".join("-" if letter in "/\\:\0" else letter for letter in f"{card.name}{MARK}{criterion}")
-    return plain if len(card.criteria) > 1 else plain.rpartition(MARK)[0]
+    return plain if len(known_criteria(card)) > 1 else plain.rpartition(MARK)[0]
 
 
 def is_model(folder: Path) -> bool:
@@ -67,9 +69,16 @@ def is_model(folder: Path) -> bool:
     return (folder / CARD).is_file()
 
 
+def known_criteria(card: ModelCard) -> tuple[Criterionwise, ...]:
+    """All that a model has a number for; of a flag head's criterion, the log-odds of being flagged."""
+    if card.flag is None or card.flag in {one.id for one in card.criteria}:
+        return card.criteria
+    return (*card.criteria, Criterionwise(id=card.flag, name=card.flag, higher_is_better=False))
+
+
 def known_criterion(card: ModelCard, criterion: str | None, *, where: str) -> Criterionwise:
     """What the model knows about `criterion`; BadValue where it knows nothing, or where one has to be named."""
-    known = {one.id: one for one in card.criteria}
+    known = {one.id: one for one in known_criteria(card)}
     if criterion is None and len(known) == 1:
         return next(iter(known.values()))
     if criterion not in known:

@@ -8,6 +8,9 @@ ImageReward   {"id", "prompt", "generations": [n], "ranking": [n]}              
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
+from typing import Any
+
 from salon.errors import BadValue
 from salon.store.formats.columnar import text_id
 from salon.store.formats.head import Head
@@ -24,6 +27,17 @@ MAX_VOTES = 1000
 def _prompt(ledger: Ledger, record: Record, id: str | None = None) -> str:
     text = record.text("prompt")
     return ledger.prompt(id or text_id(text), record.where, text=text)
+
+
+def _item(ledger: Ledger, path: str, record: Record, **facts: Any) -> str:
+    """An item named by its path, which is where its picture is once the images stand in the study's folder."""
+    return ledger.item(path, record.where, image=path if inside_folder(path) else None, **facts)
+
+
+def inside_folder(path: str) -> bool:
+    """Whether a path of a file may be looked up below a folder: not absolute, and not out of it again."""
+    parts = PurePosixPath(path.replace("\\", "/")).parts
+    return bool(parts) and parts[0] != "/" and ":" not in parts[0] and ".." not in parts
 
 
 # -- HPDv2 -------------------------------------------------------------------------------------------------------
@@ -51,7 +65,7 @@ def read_hpdv2(source: Source) -> Draft:
 
 def _train_record(source: Source, ledger: Ledger, record: Record) -> None:
     prompt = _prompt(ledger, record)
-    items = [ledger.item(path, record.where, prompt=prompt) for path in record.texts("file_path", 2)]
+    items = [_item(ledger, path, record, prompt=prompt) for path in record.texts("file_path", 2)]
     outcome = _two_labels(record, "human_preference", record.numbers("human_preference", 2))
     source.say("which image stood on the left is not recorded")
     ledger.add("comparisons", **_by(source, ledger, record), a=items[0], b=items[1], outcome=outcome)
@@ -77,9 +91,7 @@ def _by(source: Source, ledger: Ledger, record: Record) -> dict[str, str]:
 def _test_record(source: Source, ledger: Ledger, record: Record) -> None:
     prompt = _prompt(ledger, record)
     paths = record.texts("image_path")
-    items = [
-        ledger.item(path, record.where, prompt=prompt, generator=f"place-{place}") for place, path in enumerate(paths)
-    ]
+    items = [_item(ledger, path, record, prompt=prompt, generator=f"place-{place}") for place, path in enumerate(paths)]
     source.say("generators are named by their place in the list (place-0, ...); a tenth image is the COCO photograph")
     if not record.has("raw_annotations"):
         source.say(f"records without raw_annotations keep their one rank list, as the crowd {CONSENSUS!r}")
@@ -111,9 +123,10 @@ def read_hpdv3(source: Source) -> Draft:
         for record in each_record(source, path):
             prompt = _prompt(ledger, record)
             a, b = (
-                ledger.item(
+                _item(
+                    ledger,
                     record.text(f"path{side}"),
-                    record.where,
+                    record,
                     prompt=prompt,
                     generator=record.maybe_text(f"model{side}"),
                 )
@@ -161,7 +174,7 @@ def read_imagereward(source: Source) -> Draft:
             id = record.text("id") if record.has("id") else None
             prompt = _prompt(ledger, record, id)
             paths = record.texts("generations")
-            items = [ledger.item(image, record.where, prompt=prompt) for image in paths]
+            items = [_item(ledger, image, record, prompt=prompt) for image in paths]
             places = record.numbers("ranking", len(items))
             ledger.rank(items, places, record.where, criterion=CRITERION.id, rater=rater)
     ranks = ledger.judgments["rankings"]["ranks"]
