@@ -82,8 +82,9 @@ def judge_posters(folder: Path) -> tuple[CheckReport, FuseReport]:
 def ask_judges(folder: Path) -> JudgeReport:
     """Two simulated judges on the pairs that the designers ranked; what the report finds of what was planted."""
     study, posters = open_study(folder / "posters"), folder / "posters"
-    for name, rates in JUDGES.items():
-        judge_study(study, posters, Simulated(name, panel_truth(study), **rates), JudgeSettings(), looks=False)
+    for seed, (name, rates) in enumerate(JUDGES.items()):  # of one seed they would make the same mistakes
+        judge = Simulated(name, panel_truth(study), seed=seed, **rates)
+        judge_study(study, posters, judge, JudgeSettings(), looks=False)
     report = report_judges(study, posters, check=False)
     (folder / "judges.json").write_text(report.model_dump_json(indent=2), encoding="utf-8")
     report_page(report, study, posters).write(folder / "judges.html")
