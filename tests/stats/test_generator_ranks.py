@@ -26,7 +26,7 @@ def test_by_hand():
     # won of 4 pairs each: people .25 .5 .75, predictor .5 .25 .75: one pair of three turned, tau = 1/3, rho = 1/2
     people, predictor, pairs = [[1, 1, 2], [0, 1, 1]], [[1, 0, 2], [1, 1, 1]], np.full((2, 3), 2)
     found = ranks(people, predictor, pairs)
-    assert found.people.tolist() == [0.25, 0.5, 0.75]
+    assert [one.value for one in found.people] == [0.25, 0.5, 0.75]
     assert (found.kendall.value, found.spearman.value) == pytest.approx((1 / 3, 1 / 2))
     assert found.kendall.n == 2
 
@@ -38,6 +38,7 @@ def test_a_planted_order_is_recovered():
     found = ranks(people / 15, predictor / 15, np.ones((80, 4)))
     assert found.spearman.value == 1.0
     assert found.spearman.low >= 0.8
+    assert all(one.low < truth < one.high for one, truth in zip(found.people, quality))
     sure = ranks(np.tile(quality, (80, 1)), np.tile(quality, (80, 1)), np.ones((80, 4))).spearman
     assert (sure.value, sure.low, sure.high) == (1.0, None, None)
 
@@ -47,6 +48,8 @@ def test_edges():
     assert two.spearman is None
     assert "at least 3" in two.reason
     assert ranks(np.ones((3, 3)), np.eye(3), np.ones((3, 3))).reason == "all generators won the same share"
-    assert ranks(np.eye(3), np.eye(3), np.diag([1, 1, 0])).reason == "a generator has no pair"
+    absent = ranks(np.eye(3), np.eye(3), np.diag([1, 1, 0]))
+    assert absent.reason == "a generator has no pair"
+    assert absent.people[2] is None
     with pytest.raises(BadValue):
         ranks(np.ones((3, 3)), np.ones((3, 2)), np.ones((3, 3)))

@@ -113,7 +113,7 @@ def test_generators_are_ordered_as_planted(report):
     assert found.spearman.value == 1.0
     # every pair of a prompt has two generators: each is in half of the pairs
     assert {one.pairs for one in found.generators} == {report.studies[0].pairs // 2}
-    assert sum(one.people for one in found.generators) == pytest.approx(2)
+    assert sum(one.people.value for one in found.generators) == pytest.approx(2)
 
 
 def test_figures_do_not_move_with_the_company(planted, report):

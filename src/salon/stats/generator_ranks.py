@@ -15,7 +15,6 @@ it would have no width.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from salon.errors import BadValue
-from salon.stats.resample import bootstrap_totals
+from salon.stats.resample import check_settings, draw_totals, interval, row_kinds
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -34,9 +33,9 @@ _LEAST = 3
 class GeneratorRanks:
     """Agreement on the order of generators."""
 
-    people: FloatArray
-    """(generators,) share of points won; NaN where a generator has no pair."""
-    predictor: FloatArray
+    people: tuple[Estimate | None, ...]
+    """Of each generator the share of points won; None where it has no pair."""
+    predictor: tuple[Estimate | None, ...]
     spearman: Estimate | None
     kendall: Estimate | None
     reason: str | None
@@ -57,18 +56,34 @@ def generator_ranks(
     if not (won.shape == decided.shape == n.shape) or won.ndim != 2:
         raise BadValue("three tables of clusters by generators", found=f"{won.shape}, {decided.shape}, {n.shape}")
     table = np.concatenate([won, decided, n], axis=1)
-    human, guess = (values[0] for values in _values(table.sum(axis=0, keepdims=True)))
+    clusters = len(table)
+    check_settings(clusters, draws, level)
+    total = table.sum(axis=0, keepdims=True)
+    sides, spread = _values(total), _values(draw_totals(*row_kinds(table), draws=draws, rng=rng))
 
-    def estimate(of: Callable[[FloatArray, FloatArray], FloatArray]) -> Estimate:
-        made = bootstrap_totals(lambda t: of(*_values(t)), table, draws=draws, rng=rng, level=level)
-        if made.low is None or made.low != made.high:
-            return made
-        return replace(made, low=None, high=None, method=f"no interval: the same order in {draws} draws of prompts")
+    def estimate(value: FloatArray, drawn: FloatArray) -> Estimate | None:
+        return _estimate(float(value[0]), drawn, clusters, level)
 
-    reason = _why_not(human, guess)
+    reason = _why_not(*(side[0] for side in sides))
+    shares = [
+        tuple(estimate(side[:, g], drawn[:, g]) for g in range(won.shape[1])) for side, drawn in zip(sides, spread)
+    ]
     if reason is not None:
-        return GeneratorRanks(human, guess, None, None, reason)
-    return GeneratorRanks(human, guess, estimate(spearman), estimate(kendall), None)
+        return GeneratorRanks(shares[0], shares[1], None, None, reason)
+    orders = [estimate(of(*sides), of(*spread)) for of in (spearman, kendall)]
+    return GeneratorRanks(shares[0], shares[1], orders[0], orders[1], None)
+
+
+def _estimate(value: float, drawn: FloatArray, clusters: int, level: float) -> Estimate | None:
+    """With its interval; without one where no draw changes it: it would have no width."""
+    if np.isnan(value):
+        return None
+    if clusters == 1:
+        return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
+    made = interval(value, drawn, n=clusters, unit="prompt", level=level)
+    if made.low is None or made.low != made.high:
+        return made
+    return replace(made, low=None, high=None, method=f"no interval: the same in {len(drawn)} draws of prompts")
 
 
 def spearman(x: FloatArray, y: FloatArray) -> FloatArray:

@@ -210,7 +210,7 @@ def generator_order(trial: Trial, one: Contestant, given: EvaluateSettings, rng:
     tables = [_won(sides, trial.group[rows], len(names), points) for points in (share, chosen, np.full(len(rows), 0.5))]
     pairs = 2 * tables[2]  # half a point for either side of each pair, twice
     found = generator_ranks(tables[0], tables[1], pairs, draws=given.draws, rng=rng, level=given.level)
-    rank = np.argsort(-found.people, kind="stable")
+    rank = sorted(range(len(names)), key=lambda g: -found.people[g].value)  # each has a pair, or would not be here
     return GeneratorOrder(
         spearman=Figure.maybe(found.spearman),
         kendall=Figure.maybe(found.kendall),
@@ -218,8 +218,8 @@ def generator_order(trial: Trial, one: Contestant, given: EvaluateSettings, rng:
         generators=tuple(
             GeneratorFigures(
                 generator=names[g],
-                people=float(found.people[g]),
-                predicted=float(found.predictor[g]),
+                people=Figure.of(found.people[g]),
+                predicted=Figure.of(found.predictor[g]),
                 pairs=int(pairs.sum(axis=0)[g]),
             )
             for g in rank

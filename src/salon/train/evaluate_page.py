@@ -110,11 +110,11 @@ def _subtitle(study: StudyFigures) -> Markup:
 def _cards(study: StudyFigures, names: Names) -> list[Card]:
     best = study.contestants[0]
     reached, tops = best.overall, best.overall.ceilings
-    cards = [Card("Best accuracy", estimate_value(reached.accuracy, None), names[best.name])]
+    cards = [Card("Best accuracy", estimate_value(reached.accuracy, None, 3), names[best.name])]
     if tops is not None:
         cards += [
-            Card("Next rater", estimate_value(tops.next_rater, None), "one more person on the same pairs"),
-            Card("Oracle", estimate_value(tops.oracle, None), "one who knows every pair's odds"),
+            Card("Next rater", estimate_value(tops.next_rater, None, 3), "one more person on the same pairs"),
+            Card("Oracle", estimate_value(tops.oracle, None, 3), "one who knows every pair's odds"),
         ]
     else:
         cards.append(Card("Ceiling", "none", reached.no_ceiling or "", "alert"))
@@ -143,7 +143,7 @@ def _badge(one: ContestantFigures) -> Badge:
 
 def _told(one: ContestantFigures, rival: object) -> Markup:
     """Accuracy, what could be reached, and how far it is from the best."""
-    parts = [Markup("Agrees with people on {}").format(estimate_value(one.overall.accuracy, None))]
+    parts = [Markup("Agrees with people on {}").format(estimate_value(one.overall.accuracy, None, 3))]
     tops = one.overall.ceilings
     if tops is not None:
         parts.append(

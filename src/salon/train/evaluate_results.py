@@ -93,8 +93,8 @@ class GeneratorFigures(Noun):
     """One generator among people and by a contestant."""
 
     generator: str = Field(description="Its name.")
-    people: float = Field(description="Share of votes it won.")
-    predicted: float = Field(description="Share of pairs it won by the contestant's decisions.")
+    people: Figure = Field(description="Share of votes it won.")
+    predicted: Figure = Field(description="Share of pairs it won by the contestant's decisions.")
     pairs: int = Field(description="Pairs with an item of its.")
 
 

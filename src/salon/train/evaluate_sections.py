@@ -244,8 +244,8 @@ def generator_section(report: EvaluateReport, study: StudyFigures, names: Names)
     caption = Markup(
         "Correlation with people over generators, with {} intervals; none where no draw changes the order."
     )
-    shares = [Column("generator", "Generator"), Column("people", "People", "percent", 1)]
-    shares += [Column(str(i), names[one.name], "percent", 1) for i, one in enumerate(held)]
+    shares = [Column("generator", "Generator"), Column("people", "People", "estimate", 3)]
+    shares += [Column(str(i), names[one.name], "estimate", 3) for i, one in enumerate(held)]
     by_name = [{g.generator: g for g in one.generators.generators} for one in held]
     won = [
         {
