@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
+from inspect import getsource
 
 import numpy as np
 import pytest
@@ -117,22 +117,22 @@ def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path):
     assert known(shelf, [1]) == [False]
 
 
-APPENDING = """
-import sys
-sys.path.insert(0, {tests!r})
+APPENDING = f"""
+import hashlib, sys
 from pathlib import Path
-from test_embeddings import WIDTH, fill
+import numpy as np
 from salon.models.embedding_cache import EmbeddingCache
-shelf = EmbeddingCache(Path({folder!r})).shelf("encoder 1", WIDTH)
-first, last = int(sys.argv[1]), int(sys.argv[2])
+WIDTH = {WIDTH}
+{getsource(key)}{getsource(vector)}{getsource(fill)}
+folder, first, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+shelf = EmbeddingCache(folder).shelf("encoder 1", WIDTH)
 for n in range(first, last, 3):
     fill(shelf, range(n, min(n + 3, last)))
 """
 
 
 def start(folder, first, last):
-    code = APPENDING.format(tests=str(Path(__file__).parent), folder=str(folder))
-    return subprocess.Popen([sys.executable, "-c", code, str(first), str(last)])
+    return subprocess.Popen([sys.executable, "-c", APPENDING, str(folder), str(first), str(last)])
 
 
 def test_two_processes_append_and_a_third_is_killed(tmp_path):

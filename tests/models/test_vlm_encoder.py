@@ -15,13 +15,14 @@ TEXTS = ["A or B", "which image is better, and why is the other one not?"]
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
-def folder(request, tmp_path_factory):
-    return build_tiny_vlm(tmp_path_factory.mktemp(request.param), request.param, planted=False)
+def encoder(request, tmp_path_factory):
+    folder = build_tiny_vlm(tmp_path_factory.mktemp(request.param), request.param, planted=False)
+    return encoder_named(f"qwen-vl:{folder}", device="cpu")
 
 
-def test_texts_are_the_last_hidden_state_of_the_last_token(folder):
-    encoder = encoder_named(f"qwen-vl:{folder}", device="cpu")
+def test_texts_are_the_last_hidden_state_of_the_last_token(encoder):
     assert isinstance(encoder, Encoder)
+    folder = encoder.name.removeprefix("qwen-vl:")
     network = AutoModelForImageTextToText.from_pretrained(folder).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
     for text, row in zip(TEXTS, encoder.texts(TEXTS)):
@@ -33,10 +34,10 @@ def test_texts_are_the_last_hidden_state_of_the_last_token(folder):
         assert row == pytest.approx(last / np.linalg.norm(last), abs=1e-5)
 
 
-def test_pictures_do_not_depend_on_their_company(folder):
+def test_pictures_do_not_depend_on_their_company(encoder):
     images = [Image.new("RGB", size, color) for size, color in (((32, 48), "teal"), ((64, 64), "gold"))]
-    together = encoder_named(f"qwen-vl:{folder}", device="cpu", batch=2).pictures(images, "image")
-    alone = encoder_named(f"qwen-vl:{folder}", device="cpu", batch=1).pictures(images, "image")
+    together = encoder.pictures(images, "image")
+    alone = np.concatenate([encoder.pictures([image], "image") for image in images])
     assert together == pytest.approx(alone, abs=1e-5)
     assert np.linalg.norm(together, axis=1) == pytest.approx(1)
     assert np.abs(together[0] - together[1]).max() > 1e-3
