@@ -44,7 +44,7 @@ def told(run, kind="train", name="loss"):
 
 @pytest.mark.parametrize("family", ["qwen2_vl", "qwen3_vl"])
 def test_a_planted_preference_is_learned(place, labels, tmp_path, family):
-    settings = SMALL.model_copy(update={"steps": 20, "validate_every": 20})
+    settings = SMALL.model_copy(update={"steps": 16, "validate_every": 16})
     fitted, _ = trained(tiny(place / family, family), labels, tmp_path, settings)
     losses = told(tmp_path)
     assert losses[0] == pytest.approx(0.7, abs=0.1)  # a new head knows nothing: log 2, and a little prior
@@ -81,7 +81,7 @@ def same(run, other):
 
 def test_parts_of_a_step_add_up(vlm, labels, tmp_path):
     """Eight pairs at once are eight times one, with weights that differ."""
-    settings = SMALL.model_copy(update={"weigh": "agreement", "steps": 3, "lr": 1e-3})
+    settings = SMALL.model_copy(update={"weigh": "agreement", "steps": 2, "lr": 1e-3})
     for name, changed in {"one": {}, "parts": {"at_once": 1}, "plain": {"weigh": "none"}}.items():
         trained(vlm, labels, tmp_path / name, settings.model_copy(update=changed))
     assert same(tmp_path / "one", tmp_path / "parts")
@@ -102,7 +102,7 @@ def _process(rank, port, queue, *asked):
 
 def test_two_processes_learn_what_one_does(vlm, labels, tmp_path):
     """Forked, so that torch is imported once; started as torchrun and accelerate launch start them."""
-    settings = SMALL.model_copy(update={"at_once": 2, "batch": 7, "steps": 3, "lr": 1e-3, "weigh": "agreement"})
+    settings = SMALL.model_copy(update={"at_once": 2, "batch": 7, "steps": 2, "lr": 1e-3, "weigh": "agreement"})
     alone, _ = trained(vlm, labels, tmp_path / "one", settings)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -144,7 +144,7 @@ def _opened(
     if source.suffix == ".parquet" or source.is_file():
         file, learned, notes = source, _of_file(source), []
         images = images or source.parent
-        _check_leaks(source)
+        check_file(source)
     else:
         file, learned, notes = _of_study(source, run, settings, criteria, is_main=is_main)
         images = local(source).resolve()
@@ -206,11 +206,12 @@ def _without_near_copies(table: pa.Table, folder: Path) -> tuple[pa.Table, list[
     return table.filter(pa.array(stays)), [told]
 
 
-def _check_leaks(source: Path) -> None:
-    """Nothing may stand on two sides of a file's split; a file without the column is all for training."""
-    with pq.ParquetFile(source) as file:
-        wanted = [name for name in _GUARDED if name in file.schema_arrow.names]
-        if "split" in wanted:
+def check_file(source: Path) -> None:
+    """Nothing may stand on two sides of a file's split; a file without that column is all for training."""
+    with pq.ParquetFile(source) as plain:
+        wanted = [name for name in _GUARDED if name in plain.schema_arrow.names]
+    if "split" in wanted:
+        with pq.ParquetFile(source, read_dictionary=wanted) as file:  # names kept once, rows as numbers
             check_splits(file.read(columns=wanted))
 
 
@@ -278,8 +279,7 @@ def _written(
 
 def _guard(pairs: PairFile) -> Guard:
     """Hashes of everything that shaped the model: training and validation."""
-    pictures, texts = pairs.shown()
-    return Guard.of(picture_keys([pairs.images / name for name in pictures]), texts)
+    return Guard.of(picture_keys([pairs.images / name for name in pairs.pictures()]), pairs.texts())
 
 
 def _notes(survey: Survey, settings: RewardSettings) -> list[str]:

@@ -89,17 +89,20 @@ class PairFile:
             table = _once(table)
         return table.slice(0, self.settings.validate_pairs)
 
-    def shown(self) -> tuple[list[str], list[str]]:
-        """Pictures and texts of all pairs that shape a model: those of training and validation."""
-        pictures: dict[str, None] = {}
-        texts: dict[str, None] = {}
+    def pictures(self) -> list[str]:
+        """The pictures of all pairs that shape a model: those of training and validation."""
+        columns = (kept.column(name) for kept in self._not_test() for name in ("image_a", "image_b"))
+        return list(dict.fromkeys(name for column in columns for name in column.unique().to_pylist()))
+
+    def texts(self) -> Iterator[str]:
+        """The texts of the same pairs; one that comes back after a while is told again."""
+        for kept in self._not_test():
+            yield from kept.column("text").drop_null().unique().to_pylist()
+
+    def _not_test(self) -> Iterator[pa.Table]:
         for table in self.tables():
             kept = self.learned(table)
-            kept = kept.filter(pc.not_equal(kept.column("split"), "test"))
-            for column in ("image_a", "image_b"):
-                pictures.update(dict.fromkeys(kept.column(column).unique().to_pylist()))
-            texts.update(dict.fromkeys(kept.column("text").drop_null().unique().to_pylist()))
-        return list(pictures), list(texts)
+            yield kept.filter(pc.not_equal(kept.column("split"), "test"))
 
     def tables(self, rng: np.random.Generator | None = None) -> Iterator[pa.Table]:
         """The rows of the criteria to learn, a few thousand at a time; with `rng`, row groups in random order."""

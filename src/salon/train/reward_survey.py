@@ -30,7 +30,6 @@ class Survey:
     ties: float
     """Mean share of ties in training."""
     pictures: int
-    texts: int
 
 
 def survey_pairs(pairs: PairFile) -> Survey:
@@ -54,7 +53,7 @@ def survey_pairs(pairs: PairFile) -> Survey:
     seen.check_classes(pairs.path)
     return Survey(
         rows=dict(rows), criteria=tuple(seen.shares), dropped=dropped,
-        ties=seen.ties / rows["train"], pictures=len(seen.pictures), texts=len(seen.texts),
+        ties=seen.ties / rows["train"], pictures=len(seen.pictures),
     )  # fmt: skip
 
 
@@ -71,12 +70,11 @@ def _check_columns(path: Path, settings: RewardSettings) -> None:
 
 
 class _Seen:
-    """Pictures, texts and answers met on the way through a file."""
+    """Pictures and answers met on the way through a file."""
 
     def __init__(self, images: Path) -> None:
         self.images = images
         self.pictures: set[str] = set()
-        self.texts: set[str] = set()
         self.missing: list[str] = []
         self.unnamed = 0
         self.ties = 0.0
@@ -84,7 +82,6 @@ class _Seen:
 
     def take(self, table: pa.Table) -> None:
         """Note what is new in these rows."""
-        self.texts.update(text for text in table.column("text").unique().to_pylist() if text is not None)
         for column in ("image_a", "image_b"):
             fresh = [name for name in table.column(column).unique().to_pylist() if name not in self.pictures]
             self.unnamed += table.column(column).null_count
