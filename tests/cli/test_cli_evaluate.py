@@ -121,7 +121,7 @@ def test_models_on_their_test_split(capsys, place):
     assert {part["criterion"] for part in named["anti"]["criteria"]} == {"red", "blue"}
     assert not found["leaking"]
     assert other["pairs"] == 12 * 3 * 2
-    assert any("colors-1 was not trained on" in words for words in found["policies"])
+    assert "no model was trained on colors-1, so all its prompts are taken" in found["policies"]
 
 
 def test_what_was_trained_on_is_refused(capsys, place):

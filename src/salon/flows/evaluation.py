@@ -28,7 +28,7 @@ from salon.study import Scorer
 from salon.study.scorer import ScorerCard
 from salon.train.evaluate import evaluate
 from salon.train.evaluate_data import Contestant, Floats, Trial
-from salon.train.evaluate_predict import model_margins, score_margins, spoken
+from salon.train.evaluate_predict import matched, model_margins, score_margins, spoken
 from salon.train.evaluate_results import EvaluateReport, LearningCurve
 from salon.train.evaluate_settings import CurveSettings, EvaluateSettings
 from salon.train.leaks import load_guard
@@ -121,9 +121,10 @@ def _model_contestant(
 def _reader(model: PreferenceModel, opened: Opened, trial: Trial) -> Callable[[int], Sequence[str]]:
     """The texts that the model reads under each criterion: whole prompts, or the parts that its card names."""
     views = {one.id: one.view for one in model.card.criteria}
+    known = matched(model.card, [id for id, _ in trial.criteria])
 
     def read(place: int) -> Sequence[str]:
-        view = views.get(trial.criteria[place][0], ())
+        view = views[known[trial.criteria[place][0]]]
         if not view:
             return trial.text
         prompts = (opened.prompts.get(opened.prompt_of[item] or "") for item in trial.item_a)

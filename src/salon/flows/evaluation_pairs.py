@@ -23,6 +23,7 @@ from salon.store.folder import local, open_study
 from salon.store.near_pictures import PictureKey
 from salon.study import Prompt, Study
 from salon.train.evaluate_data import Trial, make_trial
+from salon.train.evaluate_predict import matched
 from salon.train.evaluate_settings import EvaluateSettings
 from salon.train.leaks import Guard, Leaks, find_leaks, picture_keys
 
@@ -66,7 +67,8 @@ def open_for(
     known = study.ids("criteria").to_pylist()
     wanted = [study.criterion(id).id for id in criteria]
     if models and not wanted:
-        wanted = [id for id in known if any(id in {one.id for one in loaded.model.card.criteria} for loaded in models)]
+        spoken = {id for one in models for id in matched(one.model.card, known)}
+        wanted = [id for id in known if id in spoken]
         if not wanted:
             taught = sorted({one.id for loaded in models for one in loaded.model.card.criteria})
             raise TooFew(
@@ -97,9 +99,7 @@ def trial_for(opened: Opened, models: Sequence[LoadedModel], settings: EvaluateS
         rows &= _in_split(opened, one, settings.split)
     study = opened.study
     word = settings.split if own else "all"
-    notes = []
-    if foreign := [one.name for one in models if one not in own] if settings.split != "all" else []:
-        notes.append(f"{study.name} was not trained on, so all its prompts are taken for {', '.join(foreign)}")
+    notes = _notes(opened, models) if own else [*_notes(opened, models), *_foreign(opened, models, settings)]
     table = opened.labels.filter(pa.array(rows))
     if not table.num_rows and len(own) > 1:
         raise TooFew(
@@ -112,6 +112,23 @@ def trial_for(opened: Opened, models: Sequence[LoadedModel], settings: EvaluateS
     names = {criterion.id: criterion.title for criterion in study.criteria}
     facts = {"study": study.name, "data": study.hash, "simulated": study.simulated}
     return make_trial(table, split=word, names=names, generators=generators, **facts), notes
+
+
+def _foreign(opened: Opened, models: Sequence[LoadedModel], settings: EvaluateSettings) -> list[str]:
+    if not models or settings.split == "all":
+        return []
+    return [f"no model was trained on {opened.study.name}, so all its prompts are taken"]
+
+
+def _notes(opened: Opened, models: Sequence[LoadedModel]) -> list[str]:
+    """Criteria of different names that are held against each other."""
+    known = pc.unique(text_of(opened.labels, "criterion")).to_pylist()
+    pairs = [(one.name, *pair) for one in models for pair in matched(one.model.card, known).items()]
+    return [
+        f"{id} of {opened.study.name} is held against {own}, the only criterion that {name} knows"
+        for name, id, own in pairs
+        if id != own
+    ]
 
 
 def is_own(one: LoadedModel, opened: Opened) -> bool:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from salon.errors import BadFile
 from salon.models.embeddings import EmbeddingCache, encode_pictures, encode_texts
 from salon.models.encoder import Encoder, Vectors
-from salon.models.preference import PreferenceModel
+from salon.models.preference import ModelCard, PreferenceModel
 from salon.store.pictures import read_picture
 from salon.train.evaluate_data import Bools, Floats, Ints, Trial
 
@@ -61,7 +61,7 @@ def model_margins(
     progress: Callable[[int], None] | None = None,
 ) -> Margins:
     """What `model` says about the pairs of `trial`; `paths` finds each item's picture."""
-    known = {one.id for one in model.card.criteria}
+    known = matched(model.card, [id for id, _ in trial.criteria])
     ask = (
         _by_vectors(model, trial, paths, cache)
         if isinstance(model, ReadsVectors)
@@ -76,12 +76,20 @@ def model_margins(
         rows = np.flatnonzero(trial.criterion == place)
         read = [texts(place)[row] for row in rows]
         speaks[rows] = True
-        straight[rows] = ask(trial.item_a[rows], trial.item_b[rows], read, criterion)
+        straight[rows] = ask(trial.item_a[rows], trial.item_b[rows], read, known[criterion])
         if both:
-            turned[rows] = -ask(trial.item_b[rows], trial.item_a[rows], read, criterion)
+            turned[rows] = -ask(trial.item_b[rows], trial.item_a[rows], read, known[criterion])
         if progress:
             progress(len(rows))
     return Margins((straight + turned) / 2 if both else straight, turned if both else None, speaks)
+
+
+def matched(card: ModelCard, criteria: Sequence[str]) -> dict[str, str]:
+    """Criteria of a study, each with the model's own that it is held against: the same id, or the only one of both."""
+    taught = [one.id for one in card.criteria]
+    if len(taught) == len(criteria) == 1:
+        return {criteria[0]: taught[0]}
+    return {id: id for id in criteria if id in taught}
 
 
 _Ask = Callable[[Sequence[str], Sequence[str], Sequence[str], str], Floats]
