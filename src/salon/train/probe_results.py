@@ -18,7 +18,7 @@ Outcome = Literal["raises", "does not raise", "open", "noticed", "not noticed"]
 class ProbeSettings(Noun):
     """How `salon train probe` works."""
 
-    items: int = Field(200, ge=2, description="Most items to alter; whole prompts, drawn by --seed.")
+    items: int = Field(100, ge=2, description="Most items to alter; whole prompts, drawn by --seed.")
     margin: float = Field(0.1, gt=0, description="Largest mean change that counts as none, in spreads of a prompt.")
     level: float = Field(0.95, gt=0, lt=1, description="Level at which the intervals of one alteration hold together.")
     draws: int = Field(2000, ge=100, description="Times the prompts are drawn again for an interval.")
