@@ -45,7 +45,7 @@ def planted(
             votes += [pair | {"rater": f"r{n}", "label": "a" if yes else "b"} for n, yes in enumerate(said)]
     flagged = [
         {"item": f"q{n // items}.{n % items}", "text": f"prompt {n // items}", "split": _split(n // items),
-         "share": float(pictures["image"][n, 0] > 0.1)}
+         "share": float(pictures["image"][n] @ directions[CRITERIA[0]] > 0)}
         for n in range(prompts * items)
     ]  # fmt: skip
     encoded = Encoded(

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from
 from salon.engine.work import EngineSettings
+from salon.report.numbers import fixed
 from salon.store.folder import local, open_study
 from salon.train.settings import HeadSettings
 
@@ -152,6 +153,6 @@ def figure_rows(figures: Sequence[HeadFigures]) -> list[tuple[str, ...]]:
     """Rows of a table: criterion, pairs, accuracy and ceiling with intervals, loss."""
     shown = importlib.import_module("salon.train.head_folder").shown
     return [
-        (one.criterion or "all", f"{one.pairs:,}", shown(one.accuracy), shown(one.ceiling), f"{one.loss:.3f}")
+        (one.criterion or "all", f"{one.pairs:,}", shown(one.accuracy), shown(one.ceiling), fixed(one.loss))
         for one in figures
     ]

@@ -87,7 +87,7 @@ def _print(report: SweepReport, output: Path) -> None:
     pairs = f"{report.validation_pairs:,} pairs of {report.validation_prompts:,} prompts"
     say(f"- on {pairs}; {report.missing}; chosen by the lowest mean loss, so its own numbers lean upwards")
     if report.ceiling is not None:
-        reach = estimate(report.ceiling["value"], report.ceiling["low"], report.ceiling["high"], 3)
+        reach = estimate(report.ceiling.value, report.ceiling.low, report.ceiling.high, 3)
         say(f"- one more rater would reach {reach} on the same pairs")
     say(f"wrote {output}; the chosen model is {output / 'model'}")
     say(str(report.signature), dim=True)

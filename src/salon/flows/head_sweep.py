@@ -75,7 +75,7 @@ def _report(
         kept=kept,
         validation_pairs=overall.pairs,
         validation_prompts=len(pc.unique(pairs.column("group"))),
-        ceiling=None if overall.ceiling is None else overall.ceiling.model_dump(),
+        ceiling=overall.ceiling,
         missing=MISSING,
         signature=Signature(
             method="heads-sweep", data=study.hash[:12], revision=study.revision,

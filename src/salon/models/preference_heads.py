@@ -15,7 +15,8 @@ Three forms of the log-odds for a over b:
     pairwise         g(t, a, b)                                       may weigh both together; order leaves a trace
     antisymmetric    (g(t, a, b) - g(t, b, a)) / 2                    as pairwise, and swapping flips the sign exactly
 
-f and g have one hidden layer, for each criterion its own or one shared by all. A flag head, h over the features of one
+f and g are weighted sums of the features and of one hidden layer over them, for each criterion its own or one shared by
+all: what is straight is learned at once, and the layer learns the rest. A flag head, h over the features of one
 picture, gives the log-odds that a rater flags it.
 
 Source: TASTE 7.2 for scalar, pairwise and flag heads, with one aligned part and all axes; the antisymmetric form, the
@@ -174,12 +175,9 @@ class PreferenceHeads(nn.Module):
         one, two = _block_widths(shape)
         features = one if shape.form == "scalar" else two
         self.scale = Scale(features)
-        if shape.trunk == "shared":
-            self.trunk = nn.Sequential(nn.Linear(sum(features), shape.width), nn.GELU(), nn.Dropout(shape.dropout))
-            self.heads = nn.ModuleList(nn.Linear(shape.width, 1) for _ in shape.criteria)
-        else:
-            self.trunk = nn.Identity()
-            self.heads = nn.ModuleList(_head(sum(features), shape) for _ in shape.criteria)
+        shared = shape.trunk == "shared"
+        self.trunk = Widened(sum(features), shape) if shared else nn.Identity()
+        self.heads = nn.ModuleList(_head(sum(features), shape, shared=shared) for _ in shape.criteria)
         if shape.form == "scalar":
             self.log_tau = nn.Parameter(torch.zeros(len(shape.criteria)))
         else:
@@ -256,9 +254,8 @@ class PreferenceHeads(nn.Module):
         """These heads, all log-odds 0: random ones would have to be unlearned first."""
         flags = [self.flag_head] if self.shape.flag is not None else []
         for head in (*self.heads, *flags):
-            last = head[-1] if isinstance(head, nn.Sequential) else head
-            nn.init.zeros_(last.weight)
-            nn.init.zeros_(last.bias)
+            nn.init.zeros_(head[-1].weight)
+            nn.init.zeros_(head[-1].bias)
         return self
 
     def fit_axes(self, texts: Tensor, pictures: Tensor) -> None:
@@ -291,10 +288,20 @@ class PreferenceHeads(nn.Module):
         self.references = pictures[:REFERENCES].clone()
 
 
-def _head(features: int, shape: HeadShape) -> nn.Sequential:
-    return nn.Sequential(
-        nn.Linear(features, shape.width), nn.GELU(), nn.Dropout(shape.dropout), nn.Linear(shape.width, 1)
-    )
+class Widened(nn.Module):
+    """Features, and a hidden layer over them beside them."""
+
+    def __init__(self, features: int, shape: HeadShape) -> None:
+        super().__init__()
+        self.hidden = nn.Sequential(nn.Linear(features, shape.width), nn.GELU(), nn.Dropout(shape.dropout))
+
+    def forward(self, features: Tensor) -> Tensor:
+        return torch.cat([features, self.hidden(features)], dim=-1)
+
+
+def _head(features: int, shape: HeadShape, *, shared: bool = False) -> nn.Sequential:
+    last = nn.Linear(features + shape.width, 1)
+    return nn.Sequential(last) if shared else nn.Sequential(Widened(features, shape), last)
 
 
 def _block_widths(shape: HeadShape) -> tuple[list[int], list[int]]:

@@ -123,7 +123,10 @@ def head_data(
         raters = tuple(sorted(set(answers.column("rater").to_pylist())))
         train = rows.pairs(answers, hard=True, weigh=settings.weigh, raters=raters, rater_weights=rater_weights)
     else:
-        train = rows.pairs(training, hard=settings.labels == "hard", weigh=settings.weigh)
+        hard = settings.labels == "hard"
+        if hard:  # an even pair has no majority to learn
+            training = training.filter(pc.not_equal(training.column("label").cast(pa.string()), "tie"))
+        train = rows.pairs(training, hard=hard, weigh=settings.weigh)
     flagged = rows.flags(flags) if flags else {}
     return HeadData(
         parts=encoded.parts,

@@ -36,8 +36,8 @@ class HeadFigures(Noun):
     pairs: int = Field(description="Validation pairs with a majority.")
     accuracy: Figure | None = Field(description="Against the majority; none where no pair has one.")
     ceiling: Figure | None = Field(description="One more rater against the majority; none where it is not known.")
-    loss: float = Field(description="Mean cross-entropy against the share of votes, all validation pairs.")
-    missing: str = MISSING
+    loss: float | None = Field(description="Mean cross-entropy against the share of votes, all validation pairs.")
+    missing: str = Field(description="What is done with pairs that cannot be counted.")
 
 
 def validation_figures(
@@ -60,7 +60,8 @@ def _figures(criterion: str | None, pairs: pa.Table, z: NDArray[np.float64], rng
         pairs=int(decided.sum()),
         accuracy=Figure.maybe(_accuracy(right[decided], prompts, rng)),
         ceiling=Figure.maybe(_ceiling(pairs.filter(pa.array(decided)), prompts, rng)),
-        loss=float(np.mean(np.logaddexp(0, z) - share * z)) if len(z) else 0.0,
+        loss=float(np.mean(np.logaddexp(0, z) - share * z)) if len(z) else None,
+        missing=MISSING,
     )
 
 

@@ -106,7 +106,7 @@ def _train(data: HeadData, settings: HeadSettings, device: torch.device, watch: 
         learning += time.perf_counter() - started
 
         epoch = _validated(network, data, number, total / max(rows, 1), time.perf_counter() - started)
-        if not (math.isfinite(epoch.train_loss) and math.isfinite(epoch.validation_loss)):
+        if not math.isfinite(epoch.train_loss + _worth(epoch)):
             stopped = f"the loss was no number in pass {number}"
             break
         epochs.append(epoch)
@@ -240,7 +240,7 @@ def _validated(network: PreferenceHeads, data: HeadData, number: int, train_loss
     pairs = data.validation
     network.eval()
     z, share = _logits(network, data, pairs), pairs.share.double().cpu().numpy()
-    loss = float(np.mean(np.logaddexp(0, z) - share * z))
+    loss = float(np.mean(np.logaddexp(0, z) - share * z)) if np.isfinite(z).all() else math.nan
     flag_loss = None
     if data.flag_validation is not None and len(data.flag_validation):
         every = torch.arange(len(data.flag_validation), device=data.pictures.device)

@@ -19,6 +19,7 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from salon.errors import BadFile
+from salon.report.estimate import Figure
 from salon.study import Signature
 from salon.study.noun import Noun
 from salon.train.data import HeadData
@@ -33,37 +34,37 @@ class SweepRun(Noun):
     """One training of a sweep."""
 
     key: str = Field(description="Data and settings, in one line.")
-    seed: int
-    validation_accuracy: float | None
-    validation_loss: float
-    best_pass: int
+    seed: int = Field(description="Seed of the training.")
+    validation_accuracy: float | None = Field(description="Of the best state; none where no pair has a majority.")
+    validation_loss: float = Field(description="Of the best state.")
+    best_pass: int = Field(description="The pass whose state was best.")
 
 
 class SweepPoint(Noun):
     """One point of the grid over its seeds."""
 
     settings: dict[str, Any] = Field(description="What is varied.")
-    seeds: int
+    seeds: int = Field(description="Runs behind the means.")
     accuracy: float | None = Field(description="Mean validation accuracy.")
     accuracy_spread: float | None = Field(description="Standard deviation over seeds (n - 1); none for one seed.")
     loss: float = Field(description="Mean validation loss, by which the choice is made.")
-    loss_spread: float | None
-    chosen: bool
+    loss_spread: float | None = Field(description="Standard deviation over seeds (n - 1); none for one seed.")
+    chosen: bool = Field(description="Whether it has the lowest mean loss.")
 
 
 class SweepReport(Noun):
     """The table of a sweep."""
 
-    study: str
-    simulated: bool
+    study: str = Field(description="Name of the study.")
+    simulated: bool = Field(description="True when no person gave the answers.")
     points: tuple[SweepPoint, ...] = Field(description="The lowest mean validation loss first.")
     made: int = Field(description="Runs made now.")
     kept: int = Field(description="Runs known from before.")
-    validation_pairs: int
-    validation_prompts: int
-    ceiling: dict[str, Any] | None = Field(description="What one more rater would reach on the validation pairs.")
-    missing: str
-    signature: Signature
+    validation_pairs: int = Field(description="Validation pairs with a majority.")
+    validation_prompts: int = Field(description="Prompts they belong to.")
+    ceiling: Figure | None = Field(description="What one more rater would reach on the validation pairs.")
+    missing: str = Field(description="What is done with pairs that cannot be counted.")
+    signature: Signature = Field(description="What reproduces the sweep.")
 
 
 def run_sweep(
