@@ -159,6 +159,7 @@ def _in_split(opened: Opened, one: LoadedModel, split: str) -> np.ndarray:
 
 
 def text_of(table: pa.Table, column: str) -> pa.ChunkedArray:
+    """A column of words, whatever holds them."""
     return table.column(column).cast(pa.string())
 
 
