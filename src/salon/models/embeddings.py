@@ -46,19 +46,19 @@ def encode_pictures(
 ) -> dict[str, Vectors]:
     """(pictures, width) float32 for each of `parts`, all of the encoder's when left out; rows in the order of `paths`.
 
-    Equal files are looked at once. `progress` hears how many pictures each step finished, those known from the cache
-    first. Pictures that cannot be read are one BadFile at the end, when all others are in the cache.
+    Equal files are looked at once. `progress` hears how many of `paths` each step finished, first those that need no
+    work. Pictures that cannot be read are one BadFile at the end, when all others are in the cache.
     """
     names = [part.name for part in encoder.parts] if parts is None else list(parts)
     hashes, unreadable = _hashes(paths)
-    unique = {sha: Path(path) for path, sha in zip(paths, hashes) if sha}
+    unique = {sha: str(Path(path).absolute()) for path, sha in zip(paths, hashes) if sha}  # workers may run elsewhere
     store = _Store(encoder, names, list(unique), cache or EmbeddingCache())
     tell = progress or (lambda count: None)
     missing = store.missing()
-    tell(len(unique) - sum(map(len, missing.values())))
+    tell(len(paths) - sum(map(len, missing.values())))
     for lacking, keys in missing.items():
         work = Embedding(encoder, lacking, _threads(settings))
-        unreadable |= _compute(work, [Task(sha, (str(unique[sha]), sha)) for sha in keys], store, settings, tell)
+        unreadable |= _compute(work, [Task(sha, (unique[sha], sha)) for sha in keys], store, settings, tell)
     if unreadable:
         raise _unreadable(unreadable, len(paths))
     order = np.array([store.place[sha] for sha in hashes], np.intp)
