@@ -70,6 +70,16 @@ def test_a_flag_head_is_a_scorer_too_where_lower_is_better(tmp_path: Path) -> No
     assert trained.scores_name(card, "taste/mood") == "tiny@taste-mood"
 
 
+def test_the_signature_hangs_on_weights_and_not_on_words_about_them(colors: Colors, tmp_path: Path) -> None:  # noqa: F811
+    first = str(scorer_named(f"model:{save_model(tmp_path / 'model')}").signature)
+    (tmp_path / "model" / "README.md").write_text("another word")
+    assert str(scorer_named(f"model:{tmp_path / 'model'}").signature) == first
+    weights = bytearray((tmp_path / "model" / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (tmp_path / "model" / "model.safetensors").write_bytes(weights)
+    assert str(scorer_named(f"model:{tmp_path / 'model'}").signature) != first
+
+
 class Sure:
     """A reward model as far as a scorer sees it: it looks at pictures itself, and states a sigma."""
 

@@ -6,6 +6,7 @@ pictures of one prompt may be compared; what their distance means is said by the
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from functools import cache
@@ -27,6 +28,8 @@ from salon.study.signature import Signature
 
 MARK = "@"
 """Between the folder of a model and the criterion, in the name of a scorer."""
+_ASIDE = ("README.md", "guard.parquet", "run")
+"""What stands in a model's folder and changes no number."""
 
 
 def trained_scorer(
@@ -92,8 +95,15 @@ def known_criterion(card: ModelCard, criterion: str | None, *, where: str) -> Cr
 
 
 def opened(folder: Path, device: str | None) -> tuple[PreferenceModel, str]:
-    """The model and the fingerprint of its folder; several criteria of one model share it."""
-    return _opened(folder.resolve(), device, fingerprint(folder))
+    """The model and the fingerprint of what its numbers hang on; several criteria of one model share it."""
+    read_card(folder)  # says what is wrong with a folder that is no model's
+    return _opened(folder.resolve(), device, model_fingerprint(folder))
+
+
+def model_fingerprint(folder: Path) -> str:
+    """Twelve hex digits over card, weights and backbone; logs and texts about the model do not count."""
+    parts = [f"{path.name} {fingerprint(path)}" for path in sorted(folder.iterdir()) if path.name not in _ASIDE]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 
 @cache
