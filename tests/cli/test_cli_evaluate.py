@@ -182,15 +182,24 @@ def test_scorers_stand_beside_models(capsys, place, tmp_path):
 
 def test_page_and_terminal(capsys, place, tmp_path):
     html = tmp_path / "report.html"
-    code, printed = salon(
-        capsys, "evaluate", place / "anti", place / "pair", place / "study", "-o", html, "--learning-curve",
-        "--curve-shares", "0.5", "--curve-shares", "1.0", "--curve-seeds", "1", *QUICK,
-    )  # fmt: skip
+    code, printed = salon(capsys, "evaluate", place / "anti", place / "pair", place / "study", "-o", html, *QUICK)
     assert code == 0
     assert "next rater" in printed.out
-    assert "Learning curve of anti" in printed.out
+    assert "Differences on the same pairs" in printed.out
     assert "evaluate|data:" in printed.out
     assert "What are these models worth?" in html.read_text()
+
+
+def test_the_learning_curve_ends_at_the_model_itself(capsys, place):
+    found = report_of(
+        capsys, place / "anti", place / "study", "--learning-curve", "--curve-shares", "0.5", "--curve-shares", "1.0",
+        "--curve-seeds", "1",
+    )  # fmt: skip
+    (model,) = found["studies"][0]["contestants"]
+    half, whole = found["learning_curve"]["points"]
+    assert whole["accuracy"]["value"] == model["overall"]["accuracy"]["value"]
+    assert half["pairs"] * 2 == pytest.approx(whole["pairs"], abs=6)
+    assert found["learning_curve"]["ceiling"] == model["overall"]["ceilings"]
 
 
 def test_refusals(capsys, place, tmp_path):

@@ -201,7 +201,7 @@ def _learning_curve(
             where=f"study {trial.study!r}",
         )
     card, encoder = one.model.card, one.model.encoder
-    given = HeadSettings.model_validate(card.settings).model_copy(update={"flags": False})
+    given = HeadSettings.model_validate(card.settings)
     wanted = [criterion.id for criterion in card.criteria]
     prepared = prepare_study(opened.study, opened.folder, given, criteria=wanted, encoder=encoder)
     groups, splits = text_of(prepared.labels, "group").to_pylist(), text_of(prepared.labels, "split").to_pylist()
@@ -210,7 +210,7 @@ def _learning_curve(
 
     def fit(prompts: frozenset[str], seed: int) -> Floats:
         part = replace(prepared, labels=_of(prepared.labels, prompts), votes=_of(prepared.votes, prompts))
-        with_seed = given.model_copy(update={"seed": seed})
+        with_seed = given.model_copy(update={"seed": given.seed + seed})  # the first at full share is the model itself
         trained = train_heads(part.data(with_seed), with_seed)
         model = HeadsModel(card, trained.network.cpu(), encoder)
         return model_margins(model, trial, opened.paths, reader).margin

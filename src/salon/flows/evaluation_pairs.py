@@ -84,9 +84,9 @@ def open_for(
     )
     paths = {id: folder / items[id].image for id in met.to_pylist() if items[id].image}
     progress(f"looking at {len(paths):,} pictures of {study.name}")
-    keys = picture_keys(list(paths.values())) if models else [PictureKey("", "")] * len(paths)
+    keys = dict(zip(paths, picture_keys(list(paths.values())))) if models else {}  # scorers have no guard
     return Opened(
-        study, folder, labels.table, paths, dict(zip(paths, keys)),
+        study, folder, labels.table, paths, keys,
         {prompt.id: prompt for prompt in study.nouns("prompts")}, {id: item.prompt for id, item in items.items()},
     )  # fmt: skip
 

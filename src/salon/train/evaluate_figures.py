@@ -96,13 +96,14 @@ def buckets(
 
 
 def _bucket(m: int, l: int, t: int, rate: Estimate, pairs: int, top: Ceilings | None) -> BucketReached:
+    reach = None if top is None or m + l < 2 else bucket_ceilings(m + l, m, top.fit.a)
     names = ("next_rater", "oracle", "leave_one_out", "panel")
-    tops = dict.fromkeys(names) if top is None or m + l < 2 else None
-    if tops is None:
-        reach = bucket_ceilings(m + l, m, top.fit.a)  # type: ignore[union-attr]
-        tops = {name: getattr(reach, name) for name in names}
-    split = f"{m}-{l}-{t}" if t else f"{m}-{l}"
-    return BucketReached(split=split, accuracy=Figure.of(rate), pairs=pairs, **tops)
+    return BucketReached(
+        split=f"{m}-{l}-{t}" if t else f"{m}-{l}",
+        accuracy=Figure.of(rate),
+        pairs=pairs,
+        **{name: None if reach is None else getattr(reach, name) for name in names},
+    )
 
 
 # -- order within a prompt ---------------------------------------------------------------------------------------------

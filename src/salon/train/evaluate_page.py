@@ -29,13 +29,21 @@ from salon.report.words import SIMULATED, brief, counted, fixed, level_words, on
 from salon.train.evaluate_parts import (
     CEILINGS,
     CHANCE,
+    SURE,
     Names,
     best_only,
     ceiling_cells,
     ceiling_columns,
     standing,
 )
-from salon.train.evaluate_results import KIND_WORDS, ContestantFigures, EvaluateReport, Reached, StudyFigures
+from salon.train.evaluate_results import (
+    KIND_WORDS,
+    ContestantFigures,
+    EvaluateReport,
+    PairedFigures,
+    Reached,
+    StudyFigures,
+)
 from salon.train.evaluate_sections import (
     bucket_section,
     calibration_section,
@@ -141,7 +149,7 @@ def _badge(one: ContestantFigures) -> Badge:
     return standing(one.overall)
 
 
-def _told(one: ContestantFigures, rival: object) -> Markup:
+def _told(one: ContestantFigures, rival: PairedFigures | None) -> Markup:
     """Accuracy, what could be reached, and how far it is from the best."""
     parts = [Markup("Agrees with people on {}").format(estimate_value(one.overall.accuracy, None, 3))]
     tops = one.overall.ceilings
@@ -152,7 +160,7 @@ def _told(one: ContestantFigures, rival: object) -> Markup:
             )
         )
     if rival is not None:
-        apart = rival.p_holm < 0.05  # type: ignore[attr-defined]
+        apart = rival.p_holm < SURE
         parts.append(Markup("{} the best").format("below" if apart else "not told apart from"))
     return Markup(", ").join(parts) + Markup(".")
 
@@ -215,13 +223,12 @@ def _accuracy_table(report: EvaluateReport, study: StudyFigures, names: Names) -
     return Table(columns, rows, caption.format(level_words(report), fixed(study.contestants[0].overall.chance)))
 
 
-def _turned(rival: object) -> object:
+def _turned(rival: PairedFigures | None) -> tuple[float | None, ...] | None:
     """The best less this one, read from this one's side: a derived number, so without a path."""
     if rival is None:
         return None
-    best_less = rival.difference  # type: ignore[attr-defined]
-    ends = (best_less.high, best_less.low)
-    return (-best_less.value, *(None if end is None else -end for end in ends))
+    value, low, high = rival.difference.value, rival.difference.low, rival.difference.high
+    return tuple(None if end is None else -end for end in (value, high, low))
 
 
 def _kind(one: ContestantFigures) -> str:

@@ -8,6 +8,8 @@ from salon.report import Badge, Cell, Column
 from salon.train.evaluate_results import PairedFigures, Reached, StudyFigures
 
 CHANCE = 0.5
+SURE = 0.05
+"""Adjusted p below which two contestants are told apart."""
 Names = dict[str, str]
 """How each contestant is printed."""
 CEILINGS: dict[str, tuple[str, str]] = {

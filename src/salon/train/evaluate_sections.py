@@ -10,7 +10,7 @@ from salon.report import SMALL, Badge, Block, Cell, Column, Details, Figure, Fig
 from salon.report.charts.curves import Curve
 from salon.report.estimate import Figure as Estimate
 from salon.report.words import brief, counted, fixed, level_words
-from salon.train.evaluate_parts import CEILINGS, CHANCE, Names, ceiling_cells, ceiling_columns
+from salon.train.evaluate_parts import CEILINGS, CHANCE, SURE, Names, ceiling_cells, ceiling_columns
 from salon.train.evaluate_results import (
     BucketReached,
     CalibrationFigures,
@@ -25,7 +25,6 @@ from salon.train.reliability_plot import reliability_plot
 _MOST_CRITERIA = 12
 _MOST_DETAILS = 30
 _MOST_DIAGRAMS = 6
-_SURE = 0.05
 
 
 def criterion_section(report: EvaluateReport, study: StudyFigures, names: Names) -> Section | None:
@@ -165,7 +164,7 @@ def comparison_section(report: EvaluateReport, study: StudyFigures, names: Names
             "difference": one.difference,
             "p": Cell(one.p, one.law),
             "p_holm": one.p_holm,
-            "verdict": Badge("told apart", "clear") if one.p_holm < _SURE else Badge("not told apart", "open"),
+            "verdict": Badge("told apart", "clear") if one.p_holm < SURE else Badge("not told apart", "open"),
             "first_only": one.first_only,
             "second_only": one.second_only,
             "pairs": one.pairs,
