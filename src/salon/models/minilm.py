@@ -32,15 +32,17 @@ _BATCH = 64
 def embed_texts(texts: Sequence[str]) -> np.ndarray:
     """One row of length 1 per text: the mean of the last layer over its tokens."""
     tokenizer, network = _loaded()
-    rows = []
+    found = np.empty((len(texts), WIDTH), np.float32)
+    by_length = sorted(range(len(texts)), key=lambda row: len(texts[row]))  # a batch is as slow as its longest text
     for start in range(0, len(texts), _BATCH):
+        rows = by_length[start : start + _BATCH]
         part = tokenizer(
-            list(texts[start : start + _BATCH]), padding=True, truncation=True, max_length=_LONGEST, return_tensors="pt"
+            [texts[row] for row in rows], padding=True, truncation=True, max_length=_LONGEST, return_tensors="pt"
         )
         hidden = network(**part).last_hidden_state
         mask = part["attention_mask"].unsqueeze(-1)
-        rows.append(torch.nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1))
-    return torch.cat(rows).numpy() if rows else np.empty((0, WIDTH), np.float32)
+        found[rows] = torch.nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1).numpy()
+    return found
 
 
 @cache
