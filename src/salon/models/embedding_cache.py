@@ -69,8 +69,9 @@ class Shelf:
         likely = _likely(entries, list(wanted))
         for row, (key, check) in zip(likely.tolist(), entries[likely].view(_BYTES).tolist()):
             place = wanted.get(key)
-            if place is not None and check == self._check(key, rows[row]):
-                found[place], known[place] = rows[row], True
+            vector = rows[row].copy()  # so that what is checked is what is given, whoever writes meanwhile
+            if place is not None and check == self._check(key, vector):
+                found[place], known[place] = vector, True
         return found, known
 
     def keep(self, keys: Sequence[str], vectors: Vectors) -> None:
