@@ -54,8 +54,8 @@ def test_slope_is_recovered(slope):
 
 def test_expected_ece_is_that_of_honest_chances():
     z = np.random.default_rng(3).normal(0, 1, 400)
-    seen = [made(z, votes(z, seed=seed), np.full(400, 5)).ece.value for seed in range(12)]
-    assert made(z, votes(z), np.full(400, 5)).expected_ece == pytest.approx(np.mean(seen), rel=0.15)
+    seen = [made(z, votes(z, seed=seed), np.full(400, 5)).ece.value for seed in range(8)]
+    assert made(z, votes(z), np.full(400, 5)).expected_ece == pytest.approx(np.mean(seen), rel=0.2)
 
 
 def test_which_item_is_first_does_not_matter():
@@ -82,7 +82,8 @@ def test_bucket_ceilings_average_to_the_panels_own():
     rng = np.random.default_rng(5)
     k = rng.binomial(5, rng.beta(1.2, 1.2, 500))
     table = vote_table(k, 5)
-    each = [bucket_ceilings(5, m, beta_binomial_fit(table).a) for m in np.maximum(k, 5 - k).tolist()]
+    a = beta_binomial_fit(table).a
+    each = [bucket_ceilings(5, m, a) for m in np.maximum(k, 5 - k).tolist()]
     for statistic in (panel, leave_one_out, next_rater, oracle):
         mean = np.mean([getattr(one, statistic.__name__) for one in each])
         assert mean == pytest.approx(statistic(table, table.total[None])[0])

@@ -39,12 +39,12 @@ def test_exact_p_by_definition():
 def test_random_patterns_agree_with_another_tool():
     rng = np.random.default_rng(2)
     first, second = (rng.random((2, 60)) < [[0.7], [0.5]]).astype(float)
-    found = compared(first, second, np.arange(60), draws=20_000)
+    found = compared(first, second, np.arange(60), draws=5_000)
     apart = first - second
     other = stats.permutation_test(
-        (apart,), lambda x: x.mean(), permutation_type="samples", n_resamples=20_000, rng=np.random.default_rng(0)
+        (apart,), lambda x: x.mean(), permutation_type="samples", n_resamples=5_000, rng=np.random.default_rng(0)
     )
-    assert found.p == pytest.approx(other.pvalue, abs=0.01)
+    assert found.p == pytest.approx(other.pvalue, abs=0.015)
 
 
 def test_pairing_narrows_and_the_order_only_turns_the_sign():
@@ -55,20 +55,20 @@ def test_pairing_narrows_and_the_order_only_turns_the_sign():
     assert found.difference.high - found.difference.low < 0.06  # two separate ones: about .14
     turned = compared(second, first, np.arange(400))
     assert turned.difference.value == -found.difference.value
-    assert turned.p == pytest.approx(found.p, abs=0.01)
+    assert turned.p == pytest.approx(found.p, abs=0.015)
 
 
 def test_alike_predictors_are_rarely_told_apart():
     rng = np.random.default_rng(4)
     clusters = np.repeat(np.arange(30), 6)
     ps, held = [], 0
-    for seed in range(120):
+    for seed in range(80):
         first, second = rng.integers(0, 2, (2, 180)).astype(float)
         found = compared(first, second, clusters, draws=100, seed=seed)
         ps.append(found.p)
         held += found.difference.low <= 0 <= found.difference.high
-    assert np.mean(np.array(ps) <= 0.05) < 0.1
-    assert held / 120 > 0.87
+    assert np.mean(np.array(ps) <= 0.05) < 0.12
+    assert held / 80 > 0.85
 
 
 def test_holm_by_hand():

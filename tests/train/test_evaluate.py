@@ -24,7 +24,7 @@ def figures(trial, *contestants, settings=QUICK):
 
 @pytest.fixture(scope="module")
 def planted():
-    return planted_trial(prompts=60)
+    return planted_trial(prompts=40)
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def test_a_contestant_is_measured_on_what_it_speaks_about(planted):
     half = contestant(trial, z, "half", speaks=trial.criterion == 0)
     (found,) = figures(trial, half).contestants
     assert [part.criterion for part in found.criteria] == ["c0"]
-    assert found.overall.pairs == found.overall.ceilings.pairs == 360
+    assert found.overall.pairs == found.overall.ceilings.pairs == 240
     with pytest.raises(TooFew, match="speaks about"):
         figures(trial, contestant(trial, z, speaks=np.zeros(len(z), bool)))
 
