@@ -153,7 +153,8 @@ def _normal(opened: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
     opened.load()
     if turned in range(2, 9):
         notes.append("turned upright as its EXIF says")
-    image, how = _rgb(ImageOps.exif_transpose(opened))
+        opened = ImageOps.exif_transpose(opened)
+    image, how = _rgb(opened)
     return image, (*notes, *how)
 
 
