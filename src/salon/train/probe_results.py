@@ -42,9 +42,9 @@ class ProbeRow(Noun):
 class TrickVerdict(Noun):
     """What is concluded about one alteration."""
 
-    trick: str
-    kind: Kind
-    outcome: Outcome
+    trick: str = Field(description="Name of the alteration.")
+    kind: Kind = Field(description="A trick must not raise the score, a control must lower it.")
+    outcome: Outcome = Field(description="Of a trick raises, does not raise or open; of a control noticed or not.")
     strength: float = Field(description="Where the conclusion was drawn: the largest change, for a control the last.")
 
 
@@ -64,7 +64,7 @@ class ProbeReport(Noun):
     margin: float = Field(description="Largest mean change that counts as none, in spreads.")
     rows: tuple[ProbeRow, ...] = Field(description="Every alteration at every strength.")
     verdicts: tuple[TrickVerdict, ...] = Field(description="One for each alteration.")
-    missing: str = POLICY
+    missing: str = Field(POLICY, description="What is done about missing scores.")
     scorer_signature: str = Field(description="Of the scorer.")
     signature: Signature = Field(description="What reproduces the figures.")
 
