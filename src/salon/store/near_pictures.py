@@ -9,7 +9,7 @@ A picture without structure (one flat colour) has no such bits worth comparing: 
 own bytes.
 
 Comparing is exact: every hash against every other, given up after half of the bits where they differ too much. 100,000
-pictures among themselves take about five seconds, and no arrangement of the data makes it much slower.
+pictures among themselves take about six seconds, and no arrangement of the data makes it much slower.
 
 Source: Zauner, Implementation and Benchmarking of Perceptual Image Hash Functions, 2010, for the transform; the size of
 the hash and its radius are those of PDQ (Meta, 2019), whose exact bits this does not give.
