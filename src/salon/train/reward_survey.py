@@ -16,6 +16,7 @@ from salon.train.reward_settings import RewardSettings
 
 LEAST_PAIRS = 12
 """Training pairs without which nothing can be learned, as for heads."""
+_ORDER = "train validation test"
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,12 @@ def survey_pairs(pairs: PairFile) -> Survey:
         )
     seen.check_classes(pairs.path)
     return Survey(
-        rows=dict(rows), criteria=tuple(seen.shares), dropped=dropped,
-        ties=seen.ties / rows["train"], pictures=len(seen.pictures),
-    )  # fmt: skip
+        rows=dict(sorted(rows.items(), key=lambda split: _ORDER.find(split[0]))),
+        criteria=tuple(seen.shares),
+        dropped=dropped,
+        ties=seen.ties / rows["train"],
+        pictures=len(seen.pictures),
+    )
 
 
 def _check_columns(path: Path, settings: RewardSettings) -> None:
