@@ -145,7 +145,7 @@ def test_a_near_copy_elsewhere_is_a_leak(capsys, place, tmp_path):
     again.save(tmp_path / "copied" / "images" / "s1p0-0.png")
     code, printed = salon(capsys, "evaluate", place / "anti", tmp_path / "copied", *QUICK)
     assert code == 2
-    assert "1 near copies of pictures (s1p0-0)" in printed.err
+    assert "1 near copy of a picture (s1p0-0)" in printed.err
 
 
 def test_a_grown_study_keeps_its_split(capsys, place, tmp_path):

@@ -36,7 +36,9 @@ def test_what_was_trained_on_is_found(keys):
     tested = {name: keys[name] for name in ("owl", "fox", "small")}
     found = find_leaks(guard, tested, {"p1": "a poster, for ELK\n", "p2": "a poster for owls", "p3": " "})
     assert (found.pictures, found.near, found.texts) == (("owl",), ("small",), ("p1",))
-    assert found.words == "1 pictures (owl); 1 near copies of pictures (small); 1 prompt texts (p1)"
+    assert found.words == "1 picture (owl); 1 near copy of a picture (small); 1 prompt text (p1)"
+    both = find_leaks(guard, {name: keys[name] for name in ("elk", "owl")}, {})
+    assert both.words == "2 pictures (elk, owl)"
     assert not find_leaks(guard, {"fox": keys["fox"]}, {"p2": "a poster for owls"})
 
 

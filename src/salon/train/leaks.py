@@ -66,8 +66,17 @@ class Leaks:
     @property
     def words(self) -> str:
         """What leaked, counted, with the first few named."""
-        kinds = {"pictures": self.pictures, "near copies of pictures": self.near, "prompt texts": self.texts}
-        return "; ".join(f"{len(found):,} {kind} ({_first(found)})" for kind, found in kinds.items() if found)
+        kinds = (
+            (self.pictures, "picture", "pictures"),
+            (self.near, "near copy of a picture", "near copies of pictures"),
+            (self.texts, "prompt text", "prompt texts"),
+        )
+        told = (
+            f"{len(found):,} {one if len(found) == 1 else many} ({_first(found)})"
+            for found, one, many in kinds
+            if found
+        )
+        return "; ".join(told)
 
 
 def text_key(text: str) -> str:
