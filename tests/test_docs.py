@@ -25,6 +25,7 @@ GENERATED = (
     "fuse-json.md",
     "generate-json.md",
     "judge-json.md",
+    "train-json.md",
     "layout.schema.json",
 )
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

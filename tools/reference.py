@@ -53,6 +53,8 @@ from salon.render.layout import Layout
 from salon.store import save_study
 from salon.store.nulls import null_for
 from salon.study import Prompt
+from salon.train.evaluate_results import EvaluateReport
+from salon.train.probe_results import ProbeReport
 from tools.field_notes import NOTES
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
@@ -68,6 +70,8 @@ REPORTS: dict[str, type[BaseModel]] = {
     "bridge simulate": Rehearsal,
     "generate": GenerateReport,
     "ready": ReadyReport,
+    "evaluate": EvaluateReport,
+    "train probe": ProbeReport,
     "judge run": JudgeRun,
     "judge report": JudgeReport,
 }
@@ -86,7 +90,9 @@ def pages() -> dict[str, str]:
     made = json_page(_GENERATE_INTRO, ("generate", "ready"))
     schemas["layout.schema.json"] = as_text(Layout.model_json_schema()) + "\n"
     judged = json_page(_JUDGE_INTRO, ("judge run", "judge report"))
+    trained = json_page(_TRAIN_INTRO, ("evaluate", "train probe"))
     pages = {"check-json.md": checked, "fuse-json.md": fused, "generate-json.md": made, "judge-json.md": judged}
+    pages["train-json.md"] = trained
     return {"commands.md": commands_page(), **pages, **schemas}
 
 
@@ -144,8 +150,10 @@ def json_page(intro: str, commands: Sequence[str], *after: str) -> str:
     parts = [intro]
     for name in commands:
         report = REPORTS[name]
-        parts.append(f"## salon {name} --json\n\nAbridged (`...`), numbers rounded, from {_ABOUT[name]}:\n")
-        parts.append(f"```json\n{as_text(abridged(example(name)))}\n```\n")
+        parts.append(f"## salon {name} --json\n")
+        if name in _ABOUT:
+            parts.append(f"Abridged (`...`), numbers rounded, from {_ABOUT[name]}:\n")
+            parts.append(f"```json\n{as_text(abridged(example(name)))}\n```\n")
         parts += [_table(model) for model in models(report) if model not in seen]
         seen += models(report)
     return "\n".join([*parts, *after])
@@ -185,6 +193,15 @@ _JUDGE_INTRO = """# The JSON of judge run and judge report
 Written by `make docs` from the report classes; do not edit. `salon judge run --json` prints one `JudgeRun`,
 `salon judge report --json` one `JudgeReport`. JSON Schemas: [judge run](judge-run.schema.json), [judge
 report](judge-report.schema.json).
+
+Every key is always there. A number that cannot be given is `null`, never NaN. Errors have the form of [the other
+commands](check-json.md#errors).
+"""
+_TRAIN_INTRO = """# The JSON of evaluate and train probe
+
+Written by `make docs` from the report classes; do not edit. `salon evaluate --json` prints one `EvaluateReport`, `salon
+train probe --json` one `ProbeReport` for each criterion. JSON Schemas: [evaluate](evaluate.schema.json), [train
+probe](train-probe.schema.json). No example is shown: what a network says differs in its last digits between machines.
 
 Every key is always there. A number that cannot be given is `null`, never NaN. Errors have the form of [the other
 commands](check-json.md#errors).

@@ -161,6 +161,8 @@ def _watched(*, quiet: bool) -> Iterator[Watch]:
 
         def watch(progress: Progress) -> None:
             nonlocal latest
+            for note in () if progress.done else progress.notes:  # known before anything is asked
+                say(f"note: {note}", fg="yellow", err=True)
             latest = progress
             bar.update(task, total=progress.wanted, completed=progress.done, told=_told(progress))
 

@@ -51,7 +51,7 @@ class TrickVerdict(Noun):
 class ProbeReport(Noun):
     """What the probes found."""
 
-    format: Literal["salon-probe-1"] = Field("salon-probe-1", description="Name and version of this shape.")
+    format: Literal["salon.probe/1"] = Field("salon.probe/1", description="Name and version of this shape.")
     study: str = Field(description="Name of the study.")
     simulated: bool = Field(description="True when no person gave the answers of the study.")
     scorer: str = Field(description="Name of the scorer.")
