@@ -26,6 +26,7 @@ from salon.report import (
     located,
 )
 from salon.report.words import SIMULATED, brief, counted, fixed, level_words, one_way, sentence, told_apart
+from salon.train.evaluate_beyond import growth_section, studies_section
 from salon.train.evaluate_parts import (
     CEILINGS,
     CHANCE,
@@ -50,8 +51,6 @@ from salon.train.evaluate_sections import (
     comparison_section,
     criterion_section,
     generator_section,
-    growth_section,
-    studies_section,
 )
 
 LEAK = (
