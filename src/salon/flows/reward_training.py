@@ -210,7 +210,8 @@ def check_file(source: Path) -> None:
     """Nothing may stand on two sides of a file's split; a file without that column is all for training."""
     with pq.ParquetFile(source) as plain:
         wanted = [name for name in _GUARDED if name in plain.schema_arrow.names]
-    if "split" in wanted:
+        apart = "split" in wanted and len(plain.read(columns=["split"]).column(0).unique()) > 1
+    if apart:
         with pq.ParquetFile(source, read_dictionary=wanted) as file:  # names kept once, rows as numbers
             check_splits(file.read(columns=wanted))
 
