@@ -20,7 +20,6 @@ from salon.check.results import Verdict
 from salon.cli.main import run
 
 README = ROOT / "README.md"
-pytestmark = pytest.mark.slow
 
 
 def lines() -> list[str]:
