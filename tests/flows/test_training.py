@@ -129,7 +129,7 @@ def test_missing_pictures_are_named(tmp_path: Path) -> None:
 
 
 def test_too_few_judgments_say_how_many_are_needed(tmp_path: Path) -> None:
-    study = study_in(tmp_path / "study", prompts=6)
+    study = study_in(tmp_path / "study", prompts=3)
     with pytest.raises(TooFew, match="at least 12"):
         train_study(study, tmp_path / "study", QUICK, tmp_path / "model")
 

@@ -126,7 +126,7 @@ def save_heads(
 ) -> None:
     """Write a model folder whole, in the place of what stood there; `files` go beside the card."""
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
-    header = {"format": FORMAT, _SHAPE: network.shape.model_dump_json()}
+    header = {_SHAPE: network.shape.model_dump_json()}  # one key: several would stand in any order
     contents = {
         WEIGHTS: safetensors.torch.save(state, header),
         README: readme.encode(),

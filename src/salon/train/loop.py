@@ -4,9 +4,9 @@
     loss of a flag     the same, against the share of raters who flagged the picture
 
 A pass meets every row once, in batches of one criterion, pairs turned round at random; batches of pairs and of flags
-alternate. After each pass the validation pairs are read; the state with the lowest validation loss is kept, and
-training stops when it has not fallen for `patience` passes. A loss that is no number stops it too: the best state so
-far is kept.
+alternate. After each pass the validation rows are read; the state with the lowest validation loss is kept, that of the
+flag head apart, and training stops when neither loss has fallen for `patience` passes. A loss that is no number stops
+it too: the best state so far is kept.
 
 The same data, settings and machine give the same weights to the last bit. The caller's random state is not touched.
 """
@@ -36,6 +36,9 @@ try:
     from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("train") from None
+
+HIDDEN_PACE = 0.1
+"""Learning rate of the hidden layer, as a share of the others'; docs/methods/heads.md says how it was found."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ def _train(data: HeadData, settings: HeadSettings, device: torch.device, watch: 
     steps = settings.epochs * len(_batches(data, settings, torch.Generator().manual_seed(0)))
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: (1 + math.cos(math.pi * step / steps)) / 2)
     epochs: list[Epoch] = []
-    best_state, best, stopped = None, None, f"all {settings.epochs} passes done"
+    heads, flag, stopped = _Best(), _Best(), f"all {settings.epochs} passes done"
     learning = 0.0
 
     for number in range(1, settings.epochs + 1):
@@ -106,26 +109,29 @@ def _train(data: HeadData, settings: HeadSettings, device: torch.device, watch: 
         learning += time.perf_counter() - started
 
         epoch = _validated(network, data, number, total / max(rows, 1), time.perf_counter() - started)
-        if not math.isfinite(epoch.train_loss + _worth(epoch)):
+        if not math.isfinite(epoch.train_loss + epoch.validation_loss + (epoch.flag_loss or 0.0)):
             stopped = f"the loss was no number in pass {number}"
             break
         epochs.append(epoch)
         watch(epoch)
-        if best is None or _worth(epoch) < _worth(best):
-            best, best_state = epoch, copy.deepcopy(network.state_dict())
-        elif number - best.number >= settings.patience:
+        heads.offer(epoch.validation_loss, epoch, network)
+        if epoch.flag_loss is not None:
+            flag.offer(epoch.flag_loss, epoch, network.flag_head)
+        if number - max(heads.number, flag.number) >= settings.patience:
             stopped = f"no lower validation loss for {settings.patience} passes"
             break
 
-    if best is None:
+    if heads.epoch is None:
         raise NotConverged(
             "a loss that is a number is needed", found=f"{stopped}, before any state worth keeping",
             remedy=f"a lower --lr (now {settings.lr:g}); vectors without NaN",
         )  # fmt: skip
-    network.load_state_dict(best_state)
+    network.load_state_dict(heads.state)
+    if flag.epoch is not None:
+        network.flag_head.load_state_dict(flag.state)
     learned = dict(zip(data.raters, reliability.eta.tolist())) if reliability is not None else {}
     speed = len(data.train) * len(epochs) / max(learning, 1e-9)
-    return Trained(network.eval().requires_grad_(False), tuple(epochs), best, stopped, speed, learned)
+    return Trained(network.eval().requires_grad_(False), tuple(epochs), heads.epoch, stopped, speed, learned)
 
 
 # -- what is trained ---------------------------------------------------------------------------------------------------
@@ -168,10 +174,13 @@ def _take_in(network: PreferenceHeads, data: HeadData, generator: torch.Generato
 
 
 def _optimizer(network: PreferenceHeads, reliability: Reliability | None, settings: HeadSettings) -> torch.optim.AdamW:
-    """AdamW; only the matrices decay: a bias or a temperature of 0 is no simpler than another."""
-    matrices = [weight for weight in network.parameters() if weight.ndim > 1]
-    others = [weight for weight in network.parameters() if weight.ndim <= 1]
-    groups = [{"params": matrices, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
+    """AdamW. The hidden layer learns slowly: it has weights enough to remember every pair, and would do so before the
+    straight part has found what holds for others. Only matrices decay: a bias of 0 is no simpler than another."""
+    kinds: dict[tuple[float, float], list[Tensor]] = {}
+    for name, weight in network.named_parameters():
+        lr = settings.lr * (HIDDEN_PACE if ".hidden." in name else 1.0)
+        kinds.setdefault((lr, settings.weight_decay if weight.ndim > 1 else 0.0), []).append(weight)
+    groups = [{"params": weights, "lr": lr, "weight_decay": decay} for (lr, decay), weights in kinds.items()]
     if reliability is not None:
         groups.append({"params": list(reliability.parameters()), "weight_decay": 0.0, "lr": 10 * settings.lr})
     return torch.optim.AdamW(groups, lr=settings.lr, fused=True)
@@ -251,8 +260,17 @@ def _validated(network: PreferenceHeads, data: HeadData, number: int, train_loss
     return Epoch(number, train_loss, loss, accuracy, flag_loss, seconds)
 
 
-def _worth(epoch: Epoch) -> float:
-    return epoch.validation_loss + (epoch.flag_loss or 0.0)
+class _Best:
+    """The state with the lowest loss so far."""
+
+    def __init__(self) -> None:
+        self.loss, self.number, self.epoch, self.state = math.inf, 0, None, {}
+
+    def offer(self, loss: float, epoch: Epoch, network: torch.nn.Module) -> None:
+        """Keep a copy of the network's state if its loss is the lowest."""
+        if loss < self.loss:
+            self.loss, self.number, self.epoch = loss, epoch.number, epoch
+            self.state = copy.deepcopy(network.state_dict())
 
 
 # -- around it ---------------------------------------------------------------------------------------------------------

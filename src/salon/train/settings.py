@@ -34,7 +34,7 @@ class HeadSettings(Noun):
     width: int = Field(64, ge=1, le=8192, description="Width of the hidden layer.")
     dropout: float = Field(0.3, ge=0, lt=1, description="Share of the hidden layer left out at each step.")
     weight_decay: float = Field(0.1, ge=0, description="How strongly weights are drawn to 0 (AdamW).")
-    lr: float = Field(1e-3, gt=0, description="Learning rate; it falls to 0 along a half cosine.")
+    lr: float = Field(3e-4, gt=0, description="Learning rate; it falls to 0 along a half cosine.")
     batch: int = Field(64, ge=1, description="Rows of a step; all of one criterion.")
     epochs: int = Field(40, ge=1, description="Passes over the training rows, at most.")
     patience: int = Field(10, ge=1, description="Passes without a better validation loss before it stops.")
