@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal, Union, get_args, get_origin
 
 import click
+import numpy as np
 from pydantic import BaseModel
 
 from salon.check.anchor import AnchorReport, AnchorSettings, anchor
@@ -37,6 +38,7 @@ from salon.fuse.bridge_results import BridgeReport
 from salon.fuse.bridge_settings import BridgeSettings
 from salon.fuse.bridge_simulate import Rehearsal, RehearsalSettings, rehearse_bridge
 from salon.fuse.fuse import fuse_study
+from salon.fuse.labels import LabelSettings, make_labels
 from salon.fuse.results import FuseReport
 from salon.generate.houses import house_generator
 from salon.generate.ready import ReadyReport, check_ready
@@ -53,7 +55,10 @@ from salon.render.layout import Layout
 from salon.store import save_study
 from salon.store.nulls import null_for
 from salon.study import Prompt
+from salon.train.evaluate import evaluate
+from salon.train.evaluate_data import Contestant, make_trial
 from salon.train.evaluate_results import EvaluateReport
+from salon.train.evaluate_settings import EvaluateSettings
 from salon.train.probe_results import ProbeReport
 from tools.field_notes import NOTES
 
@@ -201,7 +206,7 @@ _TRAIN_INTRO = """# The JSON of evaluate and train probe
 
 Written by `make docs` from the report classes; do not edit. `salon evaluate --json` prints one `EvaluateReport`, `salon
 train probe --json` one `ProbeReport` for each criterion. JSON Schemas: [evaluate](evaluate.schema.json), [train
-probe](train-probe.schema.json). No example is shown: what a network says differs in its last digits between machines.
+probe](train-probe.schema.json).
 
 Every key is always there. A number that cannot be given is `null`, never NaN. Errors have the form of [the other
 commands](check-json.md#errors).
@@ -209,6 +214,7 @@ commands](check-json.md#errors).
 _ABOUT = {
     "judge run": "a simulated judge on a simulated study of twelve prompts, three items and five raters",
     "judge report": "the same judge",
+    "evaluate": "made-up numbers of a model and a scorer on a simulated study of twelve prompts and three items",
     "generate": "one prompt by one house, and one that cannot be drawn",
     "ready": "the same study",
     "check": "a simulated study of forty prompts, four items and five raters",
@@ -331,6 +337,8 @@ def example(name: str) -> dict[str, Any]:
         return _drawn_example(name)
     if name in ("judge run", "judge report"):
         return _judged_example(name)
+    if name == "evaluate":
+        return _evaluated_example()
     study = simulate_study(SimulateSettings(prompts=40, tau=0.2, seed=7))
     if name == "anchor":
         return anchor(study, AnchorSettings(items=3, raters=3, draws=2000)).model_dump(mode="json")
@@ -360,6 +368,18 @@ def _judged_example(name: str) -> dict[str, Any]:
         report = report_judges(study, place, ReportSettings(draws=200), check=False)
     found = report.model_dump(mode="json")
     return found | {"seconds": 0.1} if "seconds" in found else found
+
+
+def _evaluated_example() -> dict[str, Any]:
+    study = simulate_study(SimulateSettings(prompts=12, items=3, tau=0.4, seed=7))
+    labels = make_labels(study, LabelSettings(ties="keep", train=1, validation=0, test=0)).table
+    names = {one.id: one.title for one in study.criteria}
+    trial = make_trial(labels, split="all", names=names, study=study.name, data=study.hash, simulated=True)
+    rng, every = np.random.default_rng(7), np.ones(len(trial), bool)
+    lead = trial.votes[:, 0] - trial.votes[:, 1]
+    model = Contestant("model", "heads", rng.normal(lead, 3) / 3, every, is_logit=True, form="scalar", guarded=True)
+    scorer = Contestant("scorer", "scorer", rng.normal(lead, 9), every)
+    return evaluate([(trial, [model, scorer])], EvaluateSettings(draws=200)).model_dump(mode="json")
 
 
 def _painted_example(name: str) -> dict[str, Any]:

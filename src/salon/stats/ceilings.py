@@ -265,8 +265,8 @@ def accuracy_warnings(accuracy: Estimate, of: Ceilings) -> list[str]:
     low, high = accuracy.low, accuracy.high
     if low is not None and high is not None and low <= 0.5 <= high:
         warnings.append(f"The interval {low:.3f} to {high:.3f} holds .5: no better than chance.")
-    top = of.oracle.value if of.oracle.high is None else of.oracle.high
-    if accuracy.value > top:
+    top = of.oracle.high
+    if top is not None and accuracy.value > top:  # without an interval a single prompt would be enough to accuse
         words = f"Accuracy {accuracy.value:.3f} is above the oracle's interval (to {top:.3f}): suspect a leak."
         if accuracy.value <= of.oracle_range[1]:
             words += (
