@@ -28,8 +28,15 @@ def data(settings: HeadSettings = QUICK, **given: object) -> HeadData:
     return head_data(STUDY.labels, STUDY.encoded, settings, votes=STUDY.votes, **given)
 
 
-@pytest.mark.parametrize("form", ["scalar", "pairwise", "antisymmetric"])
-@pytest.mark.parametrize(("labels", "trunk"), [("soft", "own"), ("hard", "shared"), ("raters", "own")])
+@pytest.mark.parametrize(
+    ("form", "labels", "trunk"),
+    [
+        ("scalar", "soft", "own"),
+        ("pairwise", "hard", "own"),
+        ("antisymmetric", "soft", "shared"),
+        ("antisymmetric", "raters", "own"),
+    ],
+)
 def test_a_planted_preference_is_found_on_prompts_never_seen(form: str, labels: str, trunk: str) -> None:
     settings = QUICK.model_copy(update={"form": form, "labels": labels, "trunk": trunk})
     trained = train_heads(data(settings), settings)
@@ -42,11 +49,11 @@ def test_shuffled_labels_teach_nothing() -> None:
     """Accuracies over shuffles scatter around 1/2; their mean lies within four standard errors of it."""
     short = QUICK.model_copy(update={"epochs": 3})
     found = []
-    for seed in range(6):
+    for seed in range(4):
         rows = head_data(shuffled(STUDY.labels, seed), STUDY.encoded, short)
         found.append(train_heads(rows, short).best.validation_accuracy)
     pairs = len(data().validation)
-    assert abs(np.mean(found) - 0.5) < 4 * 0.5 / math.sqrt(6 * pairs / 2)  # pairs of a prompt share items: half count
+    assert abs(np.mean(found) - 0.5) < 4 * 0.5 / math.sqrt(4 * pairs / 2)  # pairs of a prompt share items: half count
 
 
 def test_the_same_seed_gives_the_same_bits_and_leaves_chance_alone() -> None:
