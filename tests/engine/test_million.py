@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from prove.engine import TASKS, attempt
 
 

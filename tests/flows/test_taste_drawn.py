@@ -9,9 +9,9 @@ from salon.errors import BadFile, BadValue
 from salon.flows.designers import FLAG, DesignerSettings
 from salon.flows.taste_drawn import drawn_briefs, drawn_study
 from salon.fuse.labels import make_labels
-from salon.fuse.splits import normalized
 from salon.store.folder import open_study, save_study
 from salon.study import Prompt, Study
+from salon.study.prompt import normalized
 
 
 @pytest.fixture(scope="module")

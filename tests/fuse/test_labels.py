@@ -16,8 +16,9 @@ from studies import example, studies
 from salon.errors import BadColumns, BadValue, DesignError, TooFew, UnknownReference
 from salon.flows.simulate import taste_like_study
 from salon.fuse.labels import Labels, LabelSettings, make_labels
-from salon.fuse.splits import check_splits, normalized, prompt_texts
+from salon.fuse.splits import check_splits, prompt_texts
 from salon.study import Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Study
+from salon.study.prompt import normalized
 
 WHOLE = {"train": 1, "validation": 0, "test": 0}
 

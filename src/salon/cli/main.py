@@ -54,7 +54,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Judge": {
         "judge": ("salon.cli.judge:judge", "Ask models which picture is better, and report what their word is worth."),
-        "score": ("salon.cli.score:score", "Give pictures numbers: measurements, networks, released and trained models."),
+        "score": (
+            "salon.cli.score:score",
+            "Give pictures numbers: measurements, networks, released or own models.",
+        ),
     },
 }
 

@@ -9,7 +9,6 @@ split on every machine, and prompts added later do not move those already there 
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 
 from salon.errors import BadColumns, DesignError
 from salon.study import Study
-from salon.study.prompt import PARTS
+from salon.study.prompt import PARTS, normalized
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -81,11 +80,6 @@ def check_splits(table: pa.Table) -> None:
         texts = _encoded(table.column("text"))
         plain = pa.array([normalized(text) or None for text in texts.dictionary.to_pylist()], pa.string())
         _check_apart("prompt text", [pa.chunked_array([plain.take(texts.indices)])], table)
-
-
-def normalized(text: str) -> str:
-    """A prompt's text as it is compared: NFKC, case folded, white space collapsed."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def prompt_texts(study: Study) -> pa.Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Literal, get_args
 
 from pydantic import model_validator
@@ -48,3 +49,8 @@ class Prompt(Noun):
                 )
             return "\n\n".join(shown)
         return self.text if self.text is not None else "\n\n".join(shown)
+
+
+def normalized(text: str) -> str:
+    """A prompt's text as it is known again elsewhere: NFKC, case folded, white space collapsed."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -11,7 +11,6 @@ chosen, too.
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from salon.errors import BadFile
 from salon.models.kept import Kept
 from salon.store.atomic import whole_file
 from salon.store.near_pictures import METHOD, RADIUS, PictureKey, content_hash, nearest, picture_key
+from salon.study.prompt import normalized
 
 FILE = "guard.parquet"
 _COLUMNS = pa.schema([("kind", pa.string()), ("key", pa.string()), ("near", pa.string())])
@@ -81,8 +81,7 @@ class Leaks:
 
 def text_key(text: str) -> str:
     """A prompt's text as it is known again: the sha256 of its normalised form."""
-    plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(normalized(text).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def picture_keys(paths: Sequence[Path], *, kept: Kept | None = None) -> list[PictureKey]:
