@@ -9,6 +9,7 @@ layout of HPSv3's, not its numbers.
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -199,24 +200,27 @@ def _megabytes() -> float:
 
 
 def _two_processes() -> dict[str, float]:
-    """The command under `accelerate launch` with two processes, and alone: the largest differences over ten steps."""
+    """The command under torchrun with two processes, and alone: the largest differences over ten steps."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         save(draw("train", 64, np.random.default_rng(0)), folder, "train")
         tiny_vlm(folder / "vlm", "qwen2_vl")
         (folder / "asked.txt").write_text(INSTRUCTION)
-        two = ["-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1",
-               "--mixed_precision", "no", "--dynamo_backend", "no"]  # fmt: skip
-        told = [_launched(folder, name, launch) for name, launch in (("one", []), ("two", two))]
+        two = ["-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "0"]
+        told = [_launched(folder, name, launch, n) for name, launch, n in (("one", [], 1), ("two", two, 2))]
     return {name: max(abs(a[name] / b[name] - 1) for a, b in zip(*told)) for name in ("loss", "gradient")}
 
 
-def _launched(folder: Path, name: str, launch: list[str]) -> list[dict[str, float]]:
+def _launched(folder: Path, name: str, launch: list[str], processes: int) -> list[dict[str, float]]:
     salon = str(Path(sys.executable).with_name("salon"))
     asked = ["train", "reward", folder / "train.parquet", "-o", folder / name, "--backbone", folder / "vlm",
              "--instruction", folder / "asked.txt", "--steps", 10, "--batch", 16, "--at-once", 4, "--lr", 1e-3,
              "--pixels", 256, "--dropout", 0]  # fmt: skip
-    subprocess.run([sys.executable, *launch, salon, *map(str, asked)], check=True, capture_output=True)
+    on_cpu = {**os.environ, "ACCELERATE_USE_CPU": "true"}
+    subprocess.run([sys.executable, *launch, salon, *map(str, asked)], check=True, capture_output=True, env=on_cpu)
+    used = json.loads((folder / name / "model.json").read_text())["figures"]["processes"]
+    if used != processes:  # a launcher that starts fewer would compare a run with itself
+        raise RuntimeError(f"{processes} processes were asked for, {used} trained")
     lines = (folder / name / "run" / "log.jsonl").read_text().splitlines()
     return [json.loads(line) for line in lines]
 
@@ -306,7 +310,7 @@ def _memory_words(small: dict[str, float], large: dict[str, float]) -> str:
 
 def _process_words(processes: dict[str, float]) -> str:
     return wrapped(
-        f"""The command under `accelerate launch` with two processes (gloo, CPU) against one process, ten steps of 16
+        f"""The command under torchrun with two processes (gloo, CPU) against one process, ten steps of 16
         pairs: losses differ by at most {processes["loss"]:.0e} of their value, norms of gradients by
         {processes["gradient"]:.0e}. That is the rounding of sums in another order."""
     )

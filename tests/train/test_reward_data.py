@@ -90,6 +90,8 @@ def test_votes_of_raters_are_validated_as_pairs(folder):
     assert [(row.share, row.weight) for row in first] == [(1.0, 0.5), (0.0, 1.0)]
     (once,) = pair_rows([pairs.validation()])
     assert once.share == 30 % 5 / 4
+    alone = PairFile(labels(folder, **votes | {"split": ["train"] * N}), folder, RewardSettings(labels="raters"))
+    assert alone.validation().num_rows == 0
 
 
 def test_a_file_needs_no_more_than_pictures_and_shares(folder):

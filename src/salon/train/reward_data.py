@@ -189,7 +189,7 @@ def _once(votes: pa.Table) -> pa.Table:
     """Votes as pairs: the first row of each, with the share of all its votes for target."""
     keys = list(zip(*(votes.column(name).to_pylist() for name in ("criterion", "image_a", "image_b"))))
     first = list({key: place for place, key in reversed(list(enumerate(keys)))}.values())[::-1]
-    pairs = votes.take(pa.array(first))
+    pairs = votes.take(pa.array(first, pa.int64()))
     return pairs.set_column(pairs.schema.get_field_index("target"), "target", pairs.column("share"))
 
 
