@@ -53,13 +53,13 @@ def reward(
 
     SOURCE is a study folder, or a Parquet file with the columns of salon labels, of any length: it is read as it is
     needed. The VLM reads a picture with its prompt; a head gives the score mu and its standard deviation sigma. Several
-    GPUs: the same command under accelerate launch. salon evaluate says what the model is worth.
+    GPUs: the same command under torchrun. salon evaluate says what the model is worth.
 
     \b
       salon train reward study -o model --backbone weights/Qwen2-VL-7B-Instruct
       salon train reward study -o model --backbone weights/Qwen3-VL-4B --learn lora --precision bfloat16
       salon train reward hpdv3/labels.parquet -o model --backbone weights/HPSv3 --confident 0.95
-      accelerate launch --num_processes 8 $(command -v salon) train reward study -o model --backbone weights/vlm
+      torchrun --nproc_per_node 8 $(command -v salon) train reward study -o model --backbone weights/vlm
     """
     settings = settings_from(RewardSettings, flags)
     words = None if instruction is None else _read(instruction)

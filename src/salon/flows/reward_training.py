@@ -1,7 +1,7 @@
 """From a study or a file of labels to a reward model: labels, training, card, leak guard, model folder.
 
 Composes `fuse` (what the raters preferred, split by prompt) and `train`. Several processes may run it at once, as
-`accelerate launch` starts them: all train, the first one writes.
+torchrun starts them: all train, the first one writes.
 
 MODEL/run/labels.parquet     the labels of a study
 MODEL/run/log.jsonl          what every step gave; beside it TensorBoard's files and, while it runs, checkpoints

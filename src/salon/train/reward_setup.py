@@ -44,7 +44,7 @@ def make_trainable(network: RewardNetwork, settings: RewardSettings, *, ties: fl
 
 
 def accelerator_for(settings: RewardSettings) -> Accelerator:
-    """As many processes as `accelerate launch` or torchrun started; each holds the whole network."""
+    """As many processes as torchrun or `accelerate launch` started; each holds the whole network."""
     half = settings.precision == "bfloat16" or (settings.precision == "auto" and _has_bfloat16())
     accelerator = Accelerator(mixed_precision="bf16" if half else "no")
     if settings.batch < accelerator.num_processes:
