@@ -295,7 +295,8 @@ _READING = wrapped(
     """Accuracy says whether mu was learned: compare it with whoever knows the true mu, which is what can be reached.
     Sigma is another matter. Where voters are split about striped pictures a network can flatten mu there as well as
     raise sigma, and one pair a picture hardly tells the two apart. What does is many votes an item, as in the
-    experiments on [uncertainty](uncertainty.md)."""
+    experiments on [uncertainty](uncertainty.md). All rows are one seed each: differences between rows of a column are
+    within what another seed may give, unless their intervals part."""
 )
 
 
