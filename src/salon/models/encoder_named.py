@@ -8,13 +8,14 @@ from salon.errors import BadValue
 from salon.models.encoder import Encoder
 
 DEFAULT = "effnet-lite2+minilm"
+LOOK = "effnet-lite2+look"
 _OCR = "+ocr"
 _FOLDERS = {
     "clip": "clip_encoder:ClipEncoder",
     "siglip": "clip_encoder:ClipEncoder",
     "qwen-vl": "vlm_encoder:VlmEncoder",
 }
-NAMES = (DEFAULT, DEFAULT + _OCR, *(f"{kind}:FOLDER" for kind in _FOLDERS))
+NAMES = (DEFAULT, DEFAULT + _OCR, LOOK, *(f"{kind}:FOLDER" for kind in _FOLDERS))
 
 
 def encoder_named(text: str = DEFAULT, *, device: str | None = None, batch: int = 8, ocr: bool = False) -> Encoder:
@@ -26,6 +27,8 @@ def encoder_named(text: str = DEFAULT, *, device: str | None = None, batch: int 
     """
     if text in (DEFAULT, DEFAULT + _OCR):
         return _class("embedded_encoder:EmbeddedEncoder")(ocr=ocr or text.endswith(_OCR))
+    if text == LOOK and not ocr:
+        return _class("look_encoder:LookEncoder")()
     kind, _, folder = text.partition(":")
     if kind not in _FOLDERS or not folder:
         raise BadValue("the name of an encoder is needed", found=repr(text), remedy=", ".join(NAMES))
