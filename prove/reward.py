@@ -206,7 +206,7 @@ def _two_processes() -> dict[str, float]:
         save(draw("train", 64, np.random.default_rng(0)), folder, "train")
         tiny_vlm(folder / "vlm", "qwen2_vl")
         (folder / "asked.txt").write_text(INSTRUCTION)
-        two = ["-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "0"]
+        two = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
         told = [_launched(folder, name, launch, n) for name, launch, n in (("one", [], 1), ("two", two, 2))]
     return {name: max(abs(a[name] / b[name] - 1) for a, b in zip(*told)) for name in ("loss", "gradient")}
 
