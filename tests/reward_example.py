@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -50,14 +52,31 @@ def red_pairs(folder: Path, *, train: int = 16, validation: int = 4, seed: int =
     return file
 
 
+def red_votes(folder: Path, *, good: int = 3, **asked: Any) -> Path:
+    """The same pairs as votes: of `good` raters who see what is redder, and of one who tosses a coin."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for pair in pq.read_table(red_pairs(folder, **asked)).to_pylist():
+        said = [pair["label"]] * good + [str(rng.choice(["a", "b"]))]
+        rows += [pair | {"rater": f"r{number}", "label": label} for number, label in enumerate(said)]
+    file = folder / "votes.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), file)
+    return file
+
+
 def trained(
-    vlm: Path, labels: Path, run: Path, settings: RewardSettings = SMALL, **more: Any
+    vlm: Path,
+    labels: Path,
+    run: Path,
+    settings: RewardSettings = SMALL,
+    rater_weights: Mapping[str, float] = MappingProxyType({}),
+    **more: Any,
 ) -> tuple[Fitted, RewardParts]:
     """A tiny reward model, trained."""
     parts = open_parts(
         vlm, instruction=INSTRUCTION, pixels=settings.pixels, dropout=settings.dropout, seed=settings.seed
     )
-    pairs = PairFile(labels, labels.parent, settings)
+    pairs = PairFile(labels, labels.parent, settings, rater_weights=rater_weights)
     return fit(parts, pairs, survey_pairs(pairs), RunFolder(run, settings, "data", "vlm"), **more), parts
 
 

@@ -112,6 +112,7 @@ def test_a_file_needs_no_more_than_pictures_and_shares(folder):
         ({"label": ["left"] * N}, {"labels": "hard"}, BadValue, "'left'"),
         ({"split": ["test"] * N}, {}, TooFew, "at least 12 pairs"),
         ({"agreement": [-1.0] * N}, {"weigh": "agreement"}, BadValue, "weights"),
+        ({"agreement": [0.0] * N}, {"weigh": "agreement"}, BadValue, "weight above 0"),
     ],
 )
 def test_what_cannot_be_learned_is_said_before_training(folder, columns, settings, error, told):

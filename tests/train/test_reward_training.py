@@ -10,11 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from accelerate.state import AcceleratorState
-from reward_example import SMALL, red_pairs, tiny, trained, weights
+from reward_example import SMALL, red_pairs, red_votes, tiny, trained, weights
 
 from salon.errors import BadValue, NotConverged
 from salon.models.reward_network import RewardNetwork, open_parts
 from salon.train.losses import Law
+from salon.train.rater_weights import agreement_weights
+from salon.train.reward_data import PairFile
 from salon.train.reward_folder import checkpoints
 from salon.train.reward_folder import trained as learned
 from salon.train.reward_logs import RunLog, read_log
@@ -86,6 +88,27 @@ def test_parts_of_a_step_add_up(vlm, labels, tmp_path):
         trained(vlm, labels, tmp_path / name, settings.model_copy(update=changed))
     assert same(tmp_path / "one", tmp_path / "parts")
     assert not same(tmp_path / "one", tmp_path / "plain")
+
+
+def test_a_step_of_one_vote_counts_as_much_as_its_rater(vlm, place, tmp_path):
+    """By hand: of the four votes on a pair three count 1 and one .2, .8 on average."""
+    settings = SMALL.model_copy(update={"labels": "raters", "batch": 1, "steps": 1, "prior": 0.0, "choose": "last"})
+    votes = red_votes(place / "votes")
+    for name, weights in {"plain": {}, "weighed": {"r3": 0.2}}.items():
+        trained(vlm, votes, tmp_path / name, settings, weights)
+    first = next(PairFile(votes, place, settings, rater_weights={"r3": 0.2}).training(64, start=0))
+    assert told(tmp_path / "weighed")[0] / told(tmp_path / "plain")[0] == pytest.approx(first.weight / 0.8, rel=1e-5)
+
+
+def test_down_weighting_a_rater_who_tosses_coins_helps(vlm, place, tmp_path):
+    """Three raters see what is redder, the fourth does not look: what is learned is held against the truth."""
+    settings = SMALL.model_copy(update={"labels": "raters", "batch": 4, "at_once": 4, "steps": 24, "seed": 1,
+                                        "prior": 0.02, "choose": "last"})  # fmt: skip
+    votes = red_votes(place / "votes")
+    weights = agreement_weights(pq.read_table(votes))
+    plain, weighed = (trained(vlm, votes, tmp_path / str(len(w)), settings, w)[0] for w in ({}, weights))
+    assert weights["r3"] < 0.3 * weights["r0"]
+    assert weighed.validation.loss < 0.7 * plain.validation.loss
 
 
 def _process(rank, port, queue, *asked):

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pydantic import Field
 
-from salon.errors import BadFile, BadValue, MissingExtra
+from salon.errors import BadFile, BadValue
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.fuse.splits import SPLITS, check_splits
 from salon.models.preference import CARD
@@ -40,12 +40,8 @@ from salon.train.reward_data import PairFile
 from salon.train.reward_folder import RunFolder, flush
 from salon.train.reward_loop import Fitted, fit
 from salon.train.reward_settings import RewardSettings
-from salon.train.reward_survey import Survey, survey_pairs
-
-try:
-    from accelerate import PartialState
-except ImportError:  # pragma: no cover - the tests have it
-    raise MissingExtra("train") from None
+from salon.train.reward_setup import processes
+from salon.train.reward_survey import Survey, check_columns, survey_pairs
 
 RUN = "run"
 _GUARDED = ("split", "group", "item_a", "item_b", "image_a", "image_b", "text")
@@ -88,14 +84,14 @@ def train_reward(
     pictures are below `images`, its own folder unless given. None in all processes but the first.
     """
     settings = settings or RewardSettings()
-    here = PartialState()
+    here = processes()
     if here.is_main_process:
         _prepare_target(out, resume=resume, overwrite=overwrite)
     here.wait_for_everyone()
     pairs, learned, notes = _opened(source, out / RUN, settings, criteria, images, is_main=here.is_main_process)
     here.wait_for_everyone()
-    survey = survey_pairs(pairs)
     pairs = _weighed(pairs)
+    survey = survey_pairs(pairs)
     parts = open_parts(
         backbone, instruction=instruction,
         pixels=settings.pixels or None, dropout=settings.dropout, seed=settings.seed,
@@ -158,6 +154,7 @@ def _weighed(pairs: PairFile) -> PairFile:
         return pairs
     if pairs.settings.labels != "raters":
         raise BadValue("--rater-weights go with --labels raters", found=f"--labels {pairs.settings.labels}")
+    check_columns(pairs.path, pairs.settings)
     votes = pa.concat_tables(pairs.tables()).rename_columns({"image_a": "item_a", "image_b": "item_b"})
     return replace(pairs, rater_weights=agreement_weights(votes))
 

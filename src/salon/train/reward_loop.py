@@ -2,10 +2,11 @@
 
 One step learns from `batch` pairs. Every process takes its share of them, `at_once` at a time, and adds up gradients:
 
-    loss of a step = sum_i w_i loss_i / sum_i w_i + prior * mean_i (log sigma_a^2 + log sigma_b^2) / 2
+    loss of a step = mean_i (w_i / w) loss_i + prior * mean_i (log sigma_a^2 + log sigma_b^2) / 2
 
-Both sums run over the whole step, so neither the number of processes nor `at_once` changes what is learned, but for the
-rounding of sums. Order and dropout follow from the seed and the number of the step: a run that was interrupted ends
+Both means run over the whole step, so neither the number of processes nor `at_once` changes what is learned, but for
+the rounding of sums. w is the mean weight of all training pairs, not of the step's: divided by its own weights, a step
+of answers that hardly count would move the network as far as any other. Order and dropout follow from the seed and the number of the step: a run that was interrupted ends
 with the same weights as one that was not.
 """
 
@@ -56,10 +57,8 @@ class Micro:
     last: bool
     """Whether this process is done with the step after it."""
     rows: list[PairRow]
-    weight: float
-    """Of all pairs of the step, everywhere."""
     pairs: int
-    """Their number."""
+    """Those of the whole step, everywhere."""
 
 
 @dataclass(frozen=True)
@@ -130,9 +129,8 @@ def fit(
             with nullcontext() if micro.last else accelerator.no_sync(wrapped):
                 quality = wrapped(_on(inputs, device))
                 losses, priors = pair_losses(quality, micro.rows, settings, network)
-                weight = torch.tensor([row.weight for row in micro.rows], device=device)
-                data = (weight * losses).sum() / max(micro.weight, 1e-12)
-                loss = data + settings.prior * priors.sum() / micro.pairs
+                weight = torch.tensor([row.weight / survey.weight for row in micro.rows], device=device)
+                loss = (weight * losses + settings.prior * priors).sum() / micro.pairs
                 accelerator.backward(loss * accelerator.num_processes)  # gradients of processes are averaged
             tally.add(loss=loss, sigma=quality.log_sigma.exp().sum() / (2 * micro.pairs))
             if not micro.last:
@@ -236,11 +234,10 @@ def _micros(
     for step in steps:
         whole = list(islice(rows, settings.batch))
         mine = whole[rank::world]
-        weight = math.fsum(row.weight for row in whole)
         for start in range(0, len(mine), settings.at_once):
             number = (step - 1) * settings.batch + rank + start * world
             part, last = mine[start : start + settings.at_once], start + settings.at_once >= len(mine)
-            yield Micro(step, number, last, part, weight, len(whole))
+            yield Micro(step, number, last, part, len(whole))
 
 
 def _inputs(parts: RewardParts, pairs: PairFile, rows: list[PairRow]) -> dict[str, Tensor]:

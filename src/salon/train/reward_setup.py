@@ -14,7 +14,8 @@ from salon.train.reward_settings import RewardSettings
 
 try:
     import torch
-    from accelerate import Accelerator
+    from accelerate import Accelerator, PartialState
+    from accelerate.utils import parse_flag_from_env
     from torch import nn
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("train") from None
@@ -43,16 +44,25 @@ def make_trainable(network: RewardNetwork, settings: RewardSettings, *, ties: fl
     return adapters
 
 
+def processes() -> PartialState:
+    """All processes that torchrun started; on CPUs too, which accelerate counts as one unless told that it is there."""
+    return PartialState(cpu=_on_cpu())
+
+
 def accelerator_for(settings: RewardSettings) -> Accelerator:
-    """As many processes as torchrun or `accelerate launch` started; each holds the whole network."""
+    """As many processes as torchrun started; each holds the whole network."""
     half = settings.precision == "bfloat16" or (settings.precision == "auto" and _has_bfloat16())
-    accelerator = Accelerator(mixed_precision="bf16" if half else "no")
+    accelerator = Accelerator(mixed_precision="bf16" if half else "no", cpu=_on_cpu())
     if settings.batch < accelerator.num_processes:
         raise BadValue(
             "a step needs a pair for each process",
             found=f"--batch {settings.batch} for {accelerator.num_processes} processes",
         )
     return accelerator
+
+
+def _on_cpu() -> bool:
+    return parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available()
 
 
 def _has_bfloat16() -> bool:

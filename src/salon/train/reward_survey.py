@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from salon.errors import BadColumns, BadFile, TooFew
+from salon.errors import BadColumns, BadFile, BadValue, TooFew
 from salon.train.reward_data import PairFile, opened
 from salon.train.reward_settings import RewardSettings
 
@@ -30,12 +30,14 @@ class Survey:
     """Under the threshold of confidence, in all splits."""
     ties: float
     """Mean share of ties in training."""
+    weight: float
+    """Mean weight of the training pairs."""
     pictures: int
 
 
 def survey_pairs(pairs: PairFile) -> Survey:
     """Count the rows and look for every picture; BadColumns, BadFile or TooFew where training could not start."""
-    _check_columns(pairs.path, pairs.settings)
+    check_columns(pairs.path, pairs.settings)
     rows, read, seen = Counter[str](), 0, _Seen(pairs.images)
     for table in pairs.tables():
         kept = pairs.learned(table)
@@ -52,16 +54,19 @@ def survey_pairs(pairs: PairFile) -> Survey:
             remedy="collect more judgments, or lower --confident",
         )
     seen.check_classes(pairs.path)
+    seen.check_weights(pairs.path)
     return Survey(
         rows=dict(sorted(rows.items(), key=lambda split: _ORDER.find(split[0]))),
         criteria=tuple(seen.shares),
         dropped=dropped,
         ties=seen.ties / rows["train"],
+        weight=seen.weight / rows["train"],
         pictures=len(seen.pictures),
     )
 
 
-def _check_columns(path: Path, settings: RewardSettings) -> None:
+def check_columns(path: Path, settings: RewardSettings) -> None:
+    """BadColumns where the file lacks one that the settings need."""
     with opened(path) as file:
         names = file.schema_arrow.names
     needed = ["image_a", "image_b", *(["rater", "label"] if settings.labels == "raters" else [])]
@@ -82,6 +87,7 @@ class _Seen:
         self.missing: list[str] = []
         self.unnamed = 0
         self.ties = 0.0
+        self.weight = 0.0
         self.shares: dict[str, tuple[float, float]] = {}
 
     def take(self, table: pa.Table) -> None:
@@ -93,6 +99,7 @@ class _Seen:
             self.missing += [name for name in fresh if name is not None and not (self.images / name).is_file()]
         train = table.filter(pc.equal(table.column("split"), "train"))
         self.ties += float(pc.sum(train.column("tied")).as_py() or 0)
+        self.weight += float(pc.sum(train.column("weight")).as_py() or 0)
         for name in table.column("criterion").unique().to_pylist():
             share = train.filter(pc.equal(train.column("criterion"), name)).column("target").to_numpy()
             low, high = self.shares.get(name, (np.inf, -np.inf))
@@ -113,6 +120,14 @@ class _Seen:
         for name, (low, high) in self.shares.items():
             if low == high == 0.5:
                 raise TooFew("pairs with a winner are needed", found="all even", where=f"{where}, criterion {name!r}")
+
+    def check_weights(self, where: Path) -> None:
+        """BadValue where no training pair counts."""
+        if not self.weight:
+            raise BadValue(
+                "a training pair with a weight above 0 is needed", found="none", where=str(where),
+                remedy="--rater-weights none: no two raters agree more often than coins; or --weigh none",
+            )  # fmt: skip
 
 
 def _counted(column: pa.ChunkedArray) -> tuple[list[str], list[int]]:
