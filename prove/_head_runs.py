@@ -28,11 +28,13 @@ from salon.models.encoder_named import encoder_named
 from salon.study import Study
 from salon.train.data import Encoded, head_data
 from salon.train.loop import pair_logits, train_heads
-from salon.train.settings import HeadSettings
+from salon.train.settings import DEFAULT_ENCODER, HeadSettings
 
 Floats = NDArray[np.float64]
 FOLDS, PARTS = 5, 10
 SEED = 2026
+PENALTIES = (0.3, 1.0, 3.0, 10.0, 30.0)
+"""Of the ridge regression; differences have a mean square of 1."""
 UNDECIDED = 0.5
 """What a pair counts that a scorer leaves open: two equal numbers, or a picture without one."""
 
@@ -45,7 +47,8 @@ class Bench:
     folder: Path
     pairs: pa.Table
     votes: pa.Table
-    encoded: Encoded
+    encoded: dict[str, Encoded]
+    """By encoder."""
     part: dict[str, int]
     """Prompt to the tenth it falls into; prompts with the same words fall together."""
 
@@ -71,18 +74,19 @@ class Run:
     validation_accuracy: float
 
 
-def opened(study: Study, folder: Path, encoder_name: str, prompts: int) -> tuple[Bench, float]:
-    """Labels and vectors of the study, and the seconds that the vectors took (next to none from the cache)."""
+def opened(study: Study, folder: Path, encoders: Sequence[str], prompts: int) -> tuple[Bench, dict[str, float]]:
+    """Labels and vectors of the study, and the seconds that each encoder took (next to none from the cache)."""
     pairs = make_labels(study, LabelSettings(rows="pairs")).table
     votes = make_labels(study, LabelSettings(rows="raters")).table
     items = {item.id: folder / item.image for item in study.nouns("items")}
     texts = sorted(set(pairs.column("text").to_pylist()))
-    encoder = encoder_named(encoder_name)
-    started = time.perf_counter()
-    pictures = encode_pictures(encoder, list(items.values()))
-    words = encode_texts(encoder, texts)
-    seconds = time.perf_counter() - started
-    encoded = Encoded(encoder.parts, _places(items), pictures, _places(texts), words)
+    encoded, seconds = {}, {}
+    for name in encoders:
+        encoder = encoder_named(name)
+        started = time.perf_counter()
+        pictures, words = encode_pictures(encoder, list(items.values())), encode_texts(encoder, texts)
+        seconds[name] = time.perf_counter() - started
+        encoded[name] = Encoded(encoder.parts, _places(items), pictures, _places(texts), words)
     return Bench(study, folder, pairs, votes, encoded, _tenths(prompts)), seconds
 
 
@@ -122,16 +126,16 @@ def fold_run(
 
 
 def _trained(bench: Bench, fold: int, settings: HeadSettings, share: float, shuffled: bool) -> Run:
-    split = _split(bench, fold, share)
+    split, encoded = _split(bench, fold, share), bench.encoded[settings.encoder]
     pairs, votes = _with_split(bench.pairs, split, bench), _with_split(bench.votes, split, bench)
-    data = head_data(_coins(pairs, fold) if shuffled else pairs, bench.encoded, settings, votes=votes)
+    data = head_data(_coins(pairs, fold) if shuffled else pairs, encoded, settings, votes=votes)
     started = time.perf_counter()
     fit = train_heads(data, settings)
     seconds = time.perf_counter() - started
     asked = {
         prompt: "validation" if at == "test" else at.replace("validation", "unused") for prompt, at in split.items()
     }
-    test = head_data(_with_split(bench.pairs, asked, bench), bench.encoded, settings, votes=votes).validation
+    test = head_data(_with_split(bench.pairs, asked, bench), encoded, settings, votes=votes).validation
     logits = np.full(bench.pairs.num_rows, np.nan)
     logits[np.array(pairs.column("split").to_pylist()) == "test"] = pair_logits(fit.network, data, test)
     return Run(logits, seconds, len(fit.epochs), fit.best.validation_loss, fit.best.validation_accuracy)
@@ -166,7 +170,7 @@ def _coins(pairs: pa.Table, fold: int) -> pa.Table:
 def _digest(bench: Bench, fold: int, settings: HeadSettings, share: float, shuffled: bool) -> str:
     modules = (salon.models.preference_heads, salon.train.data, salon.train.loop)
     code = hashlib.sha256(b"".join(Path(str(module.__file__)).read_bytes() for module in modules)).hexdigest()
-    parts = [part.signature for part in bench.encoded.parts]
+    parts = [part.signature for part in bench.encoded[settings.encoder].parts]
     key = [bench.study.hash, parts, fold, settings.model_dump(), share, shuffled, code]
     return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:20]
 
@@ -200,6 +204,31 @@ def house_logits(bench: Bench, fold: int) -> Floats:
             for criterion, prompt, a, b, _ in rows
         ]
     )
+
+
+def ridge_logits(bench: Bench, fold: int) -> Floats:
+    """A ridge regression of vote shares on differences of the image part, for each criterion; no text, no layers.
+
+    Its penalty is chosen by the squared error on validation pairs, all criteria together.
+    """
+    encoded = bench.encoded[DEFAULT_ENCODER]
+    a, b = ([encoded.items[item] for item in bench.column(name)] for name in ("item_a", "item_b"))
+    apart = encoded.pictures["image"][a] - encoded.pictures["image"][b]
+    apart = (apart / np.sqrt(np.square(apart).sum(1).mean())).astype(float)
+    split, criterion = _split(bench, fold, 1.0), bench.column("criterion")
+    at = np.array([split[prompt] for prompt in bench.column("group")])
+    y = np.asarray(bench.pairs.column("share")) - 0.5
+    found = np.zeros((len(PENALTIES), len(y)))
+    for name in dict.fromkeys(criterion):
+        own = criterion == name
+        x, asked = apart[own & (at == "train")], apart[own]
+        values, axes = np.linalg.eigh(x @ x.T)
+        turned = axes.T @ y[own & (at == "train")]
+        for number, penalty in enumerate(PENALTIES):
+            found[number, own] = asked @ x.T @ (axes @ (turned / (np.maximum(values, 0) + penalty)))
+    held = at == "validation"
+    best = np.argmin(np.square(found[:, held] - y[held]).sum(1))
+    return np.where(at == "test", found[best], np.nan)
 
 
 def scorer_logits(bench: Bench, name: str, part: int) -> tuple[Floats, float]:

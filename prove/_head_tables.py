@@ -16,14 +16,20 @@ from salon.stats.ceilings import Ceilings, ceilings
 from salon.stats.paired import holm, paired_difference
 from salon.stats.resample import bootstrap_totals
 from salon.stats.result import Estimate
-from salon.train.settings import HeadSettings
+from salon.train.settings import DEFAULT_ENCODER, HeadSettings
 
 PROMPTS = 80
 SEEDS = (0, 1, 2)
 DRAWS = 2000
 BUCKETS = ("5-0", "4-1", "3-2")
-FORMS = {form: HeadSettings(form=form) for form in ("scalar", "pairwise", "antisymmetric")}
-VARIED = "scalar"
+LOOK = "effnet-lite2+look"
+FORMS = {
+    f"{form}{words}": HeadSettings(form=form, encoder=encoder)
+    for encoder, words in ((DEFAULT_ENCODER, ""), (LOOK, ", look"))
+    for form in ("scalar", "pairwise", "antisymmetric")
+}
+"""The three forms over two encoders: what is shown and the prompt, or the look of a page alone."""
+VARIED = "scalar, look"
 """The form that the variants change one thing of: the quickest to train."""
 VARIANTS = {
     "shared trunk": {"trunk": "shared"},
@@ -32,7 +38,7 @@ VARIANTS = {
     "each rater's own answer": {"labels": "raters"},
     "the same, reliability learned": {"labels": "raters", "rater_weights": "learned"},
 }
-SHARES = (0.125, 0.25, 0.5, 1.0)
+SHARES = (0.25, 0.5, 1.0)
 SCORED = 0
 """The tenth of the prompts on which scorers are asked: most of them read each picture with OCR, which takes seconds."""
 SCORERS = (*RULES, *COMPOSITES)
@@ -128,7 +134,7 @@ def _spread(row: Row) -> str:
 
 def forms_table(found: Found) -> str:
     bench, bucket = found.bench, found.bench.column("bucket")
-    known = [found.rows[name] for name in (*FORMS, "house", "shuffled") if name in found.rows]
+    known = [found.rows[name] for name in (*FORMS, "ridge", "house", "shuffled") if name in found.rows]
     if any(len(row.seeds) > 1 for row in known):
         known.insert(len(FORMS), together(found))
     rows = []

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 def wrapped(text: str) -> str:
     """A paragraph in lines of the docs' length."""
-    return textwrap.fill(" ".join(text.split()), 118)
+    return textwrap.fill(" ".join(text.split()), 118, break_on_hyphens=False)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
