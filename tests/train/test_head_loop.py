@@ -170,6 +170,14 @@ def test_figures_stand_beside_the_ceiling_of_the_same_pairs() -> None:
     assert made[0].ceiling.low < made[0].ceiling.value < made[0].ceiling.high
 
 
+def test_one_prompt_has_no_interval() -> None:
+    pairs = pa.table({"criterion": ["c"] * 3, "group": ["p"] * 3, "share": [0.8, 1.0, 0.2], "for_a": [4, 5, 1],
+                      "for_b": [1, 0, 4]})  # fmt: skip
+    (both, _) = validation_figures(pairs, np.array([1.0, 1.0, 1.0]), ["c"], rng=np.random.default_rng(0))
+    assert both.accuracy.value == pytest.approx(2 / 3)
+    assert [(one.low, one.high, one.n) for one in (both.accuracy, both.ceiling)] == [(None, None, 1)] * 2
+
+
 def test_weights_are_duplicates() -> None:
     """A row of weight 2 pulls as two rows do: the loss of a batch with one doubled is the weighted mean."""
     rows = data()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
 
 from salon.errors import BadFile
 from salon.models.kept import Kept
 from salon.train import leaks
-from salon.train.leaks import Guard, find_leaks, load_guard, picture_keys, save_guard
+from salon.train.leaks import Guard, find_leaks, load_guard, picture_keys, save_guard, without_look_alikes
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,17 @@ def test_what_was_trained_on_is_found(keys):
     both = find_leaks(guard, {name: keys[name] for name in ("elk", "owl")}, {})
     assert both.words == "2 pictures (elk, owl)"
     assert not find_leaks(guard, {"fox": keys["fox"]}, {"p2": "a poster for owls"})
+
+
+def test_training_rows_that_look_like_test_rows_are_left_out(keys):
+    """small is elk: the training pair goes, with both of its votes; a picture that is not there is like no other."""
+    votes = pa.table({"a": ["elk", "elk", "owl", "small"], "b": ["owl", "owl", "gone", "fox"],
+                      "split": ["train", "train", "train", "test"]})  # fmt: skip
+    flags = pa.table({"item": ["small", "owl"], "split": ["train", "train"]})
+    (kept, flagged), notes = without_look_alikes([votes, flags], ("a", "b", "item"), keys, ("train", "test"))
+    assert (kept["a"].to_pylist(), flagged["item"].to_pylist()) == (["owl", "small"], ["owl"])
+    assert notes == ["left out because their pictures look like others on a later side of the split: 1 pairs"]
+    assert without_look_alikes([kept], ("a", "b"), keys, ("train", "test")) == ([kept], [])
 
 
 def test_the_guard_is_kept_beside_the_model(keys, tmp_path):

@@ -94,8 +94,8 @@ def test_a_step_of_one_vote_counts_as_much_as_its_rater(vlm, place, tmp_path):
     """By hand: of the four votes on a pair three count 1 and one .2, .8 on average."""
     settings = SMALL.model_copy(update={"labels": "raters", "batch": 1, "steps": 1, "prior": 0.0, "choose": "last"})
     votes = red_votes(place / "votes")
-    for name, weights in {"plain": {}, "weighed": {"r3": 0.2}}.items():
-        trained(vlm, votes, tmp_path / name, settings, weights)
+    for name, given in {"plain": {}, "weighed": {"r3": 0.2}}.items():
+        trained(vlm, votes, tmp_path / name, settings, given)
     first = next(PairFile(votes, place, settings, rater_weights={"r3": 0.2}).training(64, start=0))
     assert told(tmp_path / "weighed")[0] / told(tmp_path / "plain")[0] == pytest.approx(first.weight / 0.8, rel=1e-5)
 
@@ -105,9 +105,9 @@ def test_down_weighting_a_rater_who_tosses_coins_helps(vlm, place, tmp_path):
     settings = SMALL.model_copy(update={"labels": "raters", "batch": 4, "at_once": 4, "steps": 24, "seed": 1,
                                         "prior": 0.02, "choose": "last"})  # fmt: skip
     votes = red_votes(place / "votes")
-    weights = agreement_weights(pq.read_table(votes))
-    plain, weighed = (trained(vlm, votes, tmp_path / str(len(w)), settings, w)[0] for w in ({}, weights))
-    assert weights["r3"] < 0.3 * weights["r0"]
+    counts = agreement_weights(pq.read_table(votes))
+    plain, weighed = (trained(vlm, votes, tmp_path / str(len(w)), settings, w)[0] for w in ({}, counts))
+    assert counts["r3"] < 0.3 * counts["r0"]
     assert weighed.validation.loss < 0.7 * plain.validation.loss
 
 

@@ -29,11 +29,11 @@ from salon.models.reward_network import CRITERION, RewardParts, open_parts
 from salon.models.weights import fingerprint
 from salon.store.atomic import whole_file, whole_folder
 from salon.store.folder import local, open_study
-from salon.store.near_pictures import content_hash, near_groups
+from salon.store.near_pictures import content_hash
 from salon.study import Signature
 from salon.study.noun import Noun
 from salon.train.head_figures import HeadFigures, validation_figures
-from salon.train.leaks import Guard, picture_keys, save_guard
+from salon.train.leaks import Guard, picture_keys, save_guard, without_look_alikes
 from salon.train.rater_weights import agreement_weights
 from salon.train.reward_card import Learned, reward_card, reward_words
 from salon.train.reward_data import PairFile
@@ -174,7 +174,7 @@ def _of_study(
         rows="raters" if settings.labels == "raters" else "pairs", ties="keep", seed=settings.split_seed, **shares
     )
     labels = make_labels(study, asked, criteria=criteria)
-    table, left_out = _without_near_copies(labels.table, local(source).resolve())
+    table, left_out = _without_look_alikes(labels.table, local(source).resolve())
     if is_main:
         with whole_file(file) as target:
             pq.write_table(table, target, compression="zstd")
@@ -185,22 +185,13 @@ def _of_study(
     return file, learned, [*labels.report.notes, *left_out]
 
 
-def _without_near_copies(table: pa.Table, folder: Path) -> tuple[pa.Table, list[str]]:
-    """Labels without rows that look like something on a later side of the split, and a note that counts them."""
-    images = [table.column(name).to_pylist() for name in ("image_a", "image_b")]
-    there = [name for name in dict.fromkeys([*images[0], *images[1]]) if name and (folder / name).is_file()]
-    groups = near_groups(picture_keys([folder / name for name in there]))
-    place = dict(zip(there, groups.tolist()))
-    side = np.array([SPLITS.index(split) for split in table.column("split").to_pylist()])
-    ends = [np.array([place.get(name, -1) for name in names], np.int64) for names in images]
-    latest = np.zeros(len(there) + 1, np.int64)  # the last place takes pictures that are not there; they are told later
-    for end in ends:
-        np.maximum.at(latest, end, side)
-    stays = np.logical_and.reduce([(latest[end] == side) | (end < 0) for end in ends])
-    if stays.all():
-        return table, []
-    told = f"pairs left out because their pictures look like others on a later side of the split: {(~stays).sum():,}"
-    return table.filter(pa.array(stays)), [told]
+def _without_look_alikes(table: pa.Table, folder: Path) -> tuple[pa.Table, list[str]]:
+    columns = ("image_a", "image_b")
+    names = dict.fromkeys(name for column in columns for name in table.column(column).to_pylist())
+    there = [name for name in names if name and (folder / name).is_file()]  # what is missing is told later
+    keys = dict(zip(there, picture_keys([folder / name for name in there])))
+    (table,), notes = without_look_alikes([table], columns, keys, SPLITS)
+    return table, notes
 
 
 def check_file(source: Path) -> None:

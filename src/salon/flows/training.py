@@ -23,13 +23,13 @@ from salon.fuse.splits import SPLITS, item_prompts, prompt_texts, split_items
 from salon.models.embeddings import encode_pictures, encode_texts
 from salon.models.encoder import Encoder
 from salon.models.encoder_named import encoder_named
-from salon.store.near_pictures import PictureKey, near_groups
+from salon.store.near_pictures import PictureKey
 from salon.study import Criterion, Prompt, Signature, Study
 from salon.study.noun import Noun
 from salon.train.data import Encoded, HeadData, head_data
 from salon.train.head_figures import HeadFigures, validation_figures
 from salon.train.head_folder import check_target, head_card, write_model
-from salon.train.leaks import Guard, picture_keys
+from salon.train.leaks import Guard, picture_keys, without_look_alikes
 from salon.train.loop import Epoch, Trained, pair_logits, train_heads
 from salon.train.rater_weights import agreement_weights
 from salon.train.settings import HeadSettings
@@ -37,6 +37,8 @@ from salon.train.settings import HeadSettings
 MOST_LEVELS = 10
 """A criterion with a scale of at most this many levels on which more is worse is a flag, as in `salon check`."""
 _SHOWN = 3
+_ITEMS = ("item_a", "item_b", "item")
+"""Columns of pairs and of flags that name items."""
 
 
 class TrainReport(Noun):
@@ -131,7 +133,7 @@ def prepare_study(
     tables = [labels, votes, *flags.values()]
     paths = _pictures(study, folder, tables)
     keys = dict(zip(paths, picture_keys(list(paths.values()))))
-    (labels, votes, *rest), left_out = _apart(tables, keys)
+    (labels, votes, *rest), left_out = without_look_alikes(tables, _ITEMS, keys, SPLITS)
     prefixes = _prefixes(study, labels, settings)
     started = time.perf_counter()
     encoder = encoder or encoder_named(settings.encoder, device=settings.device)
@@ -195,7 +197,7 @@ def _is_flag(criterion: Criterion) -> bool:
 
 def _pictures(study: Study, folder: Path, tables: Sequence[pa.Table]) -> dict[str, Path]:
     """The picture of every item in the tables; BadFile where an item has none."""
-    columns = [t.column(name) for t in tables for name in ("item_a", "item_b", "item") if name in t.column_names]
+    columns = [t.column(name) for t in tables for name in _ITEMS if name in t.column_names]
     wanted = set().union(*(pc.unique(column.cast(pa.string())).to_pylist() for column in columns))
     items = study.table("items")
     images = items.column("image").to_pylist() if "image" in items.column_names else [None] * items.num_rows
@@ -211,26 +213,8 @@ def _pictures(study: Study, folder: Path, tables: Sequence[pa.Table]) -> dict[st
     return {item: folder / image for item, image in found.items()}
 
 
-def _apart(tables: list[pa.Table], keys: Mapping[str, PictureKey]) -> tuple[list[pa.Table], list[str]]:
-    """The tables without rows that look like something on a later side of the split, and a note that counts them."""
-    group = dict(zip(keys, near_groups(list(keys.values())).tolist()))
-    latest: dict[int, int] = {}
-    for table in tables:
-        for items, split in _rows(table):
-            for item in items:
-                latest[group[item]] = max(latest.get(group[item], 0), SPLITS.index(split))
-    kept, dropped = [], 0
-    for table in tables:
-        stays = [all(latest[group[item]] == SPLITS.index(split) for item in items) for items, split in _rows(table)]
-        dropped = dropped or len(stays) - sum(stays)  # of pairs; votes and flags follow them
-        kept.append(table.filter(pa.array(stays, pa.bool_())))
-    if not dropped:
-        return kept, []
-    return kept, [f"left out because their pictures look like others on a later side of the split: {dropped:,} pairs"]
-
-
 def _rows(table: pa.Table) -> list[tuple[tuple[str, ...], str]]:
-    names = [name for name in ("item_a", "item_b", "item") if name in table.column_names]
+    names = [name for name in _ITEMS if name in table.column_names]
     items = zip(*(table.column(name).to_pylist() for name in names))
     return list(zip(items, table.column("split").to_pylist()))
 

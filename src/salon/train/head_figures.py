@@ -2,7 +2,7 @@
 
 Accuracy is against the majority of a pair's votes; pairs without a majority are left out, log-odds of exactly 0 count
 half. The ceiling is the accuracy that one more rater of the same kind would reach (`stats.ceilings`, next_rater); it
-takes two votes on a pair. Intervals draw whole prompts again.
+takes two votes on a pair. Intervals draw whole prompts again; one prompt has none.
 
 The best state was chosen on these very pairs, so the numbers lean upwards: they serve to choose between settings. What
 a model is worth is said by `salon evaluate` on the test pairs.
@@ -20,7 +20,7 @@ from pydantic import Field
 from salon.errors import StatsError
 from salon.report.estimate import Figure
 from salon.stats.ceilings import next_rater, vote_table
-from salon.stats.resample import bootstrap_totals, draw_totals, interval, row_kinds
+from salon.stats.resample import bootstrap_totals
 from salon.stats.result import Estimate
 from salon.study.noun import Noun
 from salon.train.loop import hits
@@ -77,9 +77,6 @@ def _ceiling(pairs: pa.Table, prompts: NDArray[np.int64], rng: np.random.Generat
     for_a, for_b = (np.asarray(pairs.column(name), np.int64) for name in ("for_a", "for_b"))
     try:
         table = vote_table(for_a, for_a + for_b, prompts)
-        rows, kinds = row_kinds(table.counts)
-        value = float(next_rater(table, table.total[None])[0])
-        drawn = next_rater(table, draw_totals(rows, kinds, draws=DRAWS, rng=rng))
-        return interval(value, drawn, n=table.n, unit="prompt")
+        return bootstrap_totals(lambda total: next_rater(table, total), table.counts, draws=DRAWS, rng=rng)
     except StatsError:
         return None

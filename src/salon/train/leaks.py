@@ -19,12 +19,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from salon.engine.processes import cores
 from salon.errors import BadFile
 from salon.models.kept import Kept
 from salon.store.atomic import whole_file
-from salon.store.near_pictures import METHOD, RADIUS, PictureKey, content_hash, nearest, picture_key
+from salon.store.near_pictures import METHOD, RADIUS, PictureKey, content_hash, near_groups, nearest, picture_key
 from salon.study.prompt import normalized
 
 FILE = "guard.parquet"
@@ -144,6 +145,40 @@ def find_leaks(
     near = [others[number] for number in np.flatnonzero(place >= 0)]
     read = [prompt for prompt, text in texts.items() if text.strip() and text_key(text) in guard.texts]
     return Leaks(tuple(same), tuple(near), tuple(read))
+
+
+def without_look_alikes(
+    tables: Sequence[pa.Table], columns: Sequence[str], pictures: Mapping[str, PictureKey], order: Sequence[str]
+) -> tuple[list[pa.Table], list[str]]:
+    """The tables without rows that look like something on a later side of the split, and a note that counts pairs.
+
+    `columns` name the pictures of a row, `order` the sides of the column split. A picture that is not in `pictures` is
+    like no other. The note is of the first table that loses rows: others tell of the same pairs.
+    """
+    group = dict(zip(pictures, near_groups(list(pictures.values())).tolist()))
+    there = [[name for name in columns if name in table.column_names] for table in tables]
+    sides = [np.array([order.index(side) for side in table.column("split").to_pylist()], np.int64) for table in tables]
+    ends = [_places(table, names, group) for table, names in zip(tables, there)]
+    latest = np.zeros(len(pictures) + 1, np.int64)  # the last place takes pictures that are like no other
+    for side, end in zip(sides, ends):
+        for picture in end:  # one by one: maximum.at reads a broadcast operand past its end
+            np.maximum.at(latest, picture, side)
+    stays = [((latest[end] == side) | (end < 0)).all(axis=0) for side, end in zip(sides, ends)]
+    kept = [table.filter(pa.array(stay)) for table, stay in zip(tables, stays)]
+    for table, names, stay in zip(tables, there, stays):
+        if not stay.all():
+            keys = [name for name in ("criterion", *names) if name in table.column_names]
+            lost = table.filter(pa.array(~stay)).group_by(keys).aggregate([]).num_rows
+            return kept, [
+                f"left out because their pictures look like others on a later side of the split: {lost:,} pairs"
+            ]
+    return kept, []
+
+
+def _places(table: pa.Table, names: Sequence[str], group: Mapping[str, int]) -> NDArray[np.int64]:
+    """(names, rows) the group of each picture, -1 without one."""
+    found = [[group.get(name, -1) for name in table.column(column).to_pylist()] for column in names]
+    return np.array(found, np.int64).reshape(len(names), table.num_rows)
 
 
 def _content(path: Path) -> str:

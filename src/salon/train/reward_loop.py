@@ -6,8 +6,8 @@ One step learns from `batch` pairs. Every process takes its share of them, `at_o
 
 Both means run over the whole step, so neither the number of processes nor `at_once` changes what is learned, but for
 the rounding of sums. w is the mean weight of all training pairs, not of the step's: divided by its own weights, a step
-of answers that hardly count would move the network as far as any other. Order and dropout follow from the seed and the number of the step: a run that was interrupted ends
-with the same weights as one that was not.
+of answers that hardly count would move the network as far as any other. Order and dropout follow from the seed and the
+number of the step: a run that was interrupted ends with the same weights as one that was not.
 """
 
 from __future__ import annotations
