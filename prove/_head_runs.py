@@ -126,8 +126,8 @@ def fold_run(
 
 
 def _trained(bench: Bench, fold: int, settings: HeadSettings, share: float, shuffled: bool) -> Run:
-    split, encoded = _split(bench, fold, share), bench.encoded[settings.encoder]
-    pairs, votes = _with_split(bench.pairs, split, bench), _with_split(bench.votes, split, bench)
+    split, encoded = fold_split(bench, fold, share), bench.encoded[settings.encoder]
+    pairs, votes = with_split(bench.pairs, split), with_split(bench.votes, split)
     data = head_data(_coins(pairs, fold) if shuffled else pairs, encoded, settings, votes=votes)
     started = time.perf_counter()
     fit = train_heads(data, settings)
@@ -135,13 +135,14 @@ def _trained(bench: Bench, fold: int, settings: HeadSettings, share: float, shuf
     asked = {
         prompt: "validation" if at == "test" else at.replace("validation", "unused") for prompt, at in split.items()
     }
-    test = head_data(_with_split(bench.pairs, asked, bench), encoded, settings, votes=votes).validation
+    test = head_data(with_split(bench.pairs, asked), encoded, settings, votes=votes).validation
     logits = np.full(bench.pairs.num_rows, np.nan)
     logits[np.array(pairs.column("split").to_pylist()) == "test"] = pair_logits(fit.network, data, test)
     return Run(logits, seconds, len(fit.epochs), fit.best.validation_loss, fit.best.validation_accuracy)
 
 
-def _split(bench: Bench, fold: int, share: float) -> dict[str, str]:
+def fold_split(bench: Bench, fold: int, share: float) -> dict[str, str]:
+    """Where each prompt falls in a fold: train, validation, test or unused."""
     test, validation = (2 * fold, 2 * fold + 1), (2 * fold + 2) % PARTS
     split = {}
     chance = np.random.default_rng([SEED, fold])
@@ -153,7 +154,8 @@ def _split(bench: Bench, fold: int, share: float) -> dict[str, str]:
     return split
 
 
-def _with_split(table: pa.Table, split: dict[str, str], bench: Bench) -> pa.Table:
+def with_split(table: pa.Table, split: dict[str, str]) -> pa.Table:
+    """Labels with this split in the place of their own."""
     fallen = pa.array([split[prompt] for prompt in table.column("group").to_pylist()])
     return table.set_column(table.column_names.index("split"), "split", fallen)
 
@@ -188,7 +190,7 @@ def hits(bench: Bench, logits: Floats) -> Floats:
 def house_logits(bench: Bench, fold: int) -> Floats:
     """Who knows only which house drew a poster, and how often it won in training under the criterion."""
     generator = {item.id: item.generator for item in bench.study.nouns("items")}
-    split = _split(bench, fold, 1.0)
+    split = fold_split(bench, fold, 1.0)
     rows = list(
         zip(*(bench.pairs.column(name).to_pylist() for name in ("criterion", "group", "item_a", "item_b", "share")))
     )
@@ -215,7 +217,7 @@ def ridge_logits(bench: Bench, fold: int) -> Floats:
     a, b = ([encoded.items[item] for item in bench.column(name)] for name in ("item_a", "item_b"))
     apart = encoded.pictures["image"][a] - encoded.pictures["image"][b]
     apart = (apart / np.sqrt(np.square(apart).sum(1).mean())).astype(float)
-    split, criterion = _split(bench, fold, 1.0), bench.column("criterion")
+    split, criterion = fold_split(bench, fold, 1.0), bench.column("criterion")
     at = np.array([split[prompt] for prompt in bench.column("group")])
     y = np.asarray(bench.pairs.column("share")) - 0.5
     found = np.zeros((len(PENALTIES), len(y)))

@@ -66,6 +66,8 @@ class Found:
     rows: dict[str, Row] = field(default_factory=dict)
     curve: dict[float, Estimate] = field(default_factory=dict)
     scorers: dict[str, tuple[Floats, float]] = field(default_factory=dict)
+    fresh: dict[str, Estimate] = field(default_factory=dict)
+    """Accuracy of forms on the fresh study."""
 
 
 # -- figures -----------------------------------------------------------------------------------------------------------

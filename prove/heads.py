@@ -18,6 +18,7 @@ from tempfile import gettempdir
 
 import numpy as np
 
+from prove._head_fresh import FRESH_PROMPTS, FRESH_SEED, fresh_figures
 from prove._head_runs import (
     FOLDS,
     SEED,
@@ -106,6 +107,8 @@ def run_all(found: Found, scratch: Path) -> None:
         found.scorers[name] = scorer_logits(found.bench, name, SCORED)
         print(name, f"{np.nanmean(hits(found.bench, found.scorers[name][0])):.3f}", flush=True)
     write_page(found)
+    found.fresh = fresh_figures(found.bench, scratch)
+    write_page(found)
     for share in SHARES:
         row = head_row(found, scratch, f"share {share:g}", FORMS[VARIED], SEEDS[:1], share=share)
         found.curve[share] = accuracy(found.bench, row.right)
@@ -147,8 +150,8 @@ other posters, with the figures of one fold of this study known. Then other desc
 tried with ridge regressions on these folds (the network's features, what is seen, colors, thumbnails, edges, strokes,
 alone and together, about twenty sets), ranked by validation error; `{LOOK}` is made of the best. Its test accuracy
 under ridge was seen as well before heads were trained on it, and a tenth that validates in one fold is asked in
-another. So the *look* rows are not a blind test, and some of their lead may come of choosing. A study drawn from
-another seed, with nothing changed, would be one; it is still owed.
+another. So the *look* rows are not a blind test, and some of their lead may come of choosing. The fresh study below is
+one.
 """
 READ_FORMS = """
 *next rater*: one more designer from the same population; *oracle*: a predictor that knows every pair's chances
@@ -159,6 +162,12 @@ correlation of log-odds and vote shares, both less their mean over the pairs of 
 whoever only recognises houses. *shuffled labels*: every training and validation pair given to either side by a coin.
 *seeds*: lowest and highest accuracy of a seed. *seconds*: training of one fold on {cores} cores that others used too,
 vectors in the cache.
+"""
+FRESH = f"""
+Posters of {FRESH_PROMPTS} briefs for each criterion, drawn and judged anew with seed {FRESH_SEED} by other designers of
+the same kind, and asked of heads that were trained on the study above without these briefs' words. Seed, size, encoder
+and the form to look at (pairwise, the one chosen above) were fixed before any answer was seen; nothing was changed
+after.
 """
 VARIANTS_SAID = f"""
 One thing changed at a time, on the {VARIED} form, one seed. *less the plain form*: paired, same folds and seed.
@@ -196,6 +205,8 @@ def write_page(found: Found) -> None:
         "## By criterion\n",
         criteria_table(found),
     ]
+    if found.fresh:
+        parts += ["## A fresh study\n", wrapped(FRESH) + "\n", _fresh_table(found)]
     if any(name in found.rows for name in VARIANTS):
         parts += ["## Variants\n", wrapped(VARIANTS_SAID) + "\n", variants_table(found)]
     if found.scorers:
@@ -225,6 +236,10 @@ def _verdict(found: Found) -> str:
         words += f" On the tenth of the prompts that scorers were asked, it has {told(head)}, the best of "
         words += f"{len(found.scorers)} scorers, `{name}`, {told(other)}."
     return words
+
+
+def _fresh_table(found: Found) -> str:
+    return table(["heads", "accuracy"], [[form, told(figure)] for form, figure in found.fresh.items()])
 
 
 def _scorers_said(found: Found) -> str:
