@@ -82,8 +82,8 @@ def same(run, other):
 
 
 def test_parts_of_a_step_add_up(vlm, labels, tmp_path):
-    """Four pairs at once are four times one, with weights that differ."""
-    settings = SMALL.model_copy(update={"weigh": "agreement", "steps": 2, "batch": 4, "lr": 1e-3})
+    """Eight pairs at once are eight times one, with weights that differ."""
+    settings = SMALL.model_copy(update={"weigh": "agreement", "steps": 2, "lr": 1e-3})
     for name, changed in {"one": {}, "parts": {"at_once": 1}, "plain": {"weigh": "none"}}.items():
         trained(vlm, labels, tmp_path / name, settings.model_copy(update=changed))
     assert same(tmp_path / "one", tmp_path / "parts")

@@ -45,7 +45,7 @@ def make_trainable(network: RewardNetwork, settings: RewardSettings, *, ties: fl
 
 
 def processes() -> PartialState:
-    """All processes that torchrun started; on CPUs too, which accelerate counts as one unless told that it is there."""
+    """All processes that torchrun started; those on CPUs too, which accelerate leaves alone unless told to use CPUs."""
     return PartialState(cpu=_on_cpu())
 
 
