@@ -114,7 +114,7 @@ def test_down_weighting_a_rater_who_tosses_coins_helps(vlm, place, tmp_path):
 def _process(rank, port, queue, *asked):
     AcceleratorState._reset_state(reset_partial_state=True)  # the parent may have trained
     told = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": port}  # fmt: skip
+            "MASTER_PORT": port, "OMP_NUM_THREADS": 1}  # fmt: skip
     os.environ.update({name: str(value) for name, value in told.items()})
     assert processes().num_processes == 2  # asked first by the flow; accelerate then keeps to that answer
     fitted, _ = trained(*asked)
