@@ -175,7 +175,7 @@ def test_a_picture_is_really_read_and_only_once(tmp_path, monkeypatch):
     image.save(tmp_path / "a.png")
     kept, item = Kept(tmp_path / "kept.sqlite"), Item(id="a", image=str(tmp_path / "a.png"))
     assert measured("words", kept).score([item], [PROMPT]) == [pytest.approx(2 / 6, abs=1e-5)]
-    monkeypatch.setattr("salon.judge.scorers.measured.read_text", lambda pixels: pytest.fail("read twice"))
+    monkeypatch.setattr("salon.models.ocr.read_text", lambda pixels: pytest.fail("read twice"))
     (contrast,) = measured("contrast", kept).score([item], [PROMPT])
     assert contrast > 15
 

@@ -11,7 +11,7 @@ import click
 from salon.cli.console import json_option, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.errors import InputError
-from salon.flows.probing import probe_study, shown_item, trained_on
+from salon.flows.probing import probe_study, scorers_of, shown_item, trained_on
 from salon.judge.score import ScoreSettings
 from salon.report import numbers
 from salon.report.estimate import Figure
@@ -56,21 +56,22 @@ def probe(
     Items whose pictures the model was trained on are left out.
 
     \b
-      salon train probe taste-heads study -o probe.html
-      salon train probe taste-heads study --criterion taste/mood --items 80
+      salon train probe taste-heads study                                        every criterion
+      salon train probe taste-heads study --criterion taste/mood -o probe.html   one of them, as a page
       salon train probe naturalness study --gate       exit code 1 when a trick pays
     """
     settings = settings_from(ProbeSettings, flags)
     if output is not None:
         page_target(output)
+        named = scorers_of(model, criteria)
+        if len(named) > 1:
+            raise InputError("a page is about one scorer", found=f"{len(named)} criteria", remedy="name --criterion")
     folder, opened = local(study).resolve(), open_study(study)
     with working("probing", None) as step:
         reports = probe_study(
             opened, folder, model, settings, ScoreSettings(device=device, batch=32), criteria=criteria, step=step
         )
     if output is not None:
-        if len(reports) > 1:
-            raise InputError("a page is about one scorer", found=f"{len(reports)} criteria", remedy="name --criterion")
         probe_page(reports[0], shown_item(opened, folder, trained_on(opened, folder, Path(model)))).write(output)
     if as_json:
         print_json({"study": str(study), "probes": [report.model_dump(mode="json") for report in reports]})

@@ -59,7 +59,7 @@ def reward(
       salon train reward study -o model --backbone weights/Qwen2-VL-7B-Instruct
       salon train reward study -o model --backbone weights/Qwen3-VL-4B --learn lora --precision bfloat16
       salon train reward hpdv3/labels.parquet -o model --backbone weights/HPSv3 --confident 0.95
-      torchrun --nproc_per_node 8 $(command -v salon) train reward study -o model --backbone weights/vlm
+      torchrun --standalone --nproc_per_node 8 $(command -v salon) train reward study -o model --backbone weights/vlm
     """
     settings = settings_from(RewardSettings, flags)
     words = None if instruction is None else _read(instruction)

@@ -136,9 +136,9 @@ class Record:
         """Write one line and wait until the disk has it."""
         line = json.dumps(generation.record(), ensure_ascii=False, allow_nan=False)
         self._file.write(line.encode() + b"\n")
+        self.known[generation.item] = generation  # before the disk has it: Ctrl-C comes while one waits for that
         self._file.flush()
         os.fsync(self._file.fileno())
-        self.known[generation.item] = generation
 
 
 @contextmanager
