@@ -4,7 +4,8 @@ Ours: everything a run has (keys by content, pictures read and written as data U
 flushed to the disk before they are delivered, replies with the options' chances). Peer: a bare asyncio loop over the
 same client library with a semaphore of the same width, its requests ready made, which keeps nothing. The limit is what
 the peer's requests take on one connection after the other, without a loop over many. `stored` is a second run: nothing
-is sent. Processor seconds of this process, all its threads; the server is another.
+is sent. Where inspect_ai is there, its runner is asked the same questions without pictures. Processor seconds of this
+process, all its threads; the server is another.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import httpx2
 import numpy as np
 from PIL import Image
 
+from benchmarks._inspect_runner import inspect_seconds
 from salon.calls.limits import Limits
 from salon.calls.store import CallStore
 from salon.judge.openai_chat import OpenAIChat
@@ -34,8 +36,8 @@ ROUNDS = 7
 ITEMS = 40
 SIZES = [(600, 0.0, 0), (600, 0.02, 0), (300, 0.02, 256)]
 """Questions, seconds the server takes, pixels of a picture's side (two pictures each; 0 for none)."""
-PEERS = ("inspect_ai", "lmms_eval")
-"""Runners of the field, named in the line when they are there to be raced."""
+INSPECT = importlib.util.find_spec("inspect_ai") is not None
+"""Whether the runner of the field is there to be raced (`pip install inspect-ai openai`)."""
 
 
 def serve(port: Any) -> None:
@@ -44,7 +46,9 @@ def serve(port: Any) -> None:
     content = [{"token": "A", "logprob": -1.0, "top_logprobs": likely}]
     choice = {"index": 0, "message": {"role": "assistant", "content": "A"}, "finish_reason": "stop"}
     said = {"model": "echo", "choices": [choice | {"logprobs": {"content": content}}]}
-    body = json.dumps(said | {"usage": {"prompt_tokens": 900, "completion_tokens": 1}}).encode()
+    said |= {"id": "1", "object": "chat.completion", "created": 0}
+    usage = {"prompt_tokens": 900, "completion_tokens": 1, "total_tokens": 901}
+    body = json.dumps(said | {"usage": usage}).encode()
     head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body)
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -125,6 +129,12 @@ def in_turns(*runs: Callable[[], float]) -> list[float]:
     return [sum(column) / ROUNDS for column in zip(*times)]
 
 
+def _inspect(url: str, asked: list[Conversation], folder: Path) -> float:
+    texts = [str(one.parts[0]) for one in asked]
+    inspect_seconds(url, texts[:64], WIDTH, folder)  # what it loads at first use
+    return inspect_seconds(url, texts, WIDTH, folder)
+
+
 def race(address: str, count: int, takes: float, side: int) -> None:
     """Print the line of one size."""
     url = f"{address}/slow/v1" if takes else f"{address}/v1"
@@ -141,6 +151,7 @@ def race(address: str, count: int, takes: float, side: int) -> None:
             lambda: asyncio.run(peer(url, bodies, WIDTH)),
             lambda: asyncio.run(peer(url, bodies[: count // 10], 1)) * 10,
         )
+        inspect = _inspect(url, asked, folder) if INSPECT and not side else None
     line = {
         "name": "judge_calls",
         "questions": count,
@@ -153,7 +164,7 @@ def race(address: str, count: int, takes: float, side: int) -> None:
         "limit": round(limit, 3),
         "unit": "processor s",
         "per_second": {"ours": round(count / mine), "peer": round(count / theirs), "stored": round(count / stored)},
-        "not_installed": [peer for peer in PEERS if importlib.util.find_spec(peer) is None],
+        "inspect_ai": inspect and {"seconds": round(inspect, 3), "ratio": round(inspect / mine, 2)},
     }
     print(json.dumps(line), flush=True)
 
