@@ -9,12 +9,15 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from salon.calls.store import CallStore
 
 T = TypeVar("T")
+_GATHER = 0.005
+"""Seconds to wait for company: every commit costs a flush, and requests take far longer than this."""
 _Work = tuple[Callable[[], Any], "asyncio.Future[Any] | None"]
 
 
@@ -47,6 +50,7 @@ class Ledger:
         open_ = True
         while open_:
             batch = [self._waiting.get()]
+            time.sleep(_GATHER)
             while not self._waiting.empty():
                 batch.append(self._waiting.get())
             open_ = None not in batch
