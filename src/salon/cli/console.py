@@ -9,7 +9,15 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 UNBOUNDED = 10_000
@@ -78,3 +86,14 @@ def working(label: str, total: int | None) -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(label, total=total)
         yield lambda step: bar.update(task, description=f"{label}: {_plain(step)}", advance=1)
+
+
+@contextmanager
+def counting(label: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr; gives a function that is told how many are done, and how many there are."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+               TimeRemainingColumn())  # fmt: skip
+    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, wanted: bar.update(task, completed=done, total=wanted)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from rich.progress import Progress as Bar
 
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.judge_asked import asked_options, planned
+from salon.cli.later import LaterGroup
 from salon.cli.options import settings_from
 from salon.errors import SalonError
 from salon.judge import canary
@@ -27,28 +27,14 @@ from salon.judge.run import JudgeRun, Progress, Watch, check_may_replace, run_pl
 from salon.judge.vlm import Vlm
 
 LATER = {
-    "batch": "salon.cli.judge_batch:batch",
-    "route": "salon.cli.judge_route:route",
-    "report": "salon.cli.judge_report:report",
+    "batch": ("salon.cli.judge_batch:batch", "Batch files: half the price for a day's patience."),
+    "route": ("salon.cli.judge_route:route", "What several judges say together of every point of a checklist."),
+    "report": ("salon.cli.judge_report:report", "What judges are worth against the people of STUDY."),
 }
-"""Commands whose module is loaded when they are called."""
+"""Commands whose module is loaded when they are called, and what the list says of them."""
 
 
-class _Judges(click.Group):
-    """A group that loads a command only when it is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *LATER]
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in LATER:
-            return super().get_command(ctx, name)
-        module, attribute = LATER[name].split(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
-
-
-@click.group(cls=_Judges)
+@click.group(cls=LaterGroup, later=LATER)
 def judge() -> None:
     """Models as raters: ask them under one strict protocol, and see what they are worth."""
 

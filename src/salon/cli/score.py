@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from salon.cli.console import json_option, print_json, print_table, say
+from salon.cli.console import counting, json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from
 from salon.errors import InputError
 from salon.judge.picture_source import PictureSource, open_pictures
@@ -118,7 +115,7 @@ def _score_study(
     runs = []
     for scorer in [_scorer(text, settings, folder, kept) for text in named]:
         scorer.name = name or scorer.name
-        with _watched(scorer.name, quiet=quiet) as progress:
+        with counting(scorer.name, quiet=quiet) as progress:
             runs.append(score_study(opened, folder, scorer, settings, progress, kept=kept))
     return runs
 
@@ -132,7 +129,7 @@ def _score_pictures(
 ) -> list[ScoreRun]:
     runs = []
     for text in named:
-        with _watched(text, quiet=quiet) as progress:
+        with counting(text, quiet=quiet) as progress:
             runs.append(score_pictures(source, out, text, settings, progress, name=name))
     return runs
 
@@ -147,17 +144,6 @@ def _print_list(as_json: bool) -> None:
         print_json({"scorers": [{"name": name, "measures": told} for name, told in scorer_lines()]})
     else:
         print_table(None, ("scorer", "measures"), scorer_lines(), left=(0, 1))
-
-
-@contextmanager
-def _watched(label: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr while a scorer works."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-               TimeRemainingColumn())  # fmt: skip
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, wanted: bar.update(task, completed=done, total=wanted)
 
 
 def _print_runs(runs: Sequence[ScoreRun], folder: Path) -> None:

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from salon.cli.console import json_option, print_json, print_table, say
+from salon.cli.later import LaterGroup
 from salon.cli.options import options_from, settings_from
 from salon.engine.work import EngineSettings
 from salon.report.numbers import fixed
@@ -33,26 +34,7 @@ LATER = {
 """Commands whose module is loaded when they are called, and what the list says of them."""
 
 
-class _Training(click.Group):
-    """A group that loads a command only when it is asked for."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *LATER]
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in LATER:
-            return super().get_command(ctx, name)
-        module, attribute = LATER[name][0].split(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        own = [(name, command.get_short_help_str(100)) for name, command in self.commands.items()]
-        with formatter.section("Commands"):
-            formatter.write_dl([*own, *((name, help) for name, (_, help) in LATER.items())])
-
-
-@click.group(cls=_Training)
+@click.group(cls=LaterGroup, later=LATER)
 def train() -> None:
     """Learn what raters prefer, and give it to any picture."""
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from pydantic import create_model
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from salon.cli.console import json_option, print_json, print_table, say
+from salon.cli.console import counting, json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from
 from salon.cli.train import engine_options
 from salon.engine.work import EngineSettings
@@ -52,7 +49,7 @@ def sweep(study: Path, output: Path, criteria: Sequence[str], as_json: bool, **f
     settings, grid = settings_from(HeadSettings, flags), settings_from(SweepSettings, flags)
     sweeps = importlib.import_module("salon.flows.head_sweep")  # torch and the encoders come with it
     opened = open_study(study)
-    with _watched(quiet=as_json) as progress:
+    with counting("runs", quiet=as_json) as progress:
         report = sweeps.sweep_study(
             opened, local(study).resolve(), settings, grid, output, criteria=criteria,
             engine=settings_from(EngineSettings, flags | {"batch": None}), progress=progress,
@@ -61,15 +58,6 @@ def sweep(study: Path, output: Path, criteria: Sequence[str], as_json: bool, **f
         print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
     else:
         _print(report, output)
-
-
-@contextmanager
-def _watched(*, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    console = Console(stderr=True)
-    columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
-        task = bar.add_task("runs", total=None)
-        yield lambda done, wanted: bar.update(task, completed=done, total=wanted)
 
 
 def _print(report: SweepReport, output: Path) -> None:
