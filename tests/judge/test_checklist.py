@@ -9,13 +9,15 @@ import pytest
 from judged_study import judged_study, saved, text_of
 
 from salon.errors import SalonError
-from salon.judge.checklist import Point, checklist_questions, read_points, ticked_points
+from salon.judge.checklist import checklist_questions, ticked_points
 from salon.judge.plan import plan_run
-from salon.judge.routing import Route, agreed, judges_answers, points_for, read_routes, route_of, settle
+from salon.judge.routing import judges_answers, settle
 from salon.judge.run import judge_study
 from salon.judge.scripted import Scripted
 from salon.judge.settings import JudgeSettings
 from salon.store import open_study
+from salon.store.point_files import read_points, read_routes
+from salon.study.point import Point, Route, agreed, points_for, route_of
 
 CHECK = JudgeSettings(protocol="checklist", criterion=("taste/mood",))
 POINTS = """

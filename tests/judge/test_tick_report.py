@@ -12,12 +12,10 @@ from tick_example import full_ticks, majorities, people_who_tick, tick, tick_rep
 from salon.cli.judge_report import report as command
 from salon.errors import TooFew, UnknownReference
 from salon.flows.judge_report import report_judges
-from salon.judge.checklist import Point
 from salon.judge.report_page import judge_page
 from salon.judge.report_settings import ReportSettings
 from salon.judge.report_ticks import rater_ticks, tick_panel
 from salon.judge.report_together import Routing
-from salon.judge.routing import Route
 from salon.judge.run import judge_study
 from salon.judge.settings import JudgeSettings
 from salon.judge.simulated import Simulated
@@ -26,6 +24,7 @@ from salon.report import disagreements
 from salon.report.values import numbers_in
 from salon.store.folder import save_study
 from salon.study import Checklist, Rater
+from salon.study.point import Point, Route
 
 
 def values(figures, *names):

@@ -10,15 +10,16 @@ import click
 from salon.cli.console import working
 from salon.cli.given import given_study
 from salon.cli.options import options_from, settings_from
-from salon.judge.checklist import Point, read_points, ticked_points
+from salon.judge.checklist import ticked_points
 from salon.judge.named import Named
 from salon.judge.pairs import read_pairs
 from salon.judge.plan import JudgePlan, plan_run
-from salon.judge.routing import points_for, read_routes
 from salon.judge.settings import JudgeSettings
 from salon.judge.templates import Templates
 from salon.store.folder import local
+from salon.store.point_files import read_points, read_routes
 from salon.study import Study
+from salon.study.point import Point, points_for
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _GIVEN = (

@@ -17,9 +17,9 @@ from salon.judge.report_settings import ReportSettings
 from salon.judge.report_tick_results import TickReport
 from salon.judge.report_together import Routing
 from salon.judge.results import Figure, JudgeReport
-from salon.judge.routing import read_routes
 from salon.report.numbers import MISSING, estimate, fixed
 from salon.report.page import page_target
+from salon.store.point_files import read_routes
 
 SHOWN = {
     "accuracy": "accuracy",

@@ -12,9 +12,10 @@ import pyarrow as pa
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.given import given_study
 from salon.cli.judge_asked import routed_points
-from salon.judge.routing import Settled, judges_answers, read_routes, settle
+from salon.judge.routing import Settled, judges_answers, settle
 from salon.store.folder import local
 from salon.store.plain_table import plain_target, write_plain
+from salon.store.point_files import read_routes
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 

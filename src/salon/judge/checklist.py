@@ -1,56 +1,18 @@
 """Checklists: one question for each point, answered by one of two words.
 
-Points come from the study, where people ticked them, or from a file: TOML with `[[point]]` tables, or JSONL, with
-
-    id        name of the point
-    text      what is asked; the id where it is left out
-    prompt    the prompt whose items it is asked about; every item where it is left out
-    criterion the criterion it belongs to; may be left out where the run has only one
-    tag       the kind of task, for routing: text, counting, color ...
+Points come from the study, where people ticked them, or from a file (`salon.store.point_files`).
 """
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
 
-from pydantic import Field
-
-from salon.errors import BadFile, BadValue, UnknownReference
+from salon.errors import BadValue, UnknownReference
 from salon.judge.pairs import limited
 from salon.judge.question import Question
 from salon.judge.settings import JudgeSettings
 from salon.study import Study
-from salon.study.noun import Noun
-
-
-class Point(Noun):
-    """One thing that is so or not."""
-
-    id: str = Field(min_length=1)
-    text: str | None = None
-    prompt: str | None = None
-    criterion: str | None = None
-    tag: str | None = None
-
-
-def read_points(path: Path) -> list[Point]:
-    """The points in a TOML or JSONL file."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        records: list[Any] = (
-            tomllib.loads(text).get("point", [])
-            if path.suffix == ".toml"
-            else [json.loads(line) for line in text.splitlines() if line.strip()]
-        )
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise BadFile("points as TOML ([[point]]) or JSONL are needed", found=error, where=str(path)) from None
-    if not records or not all(isinstance(record, dict) for record in records):
-        raise BadFile("at least one point is needed, each with an id", found="none", where=str(path))
-    return [Point.parse(record, where=f"{path}, point {number}") for number, record in enumerate(records, 1)]
+from salon.study.point import Point
 
 
 def ticked_points(study: Study) -> list[Point]:

@@ -14,6 +14,7 @@ from salon.judge.plan import JudgePlan
 from salon.judge.points import as_rated, settled_value
 from salon.judge.record import Verdict
 from salon.study import Checklist, Comparison, Design, Judgment, Rater, Rating, Study
+from salon.study.point import settled_point
 
 _TABLES = {"compare": "comparisons", "rate": "ratings", "checklist": "checklists"}
 
@@ -67,12 +68,6 @@ def _checklist(about: dict[str, str], found: Sequence[Verdict]) -> Checklist:
     points = sorted({one.point or "" for one in found})
     votes = [settled_point([one.value for one in found if one.point == point]) for point in points]
     return Checklist(**about, points=tuple(points), answers=tuple(votes))
-
-
-def settled_point(values: Sequence[float | None]) -> bool | None:
-    """What more than half of the samples say of a point; None where there is no such half."""
-    yes, no = (sum(value == answer for value in values) for answer in (1.0, 0.0))
-    return True if 2 * yes > len(values) else False if 2 * no > len(values) else None
 
 
 def _why(found: Sequence[Verdict]) -> str:

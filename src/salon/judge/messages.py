@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from salon.errors import BadValue, UnknownReference
-from salon.judge.checklist import Point
 from salon.judge.question import Question, wordings
 from salon.judge.settings import JudgeSettings
 from salon.judge.templates import Template, Templates, Way
 from salon.judge.vlm import Conversation, Sight
 from salon.study import Criterion, Prompt, Study
+from salon.study.point import Point
 from salon.study.prompt import Part
 from salon.study.tables import JUDGMENTS
 

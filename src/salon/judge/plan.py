@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from salon.errors import BadFile, BadValue
-from salon.judge.checklist import Point, checklist_questions, ticked_points
+from salon.judge.checklist import checklist_questions, ticked_points
 from salon.judge.messages import Messages, seen_views
 from salon.judge.pairs import Pair, pair_questions
 from salon.judge.points import check_scale, point_questions
@@ -20,6 +20,7 @@ from salon.judge.templates import Templates
 from salon.judge.vlm import Conversation
 from salon.store.pictures import is_inside, read_picture
 from salon.study import Criterion, Study
+from salon.study.point import Point
 from salon.study.signature import Setting, Signature
 
 Step = Callable[[str], None]

@@ -16,10 +16,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from salon.errors import UnknownReference
-from salon.judge.judgments import settled_point
 from salon.judge.report_tick_results import TickKind
 from salon.stats.tick_accuracy import NO, UNREAD, YES
 from salon.study import Study
+from salon.study.point import settled_point
 
 Ints = NDArray[np.int64]
 Tick = tuple[str, str, str]

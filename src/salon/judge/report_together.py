@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from salon.errors import UnknownReference
-from salon.judge.checklist import Point
 from salon.judge.report_settings import ReportSettings
 from salon.judge.report_tick_results import PointDisputed, TickFigures, Together
 from salon.judge.report_ticks import NOT_ASKED, Ints, TickPanel
-from salon.judge.routing import Route, agreed, route_of
 from salon.report.estimate import Figure
 from salon.stats.judge_accuracy import match_rate
 from salon.stats.tick_accuracy import NO, UNREAD, YES, tick_accuracy, tick_table
+from salon.study.point import Point, Route, agreed, route_of
 
 RULES = ("majority", "unanimous")
 FEWEST = 2
