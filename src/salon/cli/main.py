@@ -59,6 +59,9 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "Give pictures numbers: measurements, networks, released or own models.",
         ),
     },
+    "Bench": {
+        "bench": ("salon.cli.bench:bench", "Leaderboards of generators whose published numbers never move."),
+    },
 }
 
 

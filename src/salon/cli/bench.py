@@ -1,0 +1,15 @@
+"""salon bench: suites, entries, boards and their sites."""
+
+from __future__ import annotations
+
+import click
+
+from salon.cli.later import LaterGroup
+
+LATER: dict[str, tuple[str, str]] = {}
+"""Commands whose module is loaded when they are called, and what the list says of them."""
+
+
+@click.group(cls=LaterGroup, later=LATER)
+def bench() -> None:
+    """Leaderboards of generators whose published numbers never move."""
