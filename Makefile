@@ -14,23 +14,23 @@ help: ## what there is to make
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.core: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) --editable '.[generate]'
+$(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) --editable '.[generate,train]'
 	@touch $@
 
 $(VENV)/.serve: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) --editable '.[generate,serve]'
-	@touch $@ $(VENV)/.core
+	$(PIP) --editable '.[generate,serve,train]'
+	@touch $@ $(VENV)/.demo
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[dev]'
-	@touch $@ $(VENV)/.core $(VENV)/.serve
+	@touch $@ $(VENV)/.demo $(VENV)/.serve
 
 $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[dev,bench]'
-	@touch $@ $(VENV)/.dev $(VENV)/.core
+	@touch $@ $(VENV)/.dev $(VENV)/.demo
 
-demo: $(VENV)/.core ## draw posters, have simulated raters and judges judge them, check and fuse; leave demo/gallery.html and reports
+demo: $(VENV)/.demo ## posters drawn, judged, checked, fused, learned from and ranked on a board; leaves pages in demo/
 	@tools/system-packages libegl1 libgl1
 	$(BIN)/python -m salon.flows.demo demo
 
