@@ -21,13 +21,13 @@ from markupsafe import Markup
 
 from salon.errors import BadFile, shorten
 from salon.generate.record import read_generations
-from salon.generate.thumbs import Thumb, thumbs
 from salon.report.page import asset, page_target, style
 from salon.report.svg import clean
 from salon.report.words import SIMULATED, brief, one_way
 from salon.store.atomic import present, whole_file
 from salon.store.folder import open_study
 from salon.store.pictures import is_inside
+from salon.store.thumbs import Thumb, thumbs
 from salon.study import Item, Prompt, Signature, Study
 
 SHORT_TEXT = 320
