@@ -36,6 +36,7 @@ LOGITS = pa.schema(
         ("value", pa.float64()),
         ("sigma", pa.float64()),
         ("unscored", pa.string()),  # why a picture that was looked at has no number; no row: not scored yet
+        ("scorer", pa.string()),  # signature of the scorer; refused where it is not the reference's
     ]
 )
 

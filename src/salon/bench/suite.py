@@ -87,6 +87,8 @@ class SuiteCard(Noun):
     weights: dict[str, float] = Field(default_factory=lambda: {CAPABILITY: 0.5, EPS: 0.5})
     """Of the axes in Overall."""
     level: float = Field(default=0.95, gt=0, lt=1)
+    interval: Literal["score", "bootstrap"] = "score"
+    """Score interval over prompts, which covers at its level also near 0 and 100, or the percentile bootstrap."""
     draws: int = Field(default=10_000, ge=100)
     seed: int = 0
     metrics: dict[str, int] = Field(default_factory=lambda: dict(METRICS))
