@@ -1,0 +1,103 @@
+"""What scorers and judges are worth as raters: against panels of people, on one study or several.
+
+Three tables of the field from the same numbers: agreement by criterion beside its ceilings, preference accuracy with a
+column a study (HPSv3, Table 4), and the order of generators (HPSv3, Table 3).
+
+BOARD/raters/0001.json    the first snapshot; a later one has a later number, and none is ever changed
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from salon.report.estimate import Figure
+from salon.study.noun import Noun
+from salon.study.signature import Signature
+
+FORMAT = "salon.raters/1"
+FOLDER = "raters"
+RaterKind = Literal["pairs", "points", "scorer", "rater"]
+
+
+class PanelCriterion(Noun):
+    """People on one criterion, and what can be reached against them."""
+
+    criterion: str
+    name: str
+    votes: int
+    pairs: int = Field(description="Pairs with votes.")
+    tied: int = Field(description="Of these, pairs without a majority: in no accuracy.")
+    next_rater: Figure | None = Field(description="Ceiling: accuracy of one more person against this panel.")
+    oracle: Figure | None = Field(description="Ceiling: accuracy of a predictor that knows every pair's odds.")
+    no_ceiling: str | None = Field(default=None, description="Why there are no ceilings.")
+    signal: str | None = Field(default=None, description="Verdict of `salon check` on these people.")
+
+
+class PanelStudy(Noun):
+    """The people of one study."""
+
+    study: str = Field(description="Name; numbered where two studies share one.")
+    data: str = Field(description="Hash of the study.")
+    simulated: bool
+    raters: int = Field(description="People (or crowds) who answered.")
+    generators: int = Field(description="Generators of its items; 0 where items do not name theirs.")
+    criteria: tuple[PanelCriterion, ...]
+    next_rater: Figure | None = Field(description="One more person, over all pairs of all criteria.")
+    signature_line: str
+
+
+class GeneratorAgreement(Noun):
+    """Do people and a rater put generators in the same order? Values are shares of pairs won, on the same pairs."""
+
+    spearman: Figure | None
+    kendall: Figure | None = Field(description="Tau-b.")
+    nmse: Figure | None = Field(
+        description="Normalised mean squared error: both sides stretched to [0, 1] over generators; 0 is best."
+    )
+    generators: int
+    pairs: int = Field(description="Pairs of different generators that people decided on and the rater saw.")
+    reason: str | None = Field(default=None, description="Why there is none.")
+
+
+class RaterOnStudy(Noun):
+    """One rater on one study."""
+
+    study: str
+    accuracy: Figure | None = Field(description="All pairs of all criteria; unread pairs count 0, ties 1/2.")
+    macro: Figure | None = Field(description="Mean over criteria.")
+    unread: Figure | None = Field(description="Share of pairs without an answer that could be read.")
+    criteria: dict[str, Figure | None] = Field(description="Accuracy by id of the criterion; null: not asked.")
+    pairs: int = Field(description="Pairs in the denominator.")
+    panel_pairs: int = Field(description="Pairs with a majority of people, asked or not.")
+    order: GeneratorAgreement
+    warnings: tuple[str, ...] = ()
+
+
+class RaterRow(Noun):
+    """One scorer or judge."""
+
+    rater: str
+    kind: RaterKind
+    simulated: bool = False
+    signatures: tuple[str, ...] = Field(default=(), description="What made its answers, study by study, where known.")
+    studies: tuple[RaterOnStudy, ...] = Field(description="Those that it answered about.")
+
+    def on(self, study: str) -> RaterOnStudy | None:
+        """Its figures on one study."""
+        return next((one for one in self.studies if one.study == study), None)
+
+
+class RaterTables(Noun):
+    """All raters on all studies."""
+
+    format: Literal["salon.raters/1"] = FORMAT
+    number: int = Field(default=0, description="0: not published.")
+    level: float
+    studies: tuple[PanelStudy, ...]
+    raters: tuple[RaterRow, ...] = Field(description="Best mean accuracy over studies first.")
+    policies: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    signature: Signature
+    signature_line: str
