@@ -159,6 +159,16 @@ class Suite:
         """Seeds of the pictures of every prompt."""
         return range(self.card.first_seed, self.card.first_seed + self.card.images)
 
+    @cached_property
+    def private(self) -> frozenset[str]:
+        """Ids of the prompts whose texts and pictures are never published."""
+        return frozenset(one.prompt.id for one in self.prompts if one.private)
+
+    @cached_property
+    def closed(self) -> frozenset[str]:
+        """Ids of the private prompts whose text is not at hand: nothing can be generated for them here."""
+        return frozenset(one.prompt.id for one in self.prompts if one.private and not one.prompt.view())
+
     def tag_of(self, prompt: str) -> Tag:
         """The tag of a prompt."""
         return self._tag_of[prompt]

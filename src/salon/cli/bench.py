@@ -6,7 +6,9 @@ import click
 
 from salon.cli.later import LaterGroup
 
-LATER: dict[str, tuple[str, str]] = {}
+LATER: dict[str, tuple[str, str]] = {
+    "list": ("salon.cli.bench_suite:list_", "The suites that come with Salon."),
+}
 """Commands whose module is loaded when they are called, and what the list says of them."""
 
 

@@ -1,0 +1,228 @@
+"""A board: the entries of one suite, as a folder.
+
+BOARD/board.json          the card: name, and the hash of its suite
+BOARD/suite/              a frozen copy of the suite, without texts of private prompts
+BOARD/entries/NAME/       one entry each (salon.bench.entry)
+BOARD/arena/0001.json     snapshots of what raters say
+BOARD/raters/0001.json    snapshots of what raters are worth
+
+Every file is written whole and every entry appears whole: a process killed at any moment leaves a board that opens.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from salon.bench import entry as entry_names
+from salon.bench.entry import Entry, Retraction
+from salon.bench.entry_files import (
+    read_answers,
+    read_entry,
+    read_logits,
+    read_published,
+    read_result,
+    write_answers,
+    write_entry,
+    write_logits,
+    write_result,
+)
+from salon.bench.results import EntryResult
+from salon.bench.suite import Suite
+from salon.bench.suite_folder import open_suite, prompts_hash, save_suite
+from salon.bench.suite_records import read_json
+from salon.errors import BadFile, BadValue, UnknownReference
+from salon.store.atomic import present, whole_file, whole_folder
+from salon.study.noun import Noun
+
+__all__ = [
+    "Board", "BoardCard", "add_snapshot", "check_new_name", "entry_folder", "is_board", "new_board", "open_board",
+    "published_results", "read_answers", "read_entry", "read_logits", "read_published", "read_result", "restore",
+    "retract", "snapshots", "write_answers", "write_entry", "write_logits", "write_result",
+]  # fmt: skip
+
+CARD, SUITE, ENTRIES = "board.json", "suite", "entries"
+Kind = Literal["arena", "raters"]
+
+
+class BoardCard(Noun):
+    """What board.json holds."""
+
+    format: Literal["salon.board/1"] = "salon.board/1"
+    name: str = Field(min_length=1)
+    suite: str
+    """Hash of the suite all its entries are measured with."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """An opened board."""
+
+    folder: Path
+    card: BoardCard
+    suite: Suite
+    entries: tuple[Entry, ...]
+    """In the order of their names, retracted ones too."""
+    unfinished: tuple[str, ...] = ()
+    """Folders below entries/ that have no entry.json yet."""
+
+    @property
+    def name(self) -> str:
+        """How the board is called."""
+        return self.card.name
+
+    def entry(self, name: str) -> Entry:
+        """One of its entries."""
+        for one in self.entries:
+            if one.name == name:
+                return one
+        raise UnknownReference(
+            "an entry of the board is needed",
+            found=repr(name),
+            where=str(self.folder),
+            remedy="one of " + (", ".join(one.name for one in self.entries) or "none: the board is empty"),
+        )
+
+
+# -- boards --------------------------------------------------------------------------------------------------------
+
+
+def is_board(place: Path) -> bool:
+    """Whether `place` is a folder with a board.json."""
+    return (present(place) / CARD).is_file()
+
+
+def new_board(folder: Path, suite: Suite, *, name: str | None = None) -> Board:
+    """An empty board of `suite`, whose copy on the board is frozen; texts of private prompts are not copied."""
+    home = folder.resolve()
+    if home.exists() and (not home.is_dir() or any(home.iterdir())):
+        found = "a board" if is_board(home) else "a folder with other files" if home.is_dir() else "a file"
+        raise BadFile("a new folder is needed for a board", found=found, where=str(folder))
+    with whole_folder(home) as new:
+        made = save_suite(replace(suite, frozen=True), new / SUITE)
+        card = BoardCard(name=name or home.name, suite=made.hash)
+        _write_json(new / CARD, card)
+        (new / ENTRIES).mkdir()
+    return open_board(home)
+
+
+def open_board(folder: Path, *, private: Path | None = None) -> Board:
+    """The board in `folder`; BadFile when its suite is not the one it was made with."""
+    home = present(Path(folder))
+    if not (home / CARD).is_file():
+        found = "a folder without a board.json" if home.is_dir() else "nothing there"
+        raise BadFile("a board is needed", found=found, where=str(folder), remedy="salon bench run makes one")
+    card = BoardCard.parse(read_json(home / CARD), where=str(home / CARD))
+    suite = open_suite(home / SUITE, private=private)
+    if suite.hash != card.suite:
+        raise BadFile(
+            f"the board's suite with the hash {card.suite[:16]} is needed", found=suite.hash[:16], where=str(home)
+        )
+    places = sorted(path for path in (home / ENTRIES).glob("[!.]*") if path.is_dir())
+    done = [path for path in places if (path / entry_names.CARD).is_file()]
+    entries = tuple(sorted((_own_entry(path, suite) for path in done), key=lambda one: one.name))
+    return Board(home, card, suite, entries, tuple(path.name for path in places if path not in done))
+
+
+def _own_entry(folder: Path, suite: Suite) -> Entry:
+    entry = read_entry(folder)
+    if folder_name(entry.name) != folder.name:
+        raise BadFile(
+            f"the entry {entry.name!r} stands in {folder_name(entry.name)}/", found=f"{folder.name}/", where=str(folder)
+        )
+    if entry.suite != prompts_hash(suite):
+        raise BadFile(
+            f"an entry for the prompts {prompts_hash(suite)[:16]} is needed", found=entry.suite[:16], where=str(folder)
+        )
+    return entry
+
+
+def _write_json(path: Path, noun: Noun) -> None:
+    with whole_file(path) as file:
+        file.write((json.dumps(noun.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n").encode())
+
+
+# -- entries -------------------------------------------------------------------------------------------------------
+
+
+def entry_folder(board: Board, name: str) -> Path:
+    """Where the entry of that name stands, or will stand."""
+    return present(board.folder / ENTRIES / folder_name(name))
+
+
+def folder_name(name: str) -> str:
+    """A name as a folder on any system; two names that become one folder are one name to a board."""
+    plain = unicodedata.normalize("NFKC", name).casefold()
+    made = re.sub(r"[^\w.+@=-]+", "-", plain).strip("-.")
+    if not made:
+        raise BadValue("a name with a letter or a digit is needed", found=repr(name))
+    return made
+
+
+def check_new_name(board: Board, name: str) -> None:
+    """BadValue where the board has an entry of that name, however it is written."""
+    taken = {folder_name(one.name): one for one in board.entries}
+    other = taken.get(folder_name(name))
+    if other is not None:
+        state = ", which was retracted" if other.retracted else ""
+        raise BadValue(
+            "every entry of a board has a name of its own",
+            found=f"{name!r}; the board has {other.name!r}{state}",
+            where=str(board.folder),
+            remedy="choose another --name: what was published stays",
+        )
+
+
+def published_results(board: Board) -> list[EntryResult]:
+    """Results of the entries that are complete and not retracted, in the order of their names."""
+    shown = [one for one in board.entries if one.retracted is None]
+    folders = [entry_folder(board, one.name) for one in shown]
+    found = [read_result(folder) for folder in folders if read_published(folder) is not None]
+    return [result for result in found if result is not None]
+
+
+def retract(board: Board, name: str, reason: str, *, at: datetime | None = None) -> Entry:
+    """Take an entry back: it stays listed with its reason, without a place on the board."""
+    entry = board.entry(name)
+    if entry.retracted is not None:
+        raise BadValue("an entry is retracted once", found=f"retracted: {entry.retracted.reason}", where=name)
+    if not reason.strip():
+        raise BadValue("a retraction needs its reason", found="none", where=name, remedy="--reason 'one sentence'")
+    when = (at or datetime.now(UTC)).isoformat(timespec="seconds")
+    taken = entry.model_copy(update={"retracted": Retraction(reason=reason.strip(), at=when)})
+    write_entry(entry_folder(board, name), taken)
+    return taken
+
+
+def restore(board: Board, name: str) -> Entry:
+    """Undo a retraction: the entry has the place its published result gives it."""
+    entry = board.entry(name)
+    if entry.retracted is None:
+        raise BadValue("a retracted entry is needed", found="one that is not", where=name)
+    back = entry.model_copy(update={"retracted": None})
+    write_entry(entry_folder(board, name), back)
+    return back
+
+
+# -- snapshots -----------------------------------------------------------------------------------------------------
+
+
+def snapshots(board: Board, kind: Kind) -> tuple[Path, ...]:
+    """Files of the numbered snapshots of a kind, oldest first."""
+    return tuple(sorted((board.folder / kind).glob("[0-9]*.json"), key=lambda path: int(path.stem)))
+
+
+def add_snapshot(board: Board, kind: Kind, record: Noun) -> Path:
+    """Keep a new snapshot under the next number; earlier ones are never written again."""
+    last = int(known[-1].stem) if (known := snapshots(board, kind)) else 0
+    path = board.folder / kind / f"{last + 1:04d}.json"
+    path.parent.mkdir(exist_ok=True)
+    _write_json(path, record)
+    return path

@@ -1,0 +1,190 @@
+"""The files of one entry's folder: its card, what judges and scorers said, and its result once published."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from salon.bench.entry import ANSWERS, ANSWERS_FILE, CARD, LOGITS, LOGITS_FILE, RESULT, Entry, Pictured
+from salon.bench.results import EntryResult
+from salon.bench.suite_records import read_json
+from salon.errors import BadFile
+from salon.store.atomic import whole_file
+from salon.study.noun import Noun
+
+PUBLISHED = "published.json"
+_REMEDY = "published numbers never move: add it under another name, or retract this one with a reason"
+
+
+class Published(Noun):
+    """What a published result was made from: the hashes that must hold for as long as it is shown."""
+
+    format: Literal["salon.published/1"] = "salon.published/1"
+    result: str
+    """Of result.json, without the version of Salon that wrote it."""
+    suite: str
+    pictures: str
+    answers: str
+    scores: str
+
+
+# -- the card ------------------------------------------------------------------------------------------------------
+
+
+def read_entry(folder: Path) -> Entry:
+    """The card of an entry."""
+    return Entry.parse(read_json(folder / CARD), where=str(folder / CARD))
+
+
+def write_entry(folder: Path, entry: Entry) -> None:
+    """Write the card, whole; pictures of a published result may not change."""
+    published = read_published(folder)
+    found = pictures_hash(entry.pictures)
+    if published is not None and published.pictures != found:
+        raise BadFile(
+            f"the published entry's pictures with the hash {published.pictures[:16]} are needed",
+            found=f"other pictures, {found[:16]}",
+            where=str(folder / CARD),
+            remedy=_REMEDY,
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_json(folder / CARD, entry)
+
+
+def _write_json(path: Path, noun: Noun) -> None:
+    with whole_file(path) as file:
+        file.write((json.dumps(noun.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n").encode())
+
+
+# -- answers and scores --------------------------------------------------------------------------------------------
+
+
+def read_answers(folder: Path) -> pa.Table:
+    """What judges said; empty before they were asked."""
+    return _read_table(folder / ANSWERS_FILE, ANSWERS)
+
+
+def read_logits(folder: Path) -> pa.Table:
+    """What scorers said; empty before they were asked."""
+    return _read_table(folder / LOGITS_FILE, LOGITS)
+
+
+def write_answers(folder: Path, answers: pa.Table) -> None:
+    """Keep what judges said, whole."""
+    _write_table(folder / ANSWERS_FILE, answers, ANSWERS)
+
+
+def write_logits(folder: Path, logits: pa.Table) -> None:
+    """Keep what scorers said, whole."""
+    _write_table(folder / LOGITS_FILE, logits, LOGITS)
+
+
+def _read_table(path: Path, schema: pa.Schema) -> pa.Table:
+    if not path.exists():
+        return schema.empty_table()
+    try:
+        return pq.read_table(path).select(schema.names).cast(schema)
+    except (pa.ArrowException, KeyError, OSError, ValueError) as error:
+        raise BadFile(f"a table with {', '.join(schema.names)} is needed", found=error, where=str(path)) from None
+
+
+def _write_table(path: Path, table: pa.Table, schema: pa.Schema) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as file:
+        pq.write_table(table.select(schema.names).cast(schema), file)
+
+
+# -- the result ----------------------------------------------------------------------------------------------------
+
+
+def read_result(folder: Path) -> EntryResult | None:
+    """The result as it was written; None before there is one."""
+    path = folder / RESULT
+    return EntryResult.parse(read_json(path), where=str(path)) if path.exists() else None
+
+
+def read_published(folder: Path) -> Published | None:
+    """What a published result was made from; None before publication."""
+    path = folder / PUBLISHED
+    return Published.parse(read_json(path), where=str(path)) if path.exists() else None
+
+
+def write_result(folder: Path, result: EntryResult) -> bool:
+    """Keep a result, and publish it when it is complete. True where it is published (now or before).
+
+    A published result is never written again: the same numbers leave it as it is, others are refused with what has
+    changed. Killed between the two files, the entry has a result that counts as not published yet.
+    """
+    published = read_published(folder)
+    if published is not None:
+        _check_same(folder, published, result)
+        return True
+    _write_json(folder / RESULT, result)
+    if result.status != "complete":
+        return False
+    _write_json(folder / PUBLISHED, parts_now(folder, result))
+    return True
+
+
+def parts_now(folder: Path, result: EntryResult) -> Published:
+    """The hashes of everything a result rests on, as it lies in the folder now."""
+    return Published(
+        result=result_hash(result),
+        suite=result.suite_hash,
+        pictures=pictures_hash(read_entry(folder).pictures),
+        answers=table_hash(read_answers(folder)),
+        scores=table_hash(read_logits(folder)),
+    )
+
+
+def _check_same(folder: Path, published: Published, result: EntryResult) -> None:
+    now = parts_now(folder, result)
+    if now.result == published.result:
+        return
+    changed = changed_parts(published, now)
+    raise BadFile(
+        f"the published result of {result.entry!r} with the hash {published.result[:16]} is needed",
+        found=f"{now.result[:16]}: {'; '.join(changed)}",
+        where=str(folder / RESULT),
+        remedy=_REMEDY,
+    )
+
+
+def changed_parts(before: Published, now: Published) -> list[str]:
+    """What is no longer as it was published, with both hashes; the way of computing where no part has changed."""
+    parts = ("suite", "pictures", "answers", "scores")
+    told = [
+        f"{part} were {one[:16]}, are {other[:16]}"
+        for part in parts
+        if (one := getattr(before, part)) != (other := getattr(now, part))
+    ]
+    return told or ["the same pictures, answers and scores gave other numbers"]
+
+
+def result_hash(result: EntryResult) -> str:
+    """Of all numbers, whichever version of Salon wrote them."""
+    record = result.model_dump(mode="json", exclude={"signature": {"version"}, "signature_line": True})
+    return _hash([json.dumps(record, sort_keys=True, ensure_ascii=False)])
+
+
+def pictures_hash(pictures: Iterable[Pictured]) -> str:
+    """Of which pictures there are, by the hash of each."""
+    return _hash(sorted(f"{one.prompt}\0{one.seed}\0{one.sha256 or ''}" for one in pictures))
+
+
+def table_hash(table: pa.Table) -> str:
+    """Of what a table says, in whatever order its rows stand."""
+    return _hash(sorted(json.dumps(row, sort_keys=True, ensure_ascii=False) for row in table.to_pylist()))
+
+
+def _hash(lines: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(line.encode() + b"\n")
+    return digest.hexdigest()

@@ -1,0 +1,256 @@
+"""A suite as a folder: read, write, hash and freeze.
+
+Hashes are of what the files say, not of their bytes: line ends, the order of keys and defaults that are spelled out
+change nothing, everything else does. A frozen suite has a suite.lock; a file that no longer says what was locked is
+refused with the hash that was expected and the one that was found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from salon.bench.builtin import builtin_folder
+from salon.bench.private_prompts import fill_private, public_record
+from salon.bench.suite import Reference, Suite, SuiteCard, SuitePrompt, Tag
+from salon.bench.suite_checks import check_suite
+from salon.bench.suite_records import read_json, read_lines, read_toml
+from salon.errors import BadFile
+from salon.store.atomic import present, whole_file, whole_folder
+from salon.study.noun import Noun
+from salon.study.point import Point, Route
+from salon.study.prompt import Prompt
+
+CARD, TAGS, PROMPTS, POINTS, ROUTES = "suite.toml", "tags.toml", "prompts.jsonl", "points.jsonl", "routes.toml"
+REFERENCE, LOCK = "reference.json", "suite.lock"
+FILES = (CARD, TAGS, PROMPTS, POINTS, ROUTES, REFERENCE)
+"""Files that the hash of a suite covers, in the order it takes them."""
+
+
+class Lock(Noun):
+    """What suite.lock holds."""
+
+    format: str = "salon.lock/1"
+    suite: str
+    """Hash of all files together."""
+    files: dict[str, str]
+
+
+# -- reading -------------------------------------------------------------------------------------------------------
+
+
+def is_suite(place: Path) -> bool:
+    """Whether `place` is a folder with a suite.toml."""
+    return (present(place) / CARD).is_file()
+
+
+def open_suite(place: str | Path, *, private: Path | None = None) -> Suite:
+    """The checked suite in the folder `place`, or the built-in suite of that name.
+
+    `private` names the keeper's file with the texts of private prompts; a text that is not the one whose digest the
+    suite holds is refused. Without it those prompts have no text.
+    """
+    folder = suite_folder(place)
+    suite = read_suite(folder)
+    if private is not None:
+        suite = fill_private(suite, private)
+    check_suite(suite, where=str(folder))
+    return suite
+
+
+def suite_folder(place: str | Path) -> Path:
+    """The folder that `place` names: a folder with a suite.toml, or that of a built-in suite."""
+    folder = Path(place)
+    if is_suite(folder):
+        return present(folder)
+    return builtin_folder(str(place))
+
+
+def read_suite(folder: Path) -> Suite:
+    """The suite as its files say, its hashes held against suite.lock, its parts not checked against each other."""
+    suite = hashed(
+        Suite(
+            card=SuiteCard.parse(read_toml(folder / CARD), where=str(folder / CARD)),
+            tags=_tables(folder / TAGS, "tag", Tag),
+            prompts=tuple(_prompt(record, where) for where, record in read_lines(folder / PROMPTS)),
+            points=tuple(Point.parse(record, where=where) for where, record in read_lines(folder / POINTS)),
+            routes=_tables(folder / ROUTES, "route", Route),
+            reference=_reference(folder / REFERENCE),
+        )
+    )
+    lock = read_lock(folder)
+    if lock is None:
+        return suite
+    _check_locked(suite.hashes, lock, folder)
+    return replace(suite, frozen=True)
+
+
+def _tables(path: Path, name: str, noun: type[Any]) -> tuple[Any, ...]:
+    records = read_toml(path).get(name, [])
+    if not isinstance(records, list):
+        raise BadFile(f"[[{name}]] tables are needed", found=type(records).__name__, where=str(path))
+    return tuple(noun.parse(record, where=f"{path}, {name} {number}") for number, record in enumerate(records, 1))
+
+
+def _prompt(record: dict[str, Any], where: str) -> SuitePrompt:
+    told = {name: record[name] for name in Prompt.model_fields if name in record}
+    rest = {name: value for name, value in record.items() if name not in told}
+    return SuitePrompt.parse({"prompt": Prompt.parse(told, where=where), **rest}, where=where)
+
+
+def _reference(path: Path) -> Reference | None:
+    return Reference.parse(read_json(path), where=str(path)) if path.exists() else None
+
+
+# -- hashes --------------------------------------------------------------------------------------------------------
+
+
+def hashed(suite: Suite) -> Suite:
+    """The suite with its hashes, as its files would have them."""
+    hashes = suite_hashes(suite)
+    return replace(suite, hashes=hashes, hash=hash_of_all(hashes))
+
+
+def suite_hashes(suite: Suite) -> dict[str, str]:
+    """SHA-256 of what every file of the suite says."""
+    return {name: hashlib.sha256(_canonical(records)).hexdigest() for name, records in _records(suite).items()}
+
+
+def hash_of_all(hashes: Mapping[str, str]) -> str:
+    """One hash over the hashes of all files."""
+    lines = [f"{hashes[name]}  {name}\n" for name in FILES if name in hashes]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def suite_hash(suite: Suite) -> str:
+    """The hash of the suite as it stands, whatever `suite.hash` says."""
+    return hash_of_all(suite_hashes(suite))
+
+
+def prompts_hash(suite: Suite) -> str:
+    """The hash of its prompts alone: what an entry's pictures and a reference are for."""
+    return suite.hashes.get(PROMPTS) or suite_hashes(suite)[PROMPTS]
+
+
+def _records(suite: Suite) -> dict[str, list[dict[str, Any]]]:
+    """What every file says, without defaults: a field that is added later changes no hash."""
+    card = _bare(suite.card) | {"metrics": suite.card.metrics}  # its default moves with Salon, so it is always told
+    found = {
+        CARD: [card],
+        TAGS: [_bare(tag) for tag in suite.tags],
+        PROMPTS: [public_record(one) for one in suite.prompts],
+        POINTS: [_bare(point) for point in suite.points],
+        ROUTES: [_bare(route) for route in suite.routes],
+    }
+    if suite.reference is not None:
+        found[REFERENCE] = [_bare(suite.reference)]
+    return found
+
+
+def _bare(noun: Noun) -> dict[str, Any]:
+    return noun.model_dump(mode="json", exclude_defaults=True)
+
+
+def _canonical(records: Iterable[Mapping[str, Any]]) -> bytes:
+    lines = [json.dumps(one, sort_keys=True, ensure_ascii=False, separators=(",", ":")) for one in records]
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+# -- freezing ------------------------------------------------------------------------------------------------------
+
+
+def read_lock(folder: Path) -> Lock | None:
+    """What suite.lock says; None before freezing."""
+    path = folder / LOCK
+    return Lock.parse(read_json(path), where=str(path)) if path.exists() else None
+
+
+def lock(folder: Path) -> Suite:
+    """Freeze the suite in `folder` as it stands; one that is frozen already stays as it is."""
+    suite = read_suite(folder)
+    check_suite(suite, where=str(folder))
+    _write(folder / LOCK, lock_text(suite))
+    return replace(suite, frozen=True)
+
+
+def lock_text(suite: Suite) -> str:
+    """The contents of suite.lock."""
+    hashes = suite_hashes(suite)
+    return json.dumps(Lock(suite=hash_of_all(hashes), files=hashes).record(), indent=2) + "\n"
+
+
+def _check_locked(hashes: Mapping[str, str], lock: Lock, folder: Path) -> None:
+    changed = [name for name in FILES if hashes.get(name) != lock.files.get(name)]
+    if not changed and hash_of_all(hashes) == lock.suite:
+        return
+    name = changed[0] if changed else LOCK
+    expected = lock.files.get(name, "no such file") if changed else hash_of_all(lock.files)
+    found = hashes.get(name, "no such file") if changed else lock.suite
+    more = f"; {len(changed) - 1} more files changed" if len(changed) > 1 else ""
+    raise BadFile(
+        f"a frozen suite stays as it was: {name} with the hash {expected[:16]} is needed",
+        found=f"{found[:16]}{more}",
+        where=str(folder / name),
+        remedy="put the file back; or copy the suite, raise its version, remove its suite.lock and freeze it anew",
+    )
+
+
+# -- writing -------------------------------------------------------------------------------------------------------
+
+
+def save_suite(suite: Suite, folder: Path) -> Suite:
+    """Write the suite as a folder, whole or not at all; a frozen one with its lock. Texts of private prompts stay out.
+
+    A folder that is no suite, or is a frozen suite with another hash, is never replaced.
+    """
+    made = hashed(suite)
+    _check_may_replace(made, folder)
+    with whole_folder(folder.resolve()) as new:
+        for name, text in suite_texts(made).items():
+            _write(new / name, text)
+    return made
+
+
+def suite_texts(suite: Suite) -> dict[str, str]:
+    """The files of a suite by name."""
+    texts = {
+        CARD: tomli_w.dumps(suite.card.record()),
+        TAGS: tomli_w.dumps({"tag": [tag.record() for tag in suite.tags]}),
+        PROMPTS: _jsonl(public_record(one) for one in suite.prompts),
+        POINTS: _jsonl(point.record() for point in suite.points),
+        ROUTES: tomli_w.dumps({"route": [route.record() for route in suite.routes]}),
+    }
+    if suite.reference is not None:
+        texts[REFERENCE] = json.dumps(suite.reference.record(), ensure_ascii=False, indent=1) + "\n"
+    if suite.frozen:
+        texts[LOCK] = lock_text(suite)
+    return texts
+
+
+def _jsonl(records: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+def _write(path: Path, text: str) -> None:
+    with whole_file(path) as file:
+        file.write(text.encode())
+
+
+def _check_may_replace(suite: Suite, folder: Path) -> None:
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    there = read_lock(folder) if is_suite(folder) else None
+    if is_suite(folder) and (there is None or there.suite == suite.hash):
+        return
+    raise BadFile(
+        "a new folder is needed to write a suite to",
+        found="a folder with other files" if there is None else f"a frozen suite, {there.suite[:16]}",
+        where=str(folder),
+        remedy="choose another place; nothing was changed",
+    )

@@ -1,0 +1,126 @@
+"""A suite as a folder: what is written is read again, and what is frozen cannot change unseen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from suite_example import reference_for, small_suite
+
+from salon.bench.private_prompts import hide
+from salon.bench.suite_folder import FILES, lock, open_suite, save_suite
+from salon.errors import BadFile, BadValue, UnknownReference
+
+
+@pytest.fixture
+def frozen(tmp_path: Path) -> Path:
+    suite = small_suite()
+    save_suite(replace(suite, reference=reference_for(suite)), tmp_path / "suite")
+    lock(tmp_path / "suite")
+    return tmp_path / "suite"
+
+
+def test_what_is_written_is_read(frozen: Path) -> None:
+    suite = small_suite()
+    found = open_suite(frozen)
+    assert (found.card, found.tags, found.prompts, found.points, found.routes) == (
+        suite.card, suite.tags, suite.prompts, suite.points, suite.routes,
+    )  # fmt: skip
+    assert found.reference == reference_for(suite)
+    assert found.frozen
+    assert set(found.hashes) == set(FILES)
+
+
+def test_line_ends_order_of_keys_and_spelled_out_defaults_do_not_matter(frozen: Path) -> None:
+    before = open_suite(frozen).hash
+    for path in frozen.glob("*.*"):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    lines = (frozen / "tags.toml").read_text().splitlines()
+    (frozen / "tags.toml").write_text("\n".join(line for line in lines if line not in ("eps = true", 'why = ""')))
+    first = '{"tag": "color", "private": false, "text": "poster number 0", "id": "p0"}'
+    rest = (frozen / "prompts.jsonl").read_text().splitlines()[1:]
+    (frozen / "prompts.jsonl").write_text("\n".join([first, *rest]) + "\n\n")
+    assert open_suite(frozen).hash == before
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("suite.toml", "images = 1", "images = 2"),
+        ("tags.toml", "Color", "Colour"),
+        ("prompts.jsonl", "number 0", "number zero"),
+        ("points.jsonl", "is it red?", "is it green?"),
+        ("routes.toml", "eye", "ear"),
+        ("reference.json", '"value": 0.0', '"value": 0.1'),
+    ],
+)
+def test_a_frozen_suite_refuses_any_change_with_both_hashes(frozen: Path, file: str, old: str, new: str) -> None:
+    expected = open_suite(frozen).hashes[file]
+    text = (frozen / file).read_text()
+    assert old in text
+    (frozen / file).write_text(text.replace(old, new, 1))
+    with pytest.raises(BadFile, match="frozen suite stays as it was") as error:
+        open_suite(frozen)
+    assert expected[:16] in error.value.needed
+    assert len(error.value.found or "") == 16
+    assert error.value.found != expected[:16]
+
+
+def test_a_frozen_suite_misses_its_reference(frozen: Path) -> None:
+    (frozen / "reference.json").unlink()
+    with pytest.raises(BadFile, match=r"reference.json"):
+        open_suite(frozen)
+
+
+def test_a_frozen_suite_is_not_written_over(frozen: Path) -> None:
+    before = open_suite(frozen)
+    with pytest.raises(BadFile, match="new folder"):
+        save_suite(small_suite(images=3), frozen)
+    save_suite(before, frozen)
+    assert open_suite(frozen) == before
+
+
+# -- private prompts ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> tuple[Path, Path]:
+    """A suite whose first prompt is private, and its keeper's file."""
+    suite = small_suite()
+    hidden, text = hide(suite.prompts[0].prompt, suite.prompts[0].tag)
+    save_suite(replace(suite, prompts=(hidden, *suite.prompts[1:])), tmp_path / "suite")
+    keeper = tmp_path / "private.jsonl"
+    keeper.write_text(text.model_dump_json(exclude_none=True) + "\n")
+    return tmp_path / "suite", keeper
+
+
+def test_a_private_text_is_in_no_file_and_comes_back_with_the_keepers(kept: tuple[Path, Path]) -> None:
+    folder, keeper = kept
+    assert not any("poster number 0" in path.read_text() for path in folder.iterdir())
+    without, filled = open_suite(folder), open_suite(folder, private=keeper)
+    assert without.closed == without.private == filled.private == {"p0"}
+    assert not filled.closed
+    assert filled.prompts[0].prompt.view() == "poster number 0"
+    assert filled.hash == without.hash
+
+
+def test_another_text_than_the_digests_is_refused(kept: tuple[Path, Path]) -> None:
+    folder, keeper = kept
+    whole = keeper.read_text()
+    keeper.write_text(whole.replace("number 0", "number nought"))
+    with pytest.raises(BadValue, match="with the digest"):
+        open_suite(folder, private=keeper)
+    keeper.write_text(whole.replace('"p0"', '"p1"'))
+    with pytest.raises(UnknownReference, match="private prompts"):
+        open_suite(folder, private=keeper)
+    keeper.write_text("")
+    with pytest.raises(BadFile, match="text of private prompt 'p0'"):
+        open_suite(folder, private=keeper)
+
+
+def test_an_unknown_place_names_the_built_in_suites(tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match="suite is needed"):
+        open_suite(tmp_path)
+    with pytest.raises(BadFile, match="nothing there"):
+        open_suite("no-such-suite")
