@@ -1,0 +1,310 @@
+"""Scores from comparisons when answers also follow something else: Bradley-Terry and Davidson with covariates.
+
+Answer k compares items a and b (here: the generators of two pictures), of which z_k (m,) is known besides: how much
+more ink, text or brightness the first picture has (x_a - x_b), or on which side it stood (1 left, -1 right, 0 unknown).
+
+    d_k = q[a_k] - q[b_k] + beta . z_k          P(a wins) = 1 / (1 + e^-d), or Davidson's with ties (pair_models)
+
+q are the scores if all pictures were alike in z, beta what one unit of z is worth in logits: 'style control'. The
+log-likelihood, less sum q_i^2 / (2 prior^2) where a prior is given, is concave in (q, beta, log nu) and climbed by
+Newton's method; a step is shortened as in pair_newton, so none goes down. Scores are centred: mean(q) = 0.
+
+Identification. The answers alone must identify q (pair_identified). A covariate must differ within meetings of the same
+two items: one that is a constant of each item cannot be told from its score. And answers must not all follow the
+covariates: the maximum is then at infinity, where slopes vanish but Newton's steps do not. All three are NotIdentified.
+
+Errors. H = minus the second derivatives, s_k the slope of answer k in all parameters: H^-1 M H^-1 with M = sum s_k s_k'
+(independent answers) or C/(C-1) sum over clusters of (sums of s_k, centred) squared, df = C - 1 (prompts). Errors of
+scores are those of q_i - mean(q). Assumes that the effect is linear in logits and the same for all items.
+
+Source: Springall 1973 (covariates in paired comparisons); Davidson 1970; Huber 1967, Liang & Zeger 1986 for the errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from salon.errors import BadValue, NotConverged, NotIdentified, TooFew
+from salon.stats.pair_answers import Answers, derivatives, slope_sums
+from salon.stats.pair_counts import PairCounts, checked_comparisons, count_pairs
+from salon.stats.pair_errors import Errors
+from salon.stats.pair_fit import Convergence
+from salon.stats.pair_identified import check_identified
+from salon.stats.pair_information import DENSE_ITEMS
+from salon.stats.pair_models import bend, has_tie, model_code, pair_log_likelihood
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+COVARIATE_MODELS = ("bradley-terry", "davidson")
+_ALIKE = 1e-9  # share of a covariate's variance that scores leave unexplained, below which it is theirs
+_STILL = 1e-4  # a step, in logits, that a settled fit no longer makes
+_NOTHING = 1e-10  # a variance this small beside the model's own is rounding
+
+
+@dataclass(frozen=True, slots=True)
+class CovariateFit:
+    """Scores of items, and what covariates do to an answer."""
+
+    model: str
+    scores: Floats
+    """(items,) mean zero: what is left when pictures are alike in all covariates."""
+    beta: Floats
+    """(covariates,) logits for one unit."""
+    tie: float | None
+    """Davidson's nu; None for Bradley-Terry, 0 where no answer is a tie."""
+    log_likelihood: float
+    prior: float | None
+    convergence: Convergence
+
+
+@dataclass(frozen=True, slots=True)
+class CovariateErrors:
+    """Errors of a CovariateFit."""
+
+    scores: Errors
+    beta: Floats
+    """(covariates,) standard errors."""
+    beta_covariance: Floats
+
+
+def fit_covariates(
+    a: ArrayLike,
+    b: ArrayLike,
+    outcome: ArrayLike,
+    z: ArrayLike,
+    items: int,
+    model: str = "bradley-terry",
+    *,
+    weight: ArrayLike | None = None,
+    prior: float | None = None,
+    tolerance: float = 1e-9,
+    max_iterations: int = 100,
+) -> CovariateFit:
+    """Fit `model` to comparisons of items `a` and `b` (outcome 0: a, 1: b, 2: tie) with covariates `z` (answers, m)."""
+    answers = _checked(a, b, outcome, z, items, weight, model, prior)
+    counts = count_pairs(answers.a, answers.b, answers.outcome, items, weight=weight)
+    first = _first_tie(counts, model)
+    code, tie = model_code(model, first)
+    check_identified(counts, tie_parameter=first is not None, prior=prior is not None, anchored=np.empty(0, np.int64))
+    ridge = 0.0 if prior is None else prior**-2
+    _check_told_apart(answers, ridge)
+    point, convergence = _climb(answers, code, tie, ridge, tolerance, max_iterations)
+    fitted = float(np.exp(point[-1])) if has_tie(code) else first
+    m = answers.z.shape[1]
+    return CovariateFit(
+        model=model,
+        scores=point[:items] - point[:items].mean(),
+        beta=point[items : items + m],
+        tie=fitted,
+        log_likelihood=_log_likelihood(answers, model, answers.along(point), fitted),
+        prior=prior,
+        convergence=convergence,
+    )
+
+
+def covariate_errors(
+    fit: CovariateFit,
+    a: ArrayLike,
+    b: ArrayLike,
+    outcome: ArrayLike,
+    z: ArrayLike,
+    *,
+    cluster: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+) -> CovariateErrors:
+    """The sandwich over clusters 0, 1, ... (prompts, raters), or over independent answers without any."""
+    n = len(fit.scores)
+    answers = _checked(a, b, outcome, z, n, weight, fit.model, fit.prior)
+    code, tie = model_code(fit.model, fit.tie)
+    point = np.concatenate([fit.scores, fit.beta, [np.log(tie)]])
+    bread = derivatives(answers, code, point, 0.0 if fit.prior is None else fit.prior**-2)[1]
+    inverse = _inverse(bread, n, has_tie(code), prior=fit.prior is not None)
+    sums, df, method = slope_sums(answers, code, tie, point, cluster)
+    sums = sums[:, : len(inverse)]
+    own = sums - sums.mean(axis=0) if cluster is not None else sums
+    spread = own @ inverse
+    covariance = spread.T @ spread * ((df + 1) / df if np.isfinite(df) else 1.0)
+    return _errors(fit, inverse, covariance, df, method)
+
+
+# -- what may come in --------------------------------------------------------------------------------------------------
+
+
+def _checked(
+    a: ArrayLike,
+    b: ArrayLike,
+    outcome: ArrayLike,
+    z: ArrayLike,
+    items: int,
+    weight: ArrayLike | None,
+    model: str,
+    prior: float | None,
+) -> Answers:
+    if model not in COVARIATE_MODELS:
+        raise BadValue(f"a model with covariates is one of {', '.join(COVARIATE_MODELS)}", found=model)
+    if prior is not None and not 0 < prior < np.inf:
+        raise BadValue("the standard deviation of a prior is a positive number", found=prior, remedy="--prior 3")
+    first, second, won, heavy = checked_comparisons(a, b, outcome, items, weight)
+    if items > DENSE_ITEMS:
+        raise BadValue(f"covariates can be fitted for up to {DENSE_ITEMS:,} items", found=f"{items:,}")
+    table = np.ascontiguousarray(z, np.float64)
+    if table.ndim != 2 or len(table) != len(first):
+        raise BadValue("covariates are a table (answers, covariates)", found=f"shape {table.shape}")
+    if not np.isfinite(table).all():
+        k, m = np.argwhere(~np.isfinite(table))[0]
+        raise BadValue("a covariate is a finite number", found=table[k, m], where=f"comparison {k}, covariate {m}")
+    return Answers(items, first, second, won, table, heavy)
+
+
+def _first_tie(counts: PairCounts, model: str) -> float | None:
+    """Davidson's nu that gives equal items the observed share of ties."""
+    if model != "davidson":
+        return None
+    share = min(float(counts.ties.sum()) / counts.comparisons, 0.99)  # only ties is refused later, by name
+    return 2 * share / (1 - share)
+
+
+def _check_told_apart(answers: Answers, ridge: float) -> None:
+    """What scores leave of each covariate, at equal chances: nothing, where it is a constant of every item."""
+    n, m = answers.items, answers.z.shape[1]
+    start = np.zeros(n + m + 1)
+    matrix = derivatives(answers, model_code("bradley-terry", None)[0], start, ridge)[1]
+    own = matrix[n : n + m, n : n + m]
+    cross = matrix[:n, n : n + m]
+    left = own - cross.T @ np.linalg.lstsq(_held(matrix[:n, :n], prior=ridge > 0), cross, rcond=None)[0]
+    size = np.sqrt(np.diag(own))
+    for k in range(m):
+        if left[k, k] <= _ALIKE * own[k, k]:
+            raise _not_told(
+                k, "the same in every meeting of two items" if size[k] else "the same for both of every pair"
+            )
+    values, vectors = np.linalg.eigh(left / np.outer(size, size))
+    if m and values[0] <= _ALIKE:
+        raise _not_told(int(np.argmax(np.abs(vectors[:, 0]))), "a sum of the other covariates")
+
+
+def _not_told(covariate: int, why: str) -> NotIdentified:
+    return NotIdentified(
+        "a covariate must differ between meetings of the same two items",
+        found=f"covariate {covariate}: {why}",
+        remedy="leave it out: it cannot be told from the scores",
+    )
+
+
+# -- the climb ---------------------------------------------------------------------------------------------------------
+
+
+def _climb(
+    answers: Answers, code: int, tie: float, ridge: float, tolerance: float, max_iterations: int
+) -> tuple[Floats, Convergence]:
+    """Newton's method from q = 0, beta = 0; the last place of the point is log nu, idle without ties."""
+    n, m = answers.items, answers.z.shape[1]
+    point = np.zeros(n + m + 1)
+    point[-1] = np.log(tie)
+    scale = _scale(answers, ridge)
+    slope, matrix = derivatives(answers, code, point, ridge)
+    for done in range(max_iterations + 1):
+        step = _step(slope, matrix, n, has_tie(code), prior=ridge > 0)
+        size, moved = float(np.max(np.abs(slope) / scale)), float(np.abs(answers.along(step)).max())
+        if np.isnan(moved) or (size <= tolerance and moved > _STILL):
+            raise _separated(answers, step)
+        if size <= tolerance:
+            return point, Convergence("Newton, elimination", done, size, tolerance)
+        if done < max_iterations:
+            point, slope, matrix = _advanced(answers, code, point, step, ridge)
+    raise NotConverged(
+        f"scores must settle to a gap of {tolerance:g} between observed and fitted win share",
+        found=f"{size:.3g} after {max_iterations} iterations",
+        remedy="raise tolerance or max_iterations, or give a prior (--prior 3)",
+    )
+
+
+def _advanced(answers: Answers, code: int, point: Floats, step: Floats, ridge: float) -> tuple[Floats, Floats, Floats]:
+    """The point after the step, or the largest halving of it whose end still points forward; with its derivatives."""
+    tie, d = float(np.exp(point[-1])), float(np.abs(answers.along(point)).max())
+    bound = float(bend(code, d, tie, float(np.abs(answers.along(step)).max()), float(step[-1])))
+    least = np.log1p(bound) / bound if bound > 1 else 1.0
+    share = 1.0
+    while True:
+        moved = point + share * step
+        slope, matrix = derivatives(answers, code, moved, ridge)
+        if share <= least or slope @ step >= 0:
+            return moved, slope, matrix
+        share = max(share / 2, least)
+
+
+def _step(slope: Floats, matrix: Floats, items: int, tied: bool, *, prior: bool) -> Floats:
+    """Newton's step, NaN where the curvature is gone; the place of log nu stays where there is none."""
+    size = len(slope) if tied else len(slope) - 1
+    step, unit = np.zeros(len(slope)), 1 / np.sqrt(np.maximum(np.diag(matrix)[:size], 1e-300))
+    scaled = _held(matrix[:size, :size], items, prior=prior) * np.outer(unit, unit)
+    try:
+        step[:size] = unit * np.linalg.solve(scaled, unit * slope[:size])
+    except np.linalg.LinAlgError:
+        step[:size] = np.nan
+    return step
+
+
+def _held(matrix: Floats, items: int | None = None, *, prior: bool) -> Floats:
+    """The matrix with the mean of the scores held in place: only differences count, unless there is a prior."""
+    if prior:
+        return matrix
+    n = len(matrix) if items is None else items
+    made = matrix.copy()
+    made[:n, :n] += np.diag(matrix)[:n].mean() / n
+    return made
+
+
+def _scale(answers: Answers, ridge: float) -> Floats:
+    """What slopes are measured in: the answers on each item, the sum of |z|, all answers."""
+    each = answers.weight if len(answers.weight) else np.ones(len(answers.a))
+    games = np.bincount(answers.a, each, answers.items) + np.bincount(answers.b, each, answers.items)
+    return np.concatenate([games + ridge, np.maximum(each @ np.abs(answers.z), 1e-300), [each.sum()]])
+
+
+def _separated(answers: Answers, step: Floats) -> NotIdentified:
+    """Slopes are gone and steps are not: the maximum is at infinity, in the direction of the step."""
+    beta = np.abs(step[answers.items : -1]) * np.sqrt((answers.z**2).mean(axis=0))
+    return NotIdentified(
+        "an effect needs answers that go against it",
+        found=f"covariate {int(np.argmax(beta))}: all answers that scores leave open follow it",
+        remedy="leave it out, or collect more comparisons",
+    )
+
+
+def _log_likelihood(answers: Answers, model: str, d: Floats, tie: float | None) -> float:
+    """Every answer as a pair of its own: an item with score d against one with score 0."""
+    n = len(d)
+    each = answers.weight if len(answers.weight) else np.ones(n)
+    won = [np.where(answers.outcome == side, each, 0.0) for side in (0, 1, 2)]
+    own = PairCounts(n + 1, np.arange(n), np.full(n, n), *won)
+    return pair_log_likelihood(own, model, np.append(d, 0.0), tie)
+
+
+# -- errors ------------------------------------------------------------------------------------------------------------
+
+
+def _inverse(bread: Floats, items: int, tied: bool, *, prior: bool) -> Floats:
+    size = len(bread) if tied else len(bread) - 1
+    return np.asarray(np.linalg.inv(_held(bread[:size, :size], items, prior=prior)), np.float64)
+
+
+def _errors(fit: CovariateFit, inverse: Floats, covariance: Floats, df: float, method: str) -> CovariateErrors:
+    n, m = len(fit.scores), len(fit.beta)
+    own = covariance[:n, :n]
+    centred = own - own.mean(axis=0) - own.mean(axis=1)[:, None] + own.mean()
+    beta = covariance[n : n + m, n : n + m]
+    variance = np.concatenate([np.diag(centred), np.diag(beta)])
+    if (variance <= _NOTHING * np.diag(inverse)[: n + m]).any():
+        raise TooFew(
+            "an error needs answers that vary",
+            found=f"no spread at all in the answers on items {np.flatnonzero(variance[:n] <= 0)[:8].tolist()}",
+            remedy="collect more answers, or treat them as independent",
+        )
+    tie_se = None if len(inverse) == n + m or fit.tie is None else fit.tie * float(np.sqrt(covariance[-1, -1]))
+    scores = Errors(np.sqrt(np.diag(centred)), (centred + centred.T) / 2, df, method, tie_se)
+    return CovariateErrors(scores, np.sqrt(np.diag(beta)), beta)
