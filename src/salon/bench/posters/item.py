@@ -1,0 +1,227 @@
+"""A record of a public file as an item of its task: the truth in one form for each kind of answer, whatever the file's.
+
+Truths are held differently from file to file: under gt or another field, alone or in a list, as a list or as text that
+looks like one. Here they become one of
+
+    text str · texts, lines, effects, points tuple of str · letter, label one of the options · rating float
+    boxes, layout tuple of (x1, y1, x2, y2) as shares of the picture · patches frozenset of int · attributes None
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from salon.bench.posters.task import Task
+from salon.bench.posters.vocabulary import GRID, folded, meanings
+from salon.errors import BadValue
+
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class PosterItem:
+    """One question with its truth and, once given, its answer."""
+
+    number: int
+    """Its place in the file, from 0."""
+    task: Task
+    string: str
+    """What `task` says: the halves of font matching differ."""
+    subtask: str | int | float | None
+    name: str
+    path: str
+    prompt: str
+    truth: Any
+    response: str | None
+    judge: tuple[str, ...] | None
+    """What a judge said of the answer, an entry for each point; None where it was not asked."""
+    size: tuple[int, int] | None = None
+    texts: tuple[str, ...] = ()
+    """The texts asked about, where boxes are asked for."""
+    difficulty: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def stratum(self) -> str | int | float | None:
+        """The part of its task it is averaged with."""
+        return {"none": None, "task": self.string, "subtask": self.subtask}[self.task.strata]
+
+
+def read_item(task: Task, record: Mapping[str, Any], number: int, *, where: str) -> PosterItem:
+    """`record` as an item; BadValue says which field another version's file lacks."""
+    for key in ("name", "path", "prompt"):
+        if not isinstance(record.get(key), str):
+            raise _bad(f"text under {key!r}", record.get(key), where)
+    size = _size(record.get("size"), where) if task.answer in ("boxes", "layout") else None
+    return PosterItem(
+        number=number,
+        task=task,
+        string=record["task"],
+        subtask=_subtask(record.get("subtask"), where),
+        name=record["name"],
+        path=record["path"],
+        prompt=record["prompt"],
+        truth=_truth(task, record, size, where),
+        response=_response(record.get("response"), where),
+        judge=_judge(record.get("judge"), where),
+        size=size,
+        texts=texts_in(record.get("texts")) if task.answer in ("boxes", "layout") else (),
+        difficulty=_difficulty(record.get("difficulty"), where),
+    )
+
+
+def texts_in(value: Any) -> tuple[str, ...]:
+    """Texts however they are held: a list (of lists), text that looks like a list, or one text."""
+    if isinstance(value, str):
+        value = _unpacked(value)
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, list | tuple):
+        return tuple(text for part in value for text in ((part,) if isinstance(part, str) else texts_in(part)))
+    return () if value is None else (str(value),)
+
+
+def _unpacked(text: str) -> Any:
+    """A list that was written as text, as JSON or as Python; the text itself where it is none."""
+    if text.lstrip()[:1] != "[":
+        return text
+    for read in (json.loads, ast.literal_eval):
+        try:
+            found = read(text.strip())
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        return found if isinstance(found, list) else text
+    return text
+
+
+# -- truths --------------------------------------------------------------------------------------------------------
+
+
+def _truth(task: Task, record: Mapping[str, Any], size: tuple[int, int] | None, where: str) -> Any:
+    if not task.truth:
+        return None
+    value = next((record[key] for key in task.truth if record.get(key) is not None), None)
+    if value is None:
+        raise _bad(f"the truth of {task.title} under {' or '.join(task.truth)}", None, where)
+    if size is not None:
+        return _boxes(value, size, where)
+    if task.answer in ("letter", "label"):
+        return _option(task, value, where)
+    return _READERS[task.answer](value, where)
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise _bad("a text", value, where)
+    return value
+
+
+def _texts(value: Any, where: str) -> tuple[str, ...]:
+    found = texts_in(value)
+    if not any(text.strip() for text in found):
+        raise _bad("a list of texts", value, where)
+    return found
+
+
+def _lines(value: Any, where: str) -> tuple[str, ...]:
+    return tuple(line for text in _texts(value, where) for line in text.splitlines())
+
+
+def _option(task: Task, value: Any, where: str) -> str:
+    """A letter or a label, alone or as the first of a list."""
+    if isinstance(value, list) and value:
+        value = value[0]
+    ways = meanings(task.options)
+    if not isinstance(value, str) or folded(value) not in ways:
+        raise _bad(f"one of {', '.join(task.options)}", value, where)
+    return ways[folded(value)]
+
+
+def _boxes(value: Any, size: tuple[int, int], where: str) -> tuple[Box, ...]:
+    if not isinstance(value, list) or not value:
+        raise _bad("a list of boxes", value, where)
+    width, height = size
+    found: list[Box] = []
+    for box in value:
+        numbers = box if isinstance(box, list) and len(box) == 4 else [None]
+        if not all(_is_number(one) for one in numbers):
+            raise _bad("boxes of four numbers, in pixels", box, where)
+        x1, y1, x2, y2 = numbers
+        if x2 <= x1 or y2 <= y1:
+            raise _bad("boxes with x1 < x2 and y1 < y2", box, where)
+        found.append((x1 / width, y1 / height, x2 / width, y2 / height))
+    return tuple(found)
+
+
+def _patches(value: Any, where: str) -> frozenset[int]:
+    ids = value if isinstance(value, list) else []
+    if not ids or not all(isinstance(one, int) and 0 <= one < GRID * GRID for one in ids):
+        raise _bad(f"ids of patches from 0 to {GRID * GRID - 1}", value, where)
+    return frozenset(ids)
+
+
+def _rating(value: Any, where: str) -> float:
+    if not _is_number(value) or not 0 <= value <= 10:
+        raise _bad("a rating from 0 to 10", value, where)
+    return float(value)
+
+
+_READERS: dict[str, Callable[[Any, str], Any]] = {
+    "text": _text, "texts": _texts, "lines": _lines, "effects": _texts, "points": _texts, "patches": _patches,
+    "rating": _rating,
+}  # fmt: skip
+
+
+# -- other fields --------------------------------------------------------------------------------------------------
+
+
+def _size(value: Any, where: str) -> tuple[int, int]:
+    if not (isinstance(value, list) and len(value) == 2 and all(_is_number(one) and one > 0 for one in value)):
+        raise _bad("the size of the picture, [width, height]", value, where)
+    return value[0], value[1]
+
+
+def _subtask(value: Any, where: str) -> str | int | float | None:
+    if value is not None and not isinstance(value, str | int | float):
+        raise _bad("a subtask that is a word or a number", value, where)
+    return value
+
+
+def _response(value: Any, where: str) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise _bad("a response that is text", value, where)
+    return value
+
+
+def _judge(value: Any, where: str) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    said = [value] if isinstance(value, str) else value
+    if not isinstance(said, list):
+        raise _bad("a judge's answers as a list of texts", value, where)
+    return tuple("" if one is None else str(one) for one in said)
+
+
+def _difficulty(value: Any, where: str) -> dict[str, float]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or not all(_is_number(one) for one in value.values()):
+        raise _bad("numbers by name under 'difficulty'", value, where)
+    return {name: float(one) for name, one in value.items()}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _bad(needed: str, found: Any, where: str) -> BadValue:
+    return BadValue(
+        f"{needed} is needed",
+        found="nothing" if found is None else repr(found),
+        where=where,
+        remedy="files of another version of the benchmark are not read",
+    )
