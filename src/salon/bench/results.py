@@ -48,7 +48,9 @@ class GroupResult(Noun):
     kind: Literal["tag", "group"]
     capability: Figure | None
     eps: dict[str, Figure] = Field(default_factory=dict, description="By column; empty where EPS does not count.")
-    reward: dict[str, Figure] = Field(default_factory=dict, description="Mean logit by column (HPSv3's table).")
+    reward: dict[str, Figure] = Field(
+        default_factory=dict, description="Mean logit by column (HPSv3's table); only where every picture has one."
+    )
     prompts: int
 
 
@@ -65,7 +67,7 @@ class PictureResult(Noun):
         default_factory=dict, description="By id; what the judges of its route say together."
     )
     said: dict[str, dict[str, str]] = Field(
-        default_factory=dict, description="By id of the point and judge: pass, fail, unread."
+        default_factory=dict, description="By id of the point and judge of its route: pass, fail, unread."
     )
     logits: dict[str, float] = Field(default_factory=dict, description="By column of EPS.")
     sigmas: dict[str, float] = Field(default_factory=dict)
@@ -98,6 +100,8 @@ class EntryResult(Noun):
     points: AxisResult = Field(description="Share of all points that hold, beside Capability.")
     eps: dict[str, AxisResult] = Field(default_factory=dict, description="By column; empty without a reference.")
     overall: AxisResult | None = Field(description="None without EPS.")
+    headline: str | None = Field(default=None, description="The column of EPS that enters Overall.")
+    weights: dict[str, float] = Field(default_factory=dict, description="Shares of 'capability' and 'eps' in Overall.")
     groups: tuple[GroupResult, ...]
     prompts: tuple[PromptResult, ...]
     oracle: AxisResult | None = Field(
