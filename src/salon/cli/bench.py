@@ -8,6 +8,7 @@ from salon.cli.later import LaterGroup
 
 LATER: dict[str, tuple[str, str]] = {
     "list": ("salon.cli.bench_suite:list_", "The suites that come with Salon."),
+    "site": ("salon.cli.bench_site:site", "A board as a folder of pages."),
 }
 """Commands whose module is loaded when they are called, and what the list says of them."""
 

@@ -11,10 +11,12 @@ from salon.report.charts.curves import Curve, line_curves
 from salon.report.charts.distributions import histogram_over_null, pmax_bars
 from salon.report.charts.dots import dot_intervals
 from salon.report.charts.heat import heat_map
+from salon.report.charts.scatter import ScatterMark, scatter
 
 __all__ = [
     "AnchorMark",
     "Curve",
+    "ScatterMark",
     "ScoreMark",
     "bar_list",
     "bucket_bar",
@@ -25,4 +27,5 @@ __all__ = [
     "histogram_over_null",
     "line_curves",
     "pmax_bars",
+    "scatter",
 ]

@@ -1,0 +1,68 @@
+"""Small multiples: one panel for each group of tags, one for each criterion, all on one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from salon.bench.site.material import Material, Shown
+from salon.report import SMALL, Figure, Figures, Section, charts
+from salon.report import estimate as estimates
+
+MOST = 8
+"""Rows of a panel; where there are more entries, the best of each panel."""
+FEW = 12
+"""Up to this many entries, panels show all."""
+
+Read = Callable[[Shown], estimates.Figure | None]
+
+
+def group_multiples(material: Material) -> Iterator[Section]:
+    """Capability by group of tags."""
+    panels = []
+    for name in material.tag_groups:
+        read = lambda one, name=name: _capability(material, one, name)  # noqa: E731
+        panels += panel(material, name, read)
+    if panels and len(material.tag_groups) > 1:
+        yield Section("By kind of task", [Figures(panels, caption=_caption(material, "Capability"))], "Capability.")
+
+
+def criterion_multiples(material: Material) -> Iterator[Section]:
+    """EPS columns beside the headline."""
+    panels = []
+    for axis in material.axes[1:]:
+        if axis.id in (material.headline, "capability"):
+            continue
+        panels += panel(
+            material, axis.title, lambda one, axis=axis: found.figure if (found := axis.of(one.result)) else None
+        )
+    if panels:
+        yield Section(
+            "By criterion", [Figures(panels, caption=_caption(material, "EPS"))], "EPS of each criterion's own scorer."
+        )
+
+
+def panel(material: Material, title: str, read: Read) -> list[Figure]:
+    """One panel, best first; nothing where no entry has the number."""
+    found = [(material.labels[one.name], figure) for one in material.published if (figure := read(one)) is not None]
+    if not found:
+        return []
+    ordered = sorted(found, key=lambda pair: -pair[1].value)
+    shown = ordered if len(ordered) <= FEW else ordered[:MOST]
+    marks = [charts.ScoreMark(label, figure.value, figure.low, figure.high) for label, figure in shown]
+    drawing = charts.caterpillar(marks, title=title, x_range=(0.0, 100.0), decimals=0, width=SMALL)
+    return [Figure(drawing, heading=title)]
+
+
+def _capability(material: Material, one: Shown, group: str) -> estimates.Figure | None:
+    found = material.groups[one.name].get(("group", group))
+    return found.capability if found else None
+
+
+def _caption(material: Material, axis: str) -> str:
+    many = len(material.published) > FEW
+    which = (
+        f"The best {MOST} of {len(material.published)} in each panel: the first of many is partly luck"
+        if many
+        else "All entries"
+    )
+    return f"{axis}, 0 to 100, with intervals. {which}. Every number, tag by tag: Tags."

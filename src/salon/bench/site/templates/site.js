@@ -1,0 +1,120 @@
+
+(() => {
+  const root = document.documentElement;
+  const isView = (hash) => hash.includes("=");
+  const view = new URLSearchParams(isView(location.hash) ? location.hash.slice(1) : "");
+  const keep = (name, value) => {
+    if (value) view.set(name, value); else view.delete(name);
+    const words = view.toString();
+    history.replaceState(null, "", words ? "#" + words : location.pathname + location.search);
+  };
+
+  const theme = document.getElementById("theme");
+  const asked = view.get("theme");
+  if (asked === "dark" || asked === "light") {
+    root.dataset.theme = asked;
+    theme.textContent = asked === "dark" ? "Light" : "Dark";
+  }
+  theme.addEventListener("click", () => keep("theme", root.dataset.theme));
+
+  const collator = new Intl.Collator(undefined, { numeric: true });
+  document.querySelectorAll("table.ranked").forEach((table) => {
+    const body = table.tBodies[0];
+    const heads = [...table.tHead.rows[0].cells];
+    const order = (column, up) => {
+      const keyed = [...body.rows].map((row) => {
+        const cell = row.cells[column];
+        const raw = cell.dataset.sort ?? cell.textContent.trim();
+        return { row, raw, number: Number(raw) };
+      });
+      const words = keyed.some((one) => one.raw !== "" && Number.isNaN(one.number));
+      keyed.sort((a, b) => {
+        if (a.raw === "" || b.raw === "") return (a.raw === "") - (b.raw === "");
+        return (words ? collator.compare(a.raw, b.raw) : a.number - b.number) * (up ? 1 : -1);
+      });
+      return keyed.map((one) => one.row);
+    };
+    const ranked = (rows, column) => {
+      if (!heads[column].dataset.axis) return;
+      let last = null;
+      rows.forEach((row) => {
+        const cell = row.cells[column];
+        const place = row.cells[0];
+        place.firstElementChild.textContent = cell.dataset.rank || "–";
+        place.lastElementChild.textContent = cell.dataset.range || "";
+        const starts = cell.dataset.tier !== last;
+        row.classList.toggle("starts", starts);
+        row.classList.toggle("shaded", Number(cell.dataset.tier) % 2 === 1);
+        last = cell.dataset.tier;
+      });
+    };
+    const sort = (column, up) => {
+      heads.forEach((other) => other.removeAttribute("aria-sort"));
+      heads[column].setAttribute("aria-sort", up ? "ascending" : "descending");
+      const rows = order(column, up);
+      ranked(rows, column);
+      const all = document.createDocumentFragment();
+      all.append(...rows);
+      body.append(all);
+    };
+    heads.forEach((head, column) => {
+      if (!head.dataset.column) return;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const words = head.dataset.first === "up";
+        const now = head.getAttribute("aria-sort");
+        const up = now ? now === "descending" : words;
+        sort(column, up);
+        keep("sort", (up ? "" : "-") + head.dataset.column);
+      });
+    });
+    const wanted = view.get("sort");
+    const column = wanted ? heads.findIndex((head) => head.dataset.column === wanted.replace(/^-/, "")) : -1;
+    if (column >= 0) sort(column, !wanted.startsWith("-"));
+  });
+
+  document.querySelectorAll("form.filter").forEach((form) => {
+    const rows = [...document.getElementById(form.dataset.rows).tBodies[0].rows];
+    const count = form.querySelector("output");
+    const fields = [...form.querySelectorAll("input, select")];
+    const apply = () => {
+      let shown = 0;
+      const [search, ...chosen] = fields.map((field) => field.value.trim().toLowerCase());
+      const parts = search.split(/\s+/);
+      rows.forEach((row) => {
+        const words = row.dataset.words;
+        row.hidden = !parts.every((part) => words.includes(part)) ||
+          !chosen.every((value, at) => !value || row.getAttribute("data-" + fields[at + 1].name).toLowerCase() === value);
+        shown += !row.hidden;
+      });
+      count.textContent = shown === rows.length ? "" : shown + " of " + rows.length;
+    };
+    fields.forEach((field) => {
+      field.value = view.get(field.name) || "";
+      field.addEventListener("input", () => { apply(); keep(field.name, field.value); });
+    });
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.hidden = false;
+    apply();
+    addEventListener("keydown", (event) => {
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.target.matches("input, select, textarea")) return;
+      event.preventDefault();
+      fields[0].focus();
+    });
+  });
+
+  addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (event.target.closest("input, select, textarea, .scroll, dialog")) return;
+    const way = { ArrowLeft: "prev", ArrowRight: "next" }[event.key];
+    const link = way && document.querySelector("a[rel=" + way + "]");
+    if (!link) return;
+    event.preventDefault();
+    location.assign(link.href + (view.get("theme") ? "#theme=" + view.get("theme") : ""));
+  });
+
+  addEventListener("hashchange", () => { if (isView(location.hash)) location.reload(); });
+})();
