@@ -1,0 +1,95 @@
+"""A suite of a few prompts, a generator of plain colors, a scorer that looks at them: a bench that runs in a blink.
+
+A picture's red says whether its points hold, its green is its logit; both hang on generator, prompt and seed alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable, Iterator, Sequence
+
+from PIL import Image
+
+from salon.bench.suite import PreferenceRule, Suite, SuiteCard, SuitePrompt, Tag
+from salon.bench.suite_folder import hashed
+from salon.flows.bench_judging import Judge, any_study
+from salon.judge.scorers.picture import PictureScorer, Scored, Shown
+from salon.judge.scripted import Said, Scripted
+from salon.judge.vlm import Conversation
+from salon.study import Abilities, Ask, Failed, Made, Prompt, Signature
+from salon.study.point import Point, Route
+from salon.study.scorer import ScorerCard
+
+SIZE = (32, 24)
+
+
+def tiny_suite(prompts: int = 4, **card: object) -> Suite:
+    """Two tags, of which 'words' does not count for EPS; two points a prompt, one of them for two judges."""
+    told = {"name": "tiny", "title": "A tiny suite", "size": "32x24", "preferences": (PreferenceRule(id="eps"),)}
+    ids = [f"p{number}" for number in range(prompts)]
+    return hashed(
+        Suite(
+            card=SuiteCard.parse({**told, **card}),
+            tags=(
+                Tag(id="look", group="Look", name="Color"),
+                Tag(id="words", group="Text", name="Words", eps=False, why="taste is no judge of spelling"),
+            ),
+            prompts=tuple(
+                SuitePrompt(prompt=Prompt(id=id, text=f"poster {id}"), tag="words" if id == "p0" else "look")
+                for id in ids
+            ),
+            points=tuple(
+                Point(id=f"{id}-{name}", prompt=id, text=f"Is {id} {name}?", tag=name)
+                for id in ids
+                for name in ("red", "large")
+            ),
+            routes=(
+                Route(tag="red", judges=("eye",)),
+                Route(tag="*", judges=("eye", "ear"), rule="unanimous"),
+            ),
+        )
+    )
+
+
+class Colors:
+    """A generator whose pictures are one color each; `fate` may put a failure in the place of a picture."""
+
+    def __init__(self, name: str, *, version: int = 1, fate: Callable[[Ask], Failed | None] = lambda ask: None) -> None:
+        self.name = name
+        self.abilities = Abilities(seeded=True, offline=True)
+        self.signature = Signature(method=name, settings={"version": version}, version="test")
+        self.asked: list[str] = []
+        self._fate = fate
+
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+        for index, ask in enumerate(asks):
+            self.asked.append(ask.prompt.id)
+            yield index, self._fate(ask) or Made(image=self._drawn(ask))
+
+    def _drawn(self, ask: Ask) -> bytes:
+        red, green, blue = hashlib.sha256(f"{self.signature}{ask.prompt.id}{ask.seed}".encode()).digest()[:3]
+        target = io.BytesIO()
+        Image.new("RGB", (ask.width or 32, ask.height or 24), (red, green, blue)).save(target, "PNG")
+        return target.getvalue()
+
+
+def by_red(asked: Conversation) -> Said:
+    """PASS where the picture has any red to speak of."""
+    with Image.open(asked.sights[0].path) as image:
+        return "PASS" if image.convert("RGB").getpixel((0, 0))[0] > 60 else "FAIL"
+
+
+def eyes(answers: Callable[[Conversation], Said] = by_red, *names: str) -> dict[str, Judge]:
+    """Scripted judges for the suite's roles, all of one mind."""
+    return {name: any_study(Scripted(name, answers)) for name in names or ("eye", "ear")}
+
+
+def green(is_logit: bool = True, name: str = "green") -> PictureScorer:
+    """A scorer: how green a picture is, from -2 to 2."""
+
+    def look(shown: Sequence[Shown]) -> list[Scored]:
+        return [Scored(one.image.convert("RGB").getpixel((0, 0))[1] / 64 - 2) for one in shown]
+
+    card = ScorerCard(is_logit=is_logit, measures="How green it is.")
+    return PictureScorer(name, card, Signature(method=name, version="test"), look)
