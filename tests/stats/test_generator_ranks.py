@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue
-from salon.stats.generator_ranks import generator_ranks, kendall, spearman
+from salon.stats.generator_ranks import generator_ranks, kendall, nmse, spearman
 
 
 def ranks(people, predictor, pairs, seed=0):
@@ -29,6 +29,17 @@ def test_by_hand():
     assert [one.value for one in found.people] == [0.25, 0.5, 0.75]
     assert (found.kendall.value, found.spearman.value) == pytest.approx((1 / 3, 1 / 2))
     assert found.kendall.n == 2
+    # stretched: 0 1/2 1 against 1/2 0 1, so (1/4 + 1/4 + 0) / 3
+    assert found.nmse.value == pytest.approx(1 / 6)
+
+
+def test_errors_of_spacing_have_known_ends():
+    x = np.linspace(3, 7, 1001)[None]
+    assert nmse(x, 2 * x - 5)[0] == 0  # the same spacing on another scale
+    assert nmse(x, -x)[0] == pytest.approx(1 / 3, rel=0.01)  # integral of (1 - 2u)^2
+    shuffled = np.random.default_rng(3).permuted(np.tile(x, (200, 1)), axis=1)
+    assert nmse(np.tile(x, (200, 1)), shuffled).mean() == pytest.approx(1 / 6, rel=0.02)
+    assert np.isnan(nmse(x, np.ones_like(x))[0])
 
 
 def test_a_planted_order_is_recovered():
@@ -38,9 +49,23 @@ def test_a_planted_order_is_recovered():
     found = ranks(people / 15, predictor / 15, np.ones((80, 4)))
     assert found.spearman.value == 1.0
     assert found.spearman.low >= 0.8
+    assert 0 <= found.nmse.low <= found.nmse.value <= found.nmse.high < 0.05
     assert all(one.low < truth < one.high for one, truth in zip(found.people, quality))
     sure = ranks(np.tile(quality, (80, 1)), np.tile(quality, (80, 1)), np.ones((80, 4))).spearman
     assert (sure.value, sure.low, sure.high) == (1.0, None, None)
+
+
+def test_intervals_of_an_error_near_zero_cover():
+    quality = np.linspace(0.3, 0.7, 6)
+    other = quality + np.array([0.02, -0.01, 0.03, -0.03, 0.0, 0.01])
+    truth = nmse(quality[None], other[None])[0]
+    inside = 0
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        won, decided = (rng.binomial(5, side, (40, 6)) / 5 for side in (quality, other))
+        made = generator_ranks(won, decided, np.ones((40, 6)), draws=200, rng=rng).nmse
+        inside += made.low <= truth <= made.high
+    assert inside >= 74  # of 80; percentiles alone hold less than half
 
 
 def test_edges():

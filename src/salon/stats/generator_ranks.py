@@ -5,9 +5,14 @@ predictor's decisions, and the number of its pairs. A generator's value is its p
 
 * spearman: Pearson's correlation of the mid-ranks of the two values over generators.
 * kendall: tau-b, (concordant - discordant) / sqrt(pairs not tied by people * pairs not tied by the predictor).
+* nmse: normalised mean squared error, mean over generators of (x - y)^2 with each side's values stretched so that its
+  lowest is 0 and its highest 1. 0: the same spacing; 1/3 for a reversed, evenly spaced order of many, 1/6 for two
+  unrelated ones. HPSv3 prints a 'normalized MSE' without a formula: this one is ours, and only like it.
 
 Intervals: whole prompts are drawn again, generators held fixed: how sure the order of *these* generators is. With G
-generators few values are possible (4: Kendall moves in steps of 1/3), and an interval may end at 1.
+generators few values are possible (4: Kendall moves in steps of 1/3), and an interval may end at 1. An error that
+cannot be below 0 is larger in most draws than in the data, so the interval of nmse reaches as far below the value as
+the upper percentile is above it, and no further than 0: it covers at its level or above, where percentiles do not.
 
 Edges: fewer than three generators, or one value for all on a side: None. An order that no draw changes has no interval:
 it would have no width.
@@ -38,6 +43,7 @@ class GeneratorRanks:
     predictor: tuple[Estimate | None, ...]
     spearman: Estimate | None
     kendall: Estimate | None
+    nmse: Estimate | None
     reason: str | None
     """Why there is no correlation."""
 
@@ -69,9 +75,10 @@ def generator_ranks(
         tuple(estimate(side[:, g], drawn[:, g]) for g in range(won.shape[1])) for side, drawn in zip(sides, spread)
     ]
     if reason is not None:
-        return GeneratorRanks(shares[0], shares[1], None, None, reason)
+        return GeneratorRanks(shares[0], shares[1], None, None, None, reason)
     orders = [estimate(of(*sides), of(*spread)) for of in (spearman, kendall)]
-    return GeneratorRanks(shares[0], shares[1], orders[0], orders[1], None)
+    apart = _reflected(estimate(nmse(*sides), nmse(*spread)))
+    return GeneratorRanks(shares[0], shares[1], orders[0], orders[1], apart, None)
 
 
 def _estimate(value: float, drawn: FloatArray, clusters: int, level: float) -> Estimate | None:
@@ -86,6 +93,14 @@ def _estimate(value: float, drawn: FloatArray, clusters: int, level: float) -> E
     return replace(made, low=None, high=None, method=f"no interval: the same in {len(drawn)} draws of prompts")
 
 
+def _reflected(made: Estimate | None) -> Estimate | None:
+    """An error's interval: its lower end as far below the value as the upper one is above, and not below 0."""
+    if made is None or made.high is None:
+        return made
+    high = max(made.value, made.high)
+    return replace(made, low=max(0.0, 2 * made.value - high), high=high, method=f"{made.method}, lower end reflected")
+
+
 def spearman(x: FloatArray, y: FloatArray) -> FloatArray:
     """Of each row of two (draws, generators) tables; NaN where a side is constant or unknown."""
     a, b = (rankdata(side, axis=1, nan_policy="propagate") for side in (x, y))
@@ -98,6 +113,16 @@ def kendall(x: FloatArray, y: FloatArray) -> FloatArray:
     i, j = np.triu_indices(x.shape[1], 1)
     a, b = np.sign(x[:, i] - x[:, j]), np.sign(y[:, i] - y[:, j])
     return _ratio((a * b).sum(axis=1), (a**2).sum(axis=1) * (b**2).sum(axis=1))
+
+
+def nmse(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Mean squared gap of each row of two (draws, generators) tables, each row stretched to [0, 1]; NaN if constant."""
+    return np.asarray(((_stretched(x) - _stretched(y)) ** 2).mean(axis=1), np.float64)
+
+
+def _stretched(values: FloatArray) -> FloatArray:
+    low, width = values.min(axis=1, keepdims=True), np.ptp(values, axis=1, keepdims=True)
+    return np.where(width > 0, (values - low) / np.where(width > 0, width, 1), np.nan)
 
 
 def _ratio(top: FloatArray, square: FloatArray) -> FloatArray:
