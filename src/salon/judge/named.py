@@ -131,8 +131,8 @@ def calls_file(named: Named, folder: Path) -> Path:
     return named.calls or home.with_name(f"{home.name}.calls.sqlite")
 
 
-def endpoint_vlm(named: Named, model: str, store: CallStore) -> OpenAIChat:
-    """The model at the endpoint."""
+def endpoint_vlm(named: Named, model: str, store: CallStore, budget: Budget | None = None) -> OpenAIChat:
+    """The model at the endpoint; `budget` is one that several share, in place of its own."""
     return OpenAIChat(
         named.judge,
         model=model,
@@ -141,7 +141,7 @@ def endpoint_vlm(named: Named, model: str, store: CallStore) -> OpenAIChat:
         secrets=(Secret(named.key_env),) if named.key_env not in ("", "none") else (),
         limits=Limits(concurrency=named.concurrency, per_minute=named.per_minute),
         prices=None if named.prices is None else Prices.load(named.prices),
-        budget=Budget(named.budget),
+        budget=budget or Budget(named.budget),
         pictures=PictureSettings(pixels=named.pixels, address=named.picture_url),
         structured=named.structured,
         allow_http=named.allow_http,
