@@ -80,6 +80,9 @@ class AdjustedBoard(Noun):
     """The board if all pictures had the same covariates: q_a - q_b + beta (x_a - x_b)."""
 
     places: tuple[Place, ...]
+    plain: tuple[Place, ...] = Field(
+        description="The same answers by the same model without covariates: what the adjustment changed."
+    )
     effects: tuple[Effect, ...]
     method: str
     answers: int = Field(description="Answers with all covariates known.")

@@ -1,11 +1,26 @@
-"""Which generator for which job: criteria weighed against each other, category by category."""
+"""Which generator for which job: criteria weighed against each other, category by category.
+
+The score of a generator for a job is the weighted mean of its scores on the boards of the job's criteria. The same
+prompts and raters stand behind all boards, so their errors go together: the boards are fitted again without each block
+of prompts, all at once, and the error of a weighted mean follows from how the means move (a jackknife).
+"""
 
 from __future__ import annotations
 
-from pydantic import Field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from scipy import stats
+
+from salon.errors import BadValue
 from salon.report.estimate import Figure
+from salon.stats.tiers import RankIntervals, rank_intervals
 from salon.study.noun import Noun
+
+Floats = NDArray[np.float64]
 
 
 class Candidate(Noun):
@@ -37,3 +52,124 @@ class RoutingTable(Noun):
     """All jobs: criteria alike, each criterion alone, and weights that were asked for; in each category."""
 
     jobs: tuple[Job, ...]
+
+
+@dataclass(frozen=True)
+class BoardFit:
+    """The scores of one board, and how they move without each block of prompts."""
+
+    generators: tuple[str, ...]
+    scores: Floats
+    """(generators,) logits."""
+    deviations: Floats
+    """(folds, generators); their sum of squares is the variance. NaN where a fold has no fit."""
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of its errors."""
+        return len(self.deviations) - 1.0
+
+    def of(self, generators: Sequence[str]) -> BoardFit:
+        """The same for some generators, in their order."""
+        place = [self.generators.index(name) for name in generators]
+        return BoardFit(tuple(generators), self.scores[place], self.deviations[:, place])
+
+
+def weighted_job(
+    name: str,
+    weights: Mapping[str, float],
+    category: str | None,
+    fits: Mapping[str, BoardFit],
+    *,
+    level: float,
+    seed: int,
+) -> Job:
+    """A job over the boards of one category, `fits` by criterion; without one of them there is no answer."""
+    total = sum(weights.values())
+    shares = {criterion: weight / total for criterion, weight in weights.items()}
+    absent = [criterion for criterion, share in shares.items() if share and criterion not in fits]
+    if absent:
+        return _unanswered(name, shares, category, f"no scores in logits under {', '.join(absent)}")
+    used = {criterion: fits[criterion] for criterion, share in shares.items() if share}
+    everyone = list(dict.fromkeys(one for fit in used.values() for one in fit.generators))
+    present = [one for one in everyone if all(one in fit.generators for fit in used.values())]
+    missing = tuple(one for one in everyone if one not in present)
+    if len(present) < 2:
+        return _unanswered(name, shares, category, "fewer than two generators have a score under every criterion")
+    parts = [(shares[criterion], fit.of(present)) for criterion, fit in used.items()]
+    both = BoardFit(
+        tuple(present),
+        np.sum([share * fit.scores for share, fit in parts], axis=0),
+        np.sum([share * fit.deviations for share, fit in parts], axis=0),
+    )
+    return _job(name, shares, category, both, missing, level, seed)
+
+
+def _unanswered(name: str, weights: dict[str, float], category: str | None, reason: str) -> Job:
+    return Job(
+        name=name, weights=weights, category=category, candidates=(), recommended=None, best=(), margin=None,
+        reason=reason,
+    )  # fmt: skip
+
+
+def _job(
+    name: str,
+    weights: dict[str, float],
+    category: str | None,
+    fit: BoardFit,
+    missing: tuple[str, ...],
+    level: float,
+    seed: int,
+) -> Job:
+    order = np.argsort(-fit.scores, kind="stable")
+    fit = fit.of([fit.generators[i] for i in order])
+    ranks = _ranks(fit, level, seed)
+    candidates = tuple(
+        Candidate(
+            generator=one,
+            score=figure(fit.scores[i], fit.deviations[:, i], level),
+            rank=1 + int((fit.scores > fit.scores[i]).sum()),
+            rank_low=None if ranks is None else int(ranks.low[i]),
+            rank_high=None if ranks is None else int(ranks.high[i]),
+            tier=None if ranks is None else int(ranks.tier[i]),
+        )
+        for i, one in enumerate(fit.generators)
+    )
+    return Job(
+        name=name,
+        weights=weights,
+        category=category,
+        candidates=candidates,
+        recommended=candidates[0].generator,
+        best=tuple(one.generator for one in candidates if one.tier == 1),
+        margin=figure(fit.scores[0] - fit.scores[1], fit.deviations[:, 0] - fit.deviations[:, 1], level),
+        left_out=missing,
+    )
+
+
+def figure(value: float, deviations: Floats, level: float) -> Figure:
+    """A value with the interval that its deviations give; without one where they are unknown or nothing."""
+    folds = len(deviations)
+    error = float(np.sqrt((deviations**2).sum()))
+    known = np.isfinite(error) and error > 0 and folds > 1
+    half = float(stats.t.ppf((1 + level) / 2, folds - 1)) * error if known else np.nan
+    return Figure(
+        value=float(value),
+        low=float(value - half) if known else None,
+        high=float(value + half) if known else None,
+        n=folds,
+        unit="block of prompts",
+        level=level,
+        method=f"jackknife, {folds} refits" if known else "no interval: the fit without a block is unknown",
+    )
+
+
+def _ranks(fit: BoardFit, level: float, seed: int) -> RankIntervals | None:
+    """None where a difference has no error."""
+    if fit.df < 1 or not np.isfinite(fit.deviations).all():
+        return None
+    covariance = fit.deviations.T @ fit.deviations
+    try:
+        return rank_intervals(fit.scores, covariance, df=fit.df, level=level, rng=np.random.default_rng([seed, 8]))
+    except BadValue:
+        return None

@@ -1,11 +1,25 @@
-"""Who beats whom: for every two generators the share of answers won, and the chance that a fit gives it."""
+"""Who beats whom: for every two generators the share of answers won, and the chance that a fit gives it.
+
+A share weighs every answer alike (a tie is half an answer for each side); its interval is the score interval over
+prompts of `stats.prompt_means`, or Wilson's over answers where there are no two prompts. Neither is ever of zero width.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.report.estimate import Figure
+from salon.stats.behavior import wilson
+from salon.stats.prompt_means import score_interval
 from salon.study.noun import Noun
+
+Ints = NDArray[np.int64]
+TIE = 2
 
 
 class Duel(Noun):
@@ -56,3 +70,60 @@ def _turned(one: Duel) -> Duel:
 def _other(share: Figure) -> Figure:
     low, high = (None if end is None else 1 - end for end in (share.high, share.low))
     return share.model_copy(update={"value": 1 - share.value, "low": low, "high": high})
+
+
+def win_matrix(
+    first: Ints,
+    second: Ints,
+    outcome: Ints,
+    prompt: Ints,
+    generators: Sequence[str],
+    fitted: Callable[[int, int], Figure | None],
+    *,
+    level: float = 0.95,
+) -> WinMatrix | None:
+    """All duels in answers about generators `first` and `second` (0: first, 1: second, 2: tie), None without any.
+
+    Generators are numbered by their place among `generators`, best first; a prompt of -1 is a cluster of its own.
+    """
+    if not len(first):
+        return None
+    turned = first > second
+    low, high = np.where(turned, second, first), np.where(turned, first, second)
+    points = np.where(outcome == TIE, 0.5, ((outcome == 0) != turned).astype(float))
+    keys, place = np.unique(low * len(generators) + high, return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    ends = np.append(0, np.cumsum(np.bincount(place)))
+    duels = tuple(
+        _duel(divmod(int(key), len(generators)), points[rows], prompt[rows], generators, fitted, level)
+        for key, rows in zip(keys, (order[s:e] for s, e in pairwise(ends)))
+    )
+    pairs = len(generators) * (len(generators) - 1) // 2
+    return WinMatrix(generators=tuple(generators), duels=duels, never_met=pairs - len(duels))
+
+
+def _duel(
+    pair: tuple[int, int],
+    points: NDArray[np.float64],
+    prompt: Ints,
+    generators: Sequence[str],
+    fitted: Callable[[int, int], Figure | None],
+    level: float,
+) -> Duel:
+    alone = prompt < 0
+    clusters, row = np.unique(np.where(alone, -1 - np.arange(len(prompt)), prompt), return_inverse=True)
+    n = np.bincount(row)
+    if len(clusters) > 1:
+        share = score_interval(np.bincount(row, points) / n, n, level=level)
+    else:
+        share = wilson(points.sum(), len(points), level=level)
+    return Duel(
+        first=generators[pair[0]],
+        second=generators[pair[1]],
+        share=Figure.of(share),
+        fitted=fitted(*pair),
+        wins=int((points == 1).sum()),
+        losses=int((points == 0).sum()),
+        ties=int((points == 0.5).sum()),
+        prompts=len(clusters) if not alone.all() else 0,
+    )
