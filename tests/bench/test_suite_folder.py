@@ -88,10 +88,10 @@ def test_a_frozen_suite_is_not_written_over(frozen: Path) -> None:
 def kept(tmp_path: Path) -> tuple[Path, Path]:
     """A suite whose first prompt is private, and its keeper's file."""
     suite = small_suite()
-    hidden, text = hide(suite.prompts[0].prompt, suite.prompts[0].tag)
-    save_suite(replace(suite, prompts=(hidden, *suite.prompts[1:])), tmp_path / "suite")
+    suite, texts = hide(suite, ["p0"])
+    save_suite(suite, tmp_path / "suite")
     keeper = tmp_path / "private.jsonl"
-    keeper.write_text(text.model_dump_json(exclude_none=True) + "\n")
+    keeper.write_text(texts[0].model_dump_json(exclude_none=True) + "\n")
     return tmp_path / "suite", keeper
 
 
@@ -102,6 +102,8 @@ def test_a_private_text_is_in_no_file_and_comes_back_with_the_keepers(kept: tupl
     assert without.closed == without.private == filled.private == {"p0"}
     assert not filled.closed
     assert filled.prompts[0].prompt.view() == "poster number 0"
+    assert [point.text for point in without.points[:3]] == [None, None, "is it red?"]
+    assert filled.points == small_suite().points
     assert filled.hash == without.hash
 
 
@@ -111,12 +113,23 @@ def test_another_text_than_the_digests_is_refused(kept: tuple[Path, Path]) -> No
     keeper.write_text(whole.replace("number 0", "number nought"))
     with pytest.raises(BadValue, match="with the digest"):
         open_suite(folder, private=keeper)
+    keeper.write_text(whole.replace("is it large?", "is it small?"))
+    with pytest.raises(BadValue, match="with the digest"):
+        open_suite(folder, private=keeper)
     keeper.write_text(whole.replace('"p0"', '"p1"'))
     with pytest.raises(UnknownReference, match="private prompts"):
         open_suite(folder, private=keeper)
     keeper.write_text("")
     with pytest.raises(BadFile, match="text of private prompt 'p0'"):
         open_suite(folder, private=keeper)
+
+
+@pytest.mark.parametrize(("file", "told"), [("prompts.jsonl", '"text": "shown"'), ("points.jsonl", '"text": "shown"')])
+def test_a_private_text_in_a_public_file_is_refused(kept: tuple[Path, Path], file: str, told: str) -> None:
+    path = kept[0] / file
+    path.write_text(path.read_text().replace("}", f", {told}}}", 1))
+    with pytest.raises(BadValue, match="only in the keeper's file"):
+        open_suite(kept[0])
 
 
 def test_an_unknown_place_names_the_built_in_suites(tmp_path: Path) -> None:

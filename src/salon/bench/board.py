@@ -3,7 +3,7 @@
 BOARD/board.json          the card: name, and the hash of its suite
 BOARD/suite/              a frozen copy of the suite, without texts of private prompts
 BOARD/entries/NAME/       one entry each (salon.bench.entry)
-BOARD/arena/0001.json     snapshots of what raters say
+BOARD/arena/0001.json     snapshots of what raters say (salon.bench.numbered)
 BOARD/raters/0001.json    snapshots of what raters are worth
 
 Every file is written whole and every entry appears whole: a process killed at any moment leaves a board that opens.
@@ -43,13 +43,12 @@ from salon.store.atomic import present, whole_file, whole_folder
 from salon.study.noun import Noun
 
 __all__ = [
-    "Board", "BoardCard", "add_snapshot", "check_new_name", "entry_folder", "is_board", "new_board", "open_board",
+    "Board", "BoardCard", "check_new_name", "entry_folder", "is_board", "new_board", "open_board",
     "published_results", "read_answers", "read_entry", "read_logits", "read_published", "read_result", "restore",
-    "retract", "snapshots", "write_answers", "write_entry", "write_logits", "write_result",
+    "retract", "write_answers", "write_entry", "write_logits", "write_result",
 ]  # fmt: skip
 
 CARD, SUITE, ENTRIES = "board.json", "suite", "entries"
-Kind = Literal["arena", "raters"]
 
 
 class BoardCard(Noun):
@@ -209,20 +208,3 @@ def restore(board: Board, name: str) -> Entry:
     back = entry.model_copy(update={"retracted": None})
     write_entry(entry_folder(board, name), back)
     return back
-
-
-# -- snapshots -----------------------------------------------------------------------------------------------------
-
-
-def snapshots(board: Board, kind: Kind) -> tuple[Path, ...]:
-    """Files of the numbered snapshots of a kind, oldest first."""
-    return tuple(sorted((board.folder / kind).glob("[0-9]*.json"), key=lambda path: int(path.stem)))
-
-
-def add_snapshot(board: Board, kind: Kind, record: Noun) -> Path:
-    """Keep a new snapshot under the next number; earlier ones are never written again."""
-    last = int(known[-1].stem) if (known := snapshots(board, kind)) else 0
-    path = board.folder / kind / f"{last + 1:04d}.json"
-    path.parent.mkdir(exist_ok=True)
-    _write_json(path, record)
-    return path

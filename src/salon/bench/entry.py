@@ -69,7 +69,7 @@ class Entry(Noun):
     """The card of an entry."""
 
     format: Literal["salon.entry/1"] = FORMAT
-    name: str = Field(min_length=1, max_length=100)
+    name: str = Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]+$")
     title: str = ""
     """As shown; the name where it is empty."""
     generator: str = ""
@@ -78,7 +78,7 @@ class Entry(Noun):
     """The generator's own, where Salon ran it."""
     by: str = ""
     """Who submitted it."""
-    link: str = ""
+    link: str = Field(default="", pattern=r"^(https?://\S+)?$")
     licence: str = ""
     """Of the pictures."""
     about: str = ""

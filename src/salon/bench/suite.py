@@ -7,7 +7,7 @@ SUITE/points.jsonl        one point a line: what must be so in a picture of its 
 SUITE/routes.toml         which judges answer which points
 SUITE/reference.json      scores of a field of entries, frozen; absent before `salon bench freeze`
 SUITE/suite.lock          the hash of every file above, and of all together; absent before freezing
-SUITE/private.jsonl       texts of private prompts: kept by the suite's keeper, never published
+private.jsonl             texts of private prompts: kept by the suite's keeper elsewhere, never published
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class SuitePrompt(Noun):
     tag: str
     private: bool = False
     digest: str | None = None
-    """Of a private prompt: SHA-256 of a salt and its text, so that it can be shown later that it never changed."""
+    """Of a private prompt: SHA-256 of a salt, its text and its points, which shows later that they never changed."""
 
 
 class PreferenceRule(Noun):

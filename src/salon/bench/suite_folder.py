@@ -17,11 +17,11 @@ from typing import Any
 import tomli_w
 
 from salon.bench.builtin import builtin_folder
-from salon.bench.private_prompts import fill_private, public_record
+from salon.bench.private_prompts import fill_private, public_point, public_record
 from salon.bench.suite import Reference, Suite, SuiteCard, SuitePrompt, Tag
 from salon.bench.suite_checks import check_suite
 from salon.bench.suite_records import read_json, read_lines, read_toml
-from salon.errors import BadFile
+from salon.errors import BadFile, BadValue
 from salon.store.atomic import present, whole_file, whole_folder
 from salon.study.noun import Noun
 from salon.study.point import Point, Route
@@ -58,10 +58,12 @@ def open_suite(place: str | Path, *, private: Path | None = None) -> Suite:
     """
     folder = suite_folder(place)
     suite = read_suite(folder)
-    if private is not None:
-        suite = fill_private(suite, private)
     check_suite(suite, where=str(folder))
-    return suite
+    if private is None:
+        return suite
+    filled = fill_private(suite, private)
+    check_suite(filled, where=f"{folder} with {private}")
+    return filled
 
 
 def suite_folder(place: str | Path) -> Path:
@@ -84,11 +86,25 @@ def read_suite(folder: Path) -> Suite:
             reference=_reference(folder / REFERENCE),
         )
     )
+    _check_hidden(suite, folder)
     lock = read_lock(folder)
     if lock is None:
         return suite
     _check_locked(suite.hashes, lock, folder)
     return replace(suite, frozen=True)
+
+
+def _check_hidden(suite: Suite, folder: Path) -> None:
+    """No hash covers the texts of private prompts: one that stands in a public file is refused, not passed by."""
+    shown = sorted(suite.private - suite.closed)
+    shown += [point.id for point in suite.points if point != public_point(point, suite.private)]
+    if shown:
+        raise BadValue(
+            "texts of private prompts and of their points stand only in the keeper's file",
+            found=f"{len(shown):,} in the suite's own files: {', '.join(shown[:5])}",
+            where=str(folder),
+            remedy="take them out; they are known by now to whoever has this folder",
+        )
 
 
 def _tables(path: Path, name: str, noun: type[Any]) -> tuple[Any, ...]:
@@ -145,7 +161,7 @@ def _records(suite: Suite) -> dict[str, list[dict[str, Any]]]:
         CARD: [card],
         TAGS: [_bare(tag) for tag in suite.tags],
         PROMPTS: [public_record(one) for one in suite.prompts],
-        POINTS: [_bare(point) for point in suite.points],
+        POINTS: [_bare(public_point(point, suite.private)) for point in suite.points],
         ROUTES: [_bare(route) for route in suite.routes],
     }
     if suite.reference is not None:
@@ -223,7 +239,7 @@ def suite_texts(suite: Suite) -> dict[str, str]:
         CARD: tomli_w.dumps(suite.card.record()),
         TAGS: tomli_w.dumps({"tag": [tag.record() for tag in suite.tags]}),
         PROMPTS: _jsonl(public_record(one) for one in suite.prompts),
-        POINTS: _jsonl(point.record() for point in suite.points),
+        POINTS: _jsonl(public_point(point, suite.private).record() for point in suite.points),
         ROUTES: tomli_w.dumps({"route": [route.record() for route in suite.routes]}),
     }
     if suite.reference is not None:
