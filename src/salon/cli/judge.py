@@ -61,11 +61,12 @@ def run(study: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any
       salon judge run study --model qwen --endpoint http://localhost:8000/v1 --key-env none
       salon judge run study --transformers ./Qwen3-VL-8B --protocol rate
       salon judge run study --trained taste-heads --pairs all                  a model that salon train made
+      salon judge run study --measured pixels --protocol checklist --points points.jsonl
       salon judge run study --model gpt-4o --dry-run                           what would it cost?
     """
     named = settings_from(Named, flags)
     plan = planned(study, named, **flags)
-    with named_vlm(named, plan.study, study) as vlm:
+    with named_vlm(named, plan.study, study, plan.points) as vlm:
         forecast = _forecast(plan, vlm)
         warning = check_budget(named.budget, forecast["cost_at_most"], forecast["to_ask"])
         if dry_run:

@@ -52,11 +52,12 @@ def _checked(study: Study, criteria: Sequence[str], points: Sequence[Point]) -> 
     for point in points:
         if point.prompt is not None and point.prompt not in prompts:
             raise UnknownReference("a point's prompt must be in the study", found=repr(point.prompt), where=point.id)
-        if point.criterion is None and len(criteria) > 1:
+        if point.criterion is None and len(criteria) != 1:
+            some = "add criterion to the point, or name one with --criterion"
             raise BadValue(
                 f"the point {point.id!r} needs a criterion",
                 found=f"none, and {len(criteria)} to choose from",
-                remedy="add criterion to the point, or name one with --criterion",
+                remedy=some if criteria else "add [[criteria]] with an id to study.toml",
             )
         if texts.setdefault((point.prompt, point.id), point.text) != point.text:
             raise BadValue("a point's name stands for one text", found=f"{point.id!r} with two texts")

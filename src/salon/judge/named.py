@@ -1,9 +1,9 @@
-"""The judge that the command line names: a VLM at an endpoint or here, a trained model, a simulation, a script."""
+"""The judge that the command line names: a VLM at an endpoint or here, a trained model, a measurement, a simulation."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -28,15 +28,18 @@ from salon.judge.truth import panel_truth
 from salon.judge.vlm import Vlm
 from salon.study import Study
 from salon.study.noun import Noun
+from salon.study.point import Point
 
 RATES = {"accuracy": "accuracy", "bias": "position_bias", "ties": "tie_rate", "unparsed": "unparsed_rate"}
 """What a simulation may be told, and what `Simulated` calls it."""
+WAYS = ("model", "transformers", "trained", "measured", "simulated", "script")
+"""The ways to answer."""
 _SHARE = 16
 """Questions given to a worker at once: few enough that a worker that dies costs little."""
 
 
 class Named(Noun):
-    """Who answers, and on which terms. One of model, transformers, trained, simulated and script is given."""
+    """Who answers, and on which terms. One of the ways to answer (`WAYS`) is given."""
 
     model: str | None = Field(None, description="Model at an endpoint that speaks the OpenAI chat protocol.")
     endpoint: str = Field("https://api.openai.com/v1", description="Address of the endpoint.")
@@ -56,13 +59,19 @@ class Named(Noun):
     calls: Path | None = Field(None, description="File that keeps bought answers  [default: STUDY.calls.sqlite]")
     transformers: str | None = Field(None, description="A VLM in this process: a folder with its weights, or its name.")
     trained: Path | None = Field(None, description="A preference model that salon train made: its folder.")
+    measured: Literal["pixels", "layout"] | None = Field(
+        None,
+        description="No model: points answered by their rules, from pixels, or from the record of a drawn poster.",
+    )
     device: str = Field("auto", description="With --transformers and --trained: cpu, cuda, mps.")
     dtype: str = Field("auto", description="With --transformers: float32, bfloat16, float16.")
     batch_size: int = Field(1, ge=1, description="With --transformers: questions at a time.")
     engine: Literal["here", "pool", "ray"] = Field(
         "here", description="With --transformers: where it runs, in this process, in several, or on Ray."
     )
-    workers: int | None = Field(None, ge=1, description="Workers of a pool or on Ray  [default: one for each core]")
+    workers: int | None = Field(
+        None, ge=1, description="Workers of a pool, on Ray, or of --measured pixels  [default: one for each core]"
+    )
     address: str | None = Field(None, description="Address of a Ray cluster  [default: one on this machine]")
     simulated: str | None = Field(
         None, description="No model: a judge of known worth, such as accuracy=0.7,bias=0.2,ties=0.1,unparsed=0.01."
@@ -80,20 +89,19 @@ class Named(Noun):
         local = None if self.transformers is None else Path(self.transformers).name
         trained = None if self.trained is None else self.trained.resolve().name
         script = None if self.script is None else self.script.stem
-        return self.name or self.model or local or trained or script or "simulated"
+        return self.name or self.model or local or trained or self.measured or script or "simulated"
 
     @property
     def looks(self) -> bool:
-        """Whether it looks at pictures and reads the question; a trained model reads none, and looks for itself."""
-        return self.simulated is None and self.script is None and self.trained is None
+        """Whether it is shown pictures and reads the question; models and measurements look for themselves."""
+        return self.model is not None or self.transformers is not None
 
     def check(self) -> None:
         """Raise BadValue unless exactly one of the ways to answer was given."""
-        ways = ("model", "transformers", "trained", "simulated", "script")
-        given = [way for way in ways if getattr(self, way) is not None]
+        given = [way for way in WAYS if getattr(self, way) is not None]
         if len(given) != 1:
             raise BadValue(
-                "one of --model, --transformers, --trained, --simulated and --script is needed",
+                f"one of {', '.join(f'--{way}' for way in WAYS[:-1])} and --{WAYS[-1]} is needed",
                 found=" and ".join(f"--{way}" for way in given) or "none of them",
                 remedy="--model NAME --endpoint URL for a server, --simulated accuracy=0.7,bias=0.2 to try it out",
             )
@@ -106,8 +114,11 @@ class Named(Noun):
 
 
 @contextmanager
-def named_vlm(named: Named, study: Study, folder: Path) -> Iterator[Vlm]:
-    """The VLM, for as long as the block lasts. Wrong files and a store of another version are found here."""
+def named_vlm(named: Named, study: Study, folder: Path, points: Sequence[Point] = ()) -> Iterator[Vlm]:
+    """The VLM, for as long as the block lasts. Wrong files and a store of another version are found here.
+
+    `points` are those it will be asked, for a measurement, which answers by their rules.
+    """
     named.check()
     if named.model is not None:
         with CallStore(calls_file(named, folder)) as store, endpoint_vlm(named, named.model, store) as vlm:
@@ -118,6 +129,8 @@ def named_vlm(named: Named, study: Study, folder: Path) -> Iterator[Vlm]:
         trained = importlib.import_module("salon.judge.trained_judge")  # torch only for those who need it
         device = None if named.device == "auto" else named.device
         yield trained.TrainedJudge(named.judge, named.trained, study, device=device)
+    elif named.measured is not None:
+        yield _measured(named, study, folder, points)
     elif named.simulated is not None:
         rates = {RATES[name]: value for name, value in read_rates(named.simulated).items()}
         yield Simulated(named.judge, panel_truth(study), seed=named.simulated_seed, **rates)
@@ -160,6 +173,17 @@ def _in_process(named: Named, folder: Path) -> Vlm:
         engine=named.engine, workers=named.workers, address=named.address, batch=max(_SHARE, named.batch_size)
     )
     return Spread(vlm, named.calls or home.with_name(f"{home.name}.replies"), engine)
+
+
+def _measured(named: Named, study: Study, folder: Path, points: Sequence[Point]) -> Vlm:
+    if named.measured == "layout":
+        oracle: Vlm = importlib.import_module("salon.judge.layout_judge").layout_judge(
+            named.judge, study, folder, points
+        )
+        return oracle
+    pixels = importlib.import_module("salon.judge.pixel_judge")  # the reader of text only for those who need it
+    judge: Vlm = pixels.pixel_judge(named.judge, study, points, processes=named.workers)
+    return judge
 
 
 def read_rates(text: str) -> dict[str, float]:

@@ -52,6 +52,8 @@ class JudgePlan:
     criteria: tuple[str, ...]
     questions: tuple[Question, ...]
     messages: Messages
+    points: tuple[Point, ...] = ()
+    """Points of a checklist, with their rules."""
 
     def conversations(self) -> Iterator[Conversation]:
         """What the VLM gets, one for each question, made when asked for."""
@@ -133,7 +135,7 @@ def plan_run(
     for question in {(one.prompt, one.criteria): one for one in questions}.values():
         messages.shown_prompt(question)  # a prompt without the parts of its view is found now
     asked = tuple(one for question in questions for one in every_order_and_sample(question, settings.samples))
-    plan = JudgePlan(study, Path(folder), settings, texts, criteria, asked, messages)
+    plan = JudgePlan(study, Path(folder), settings, texts, criteria, asked, messages, tuple(points))
     if looks:
         check_pictures(plan, step or (lambda _: None))
     return plan

@@ -48,13 +48,17 @@ def upright(pixels: np.ndarray, line: TextLine) -> np.ndarray:
 
 def letter_spans(pixels: np.ndarray) -> np.ndarray:
     """Left and right end of each letter (n, 2): pieces of ink, those above each other taken together."""
-    light = np.log(LINEAR[pixels] @ _WEIGHTS + 0.05)
-    scaled = cv2.normalize(light, None, 0, 255, cv2.NORM_MINMAX).astype(np.uint8)
-    _, ink = cv2.threshold(scaled, 0, 255, cv2.THRESH_OTSU)
-    if np.concatenate([ink[0], ink[-1]]).mean() > 127:  # the ground is the lighter
-        ink = 255 - ink
-    _, _, stats, _ = cv2.connectedComponentsWithStats(ink)
+    _, _, stats, _ = cv2.connectedComponentsWithStats(ink_of(pixels).astype(np.uint8))
     pieces = stats[1:]
     tall = pieces[pieces[:, cv2.CC_STAT_HEIGHT] > 0.25 * _HEIGHT]
     spans = sorted((x, x + w) for x, w in tall[:, [cv2.CC_STAT_LEFT, cv2.CC_STAT_WIDTH]].tolist())
     return np.array(spans).reshape(-1, 2)
+
+
+def ink_of(pixels: np.ndarray) -> np.ndarray:
+    """Which pixels (height, width, RGB) are ink: of light and dark, the one that the upper and lower edges lack."""
+    light = np.log(LINEAR[pixels] @ _WEIGHTS + 0.05)
+    scaled = cv2.normalize(light, None, 0, 255, cv2.NORM_MINMAX).astype(np.uint8)
+    _, found = cv2.threshold(scaled, 0, 1, cv2.THRESH_OTSU)
+    is_ground = np.concatenate([found[0], found[-1]]).mean() > 0.5  # the ground is the lighter
+    return (found == 0) if is_ground else (found == 1)
