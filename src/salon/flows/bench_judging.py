@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +37,19 @@ LAYOUTS = "layouts"
 _LONGEST = 400
 _WHY = ("why", "reason", "reasoning", "explanation")
 
-Judge = Callable[[Study, Path, Sequence[Point]], AbstractContextManager[Vlm]]
-"""Opens a judge for the study in a folder and the points it will be asked, for as long as the block lasts."""
+
+@dataclass(frozen=True)
+class Judge:
+    """How a judge is opened: for the study in a folder and the points it will be asked, while the block lasts."""
+
+    open: Callable[[Study, Path, Sequence[Point]], AbstractContextManager[Vlm]]
+    paid: bool = False
+    """Whether its answers are bought: then a plan looks up which of them are in its store."""
 
 
-def any_study(vlm: Vlm) -> Judge:
+def any_study(vlm: Vlm, *, paid: bool = False) -> Judge:
     """A judge that is open already and asks nothing about the study."""
-    return lambda study, folder, points: nullcontext(vlm)
+    return Judge(lambda study, folder, points: nullcontext(vlm), paid)
 
 
 # -- who is asked what -------------------------------------------------------------------------------------------------
@@ -116,7 +123,7 @@ def judge_entry(
     plan = plan_role(study, folder, points)
     if plan is None:
         return None
-    with judge(study, folder, points) as vlm:
+    with judge.open(study, folder, points) as vlm:
         if vlm.name != role:
             raise BadValue("a judge is named as its role in the routes", found=repr(vlm.name), where=f"role {role!r}")
         check(vlm)
