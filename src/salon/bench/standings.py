@@ -129,7 +129,7 @@ def _ranked(results: Sequence[EntryResult], axes: Sequence[AxisResult], axis: st
         raise TooFew("standings need at least two prompts", found=prompts)
     ranked = rank_intervals(
         [one.figure.value / 100 for one in axes],
-        _covariance(parts),
+        shared_covariance(parts),
         df=prompts - 1,
         level=axes[0].figure.level,
         rng=np.random.default_rng(0),
@@ -144,7 +144,7 @@ def _shares(result: EntryResult, axis: str) -> dict[str, float]:
     return {CAPABILITY: result.weights[CAPABILITY], result.headline: result.weights[EPS]}
 
 
-def _covariance(parts: Sequence[tuple[float, Floats, Floats]]) -> Floats:
+def shared_covariance(parts: Sequence[tuple[float, Floats, Floats]]) -> Floats:
     """(entries, entries), prompts shared; never without an error of its own for every entry."""
     u = sum(share * influences(x, w) for share, x, w in parts)
     n = min(len(x) for _, x, _ in parts)

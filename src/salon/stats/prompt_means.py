@@ -8,22 +8,24 @@ depend on each other in any way) and a weight w_ij >= 0, 0 where the prompt does
     u_ij = w_ij (x_ij - m_j) / W_j                             what prompt i adds to the error of m_j
     v_j = n_j/(n_j - 1) sum_i u_ij^2                           variance of m_j; its cluster is the prompt
 
-Score interval (`score_interval`). Wilson's, with the number of independent PASS/FAIL answers N_j that would have the
-same variance, and a t quantile for a variance learned from n_j prompts:
+Score interval (`score_interval`). Wilson's, with the number N_j of independent PASS/FAIL answers that would have the
+same variance, and a t quantile for a variance learned from n_j prompts. A few prompts may be alike by luck, above all
+near 0 and 1, where the rare ones that are not make the variance: so it is pulled, with the weight of one prompt of n,
+towards the largest that values with this mean can have, m (1 - m)/K:
 
-    N_j = m_j (1 - m_j)/v_j,   t = t_{n_j - 1}^-1((1 + level)/2)
-    l_j, h_j = (m_j + t^2/2N_j -+ t sqrt(v_j + t^2/4N_j^2)) / (1 + t^2/N_j)
+    v'_j = ((n_j - 1) v_j + m_j (1 - m_j)/K_j)/n_j,   K_j = W_j^2 / sum_i w_ij^2      K = n for equal weights
+    N_j  = m_j (1 - m_j)/v'_j,   t = t_{n_j - 1}^-1((1 + level)/2)
+    l_j, h_j = (m_j + t^2/2N_j -+ t sqrt(v'_j + t^2/4N_j^2)) / (1 + t^2/N_j)
 
-It stays within [0, 1], is longer towards 1/2 and is never of zero width: where all n prompts have the same value c, a
-share r of prompts may still be of another kind, r = t^2/(K + t^2), K = W_j^2 / sum_i w_ij^2, and the interval is
-[c (1 - r), c + (1 - c) r]; at c = 0 and c = 1 that is Wilson's own.
+For PASS/FAIL of one picture N = n^2/(n + 1), and so it is taken where all values are 0 or all are 1. The interval stays
+within [0, 1], is longer towards 1/2, and is never of zero width.
 
 A sum is bounded by what is known of its parts (MOVER), rho_jk the correlation of u_j and u_k over prompts:
 
     S - low = sqrt(sum_jk rho_jk a_j a_k),   a_j = c_j (m_j - l_j);   the same upwards with a_j = c_j (h_j - m_j)
 
 Bootstrap (`bootstrap_interval`): whole prompts are drawn again, one draw for all axes, and S is computed anew; the
-percentile interval. Where every draw is alike, the bound above.
+percentile interval. Where every draw is alike, the score interval.
 
 Edges: no prompt that counts on an axis TooFew; one such prompt has a mean and no interval; values outside [0, 1], NaN,
 negative weights, shapes that do not fit BadValue.
@@ -97,7 +99,7 @@ def bootstrap_interval(
     if high - low > _ROUNDING:
         return Estimate(value, float(low), float(high), few, _UNIT, level, method)
     bound = score_interval(x, w, c, level=level)
-    return Estimate(value, bound.low, bound.high, few, _UNIT, level, "bound for prompts that are all alike")
+    return Estimate(value, bound.low, bound.high, few, _UNIT, level, "score interval over prompts: all draws alike")
 
 
 def means(x: Floats, w: Floats) -> Floats:
@@ -115,18 +117,16 @@ def influences(x: Floats, w: Floats) -> Floats:
 
 def _score_bounds(m: Floats, u: Floats, w: Floats, level: float) -> tuple[Floats, Floats]:
     """(axes,) lower and upper bounds of every mean on its own."""
-    n = (w > 0).sum(axis=0)
+    n, k = (w > 0).sum(axis=0), w.sum(axis=0) ** 2 / (w**2).sum(axis=0)
     t = np.asarray(stats.t.ppf((1 + level) / 2, n - 1), np.float64)
-    v = (u**2).sum(axis=0) * n / (n - 1)
-    alike = v <= _ROUNDING**2
-    inverse = np.where(alike, 0.0, v) / np.where(alike, 1.0, m * (1 - m))  # 1/N
+    most = m * (1 - m)
+    v = (u**2).sum(axis=0) + most / (k * n)  # (n - 1)/n of n/(n - 1) sum u^2
+    certain = most <= _ROUNDING
+    inverse = np.where(certain, (1 + 1 / n) / k, v / np.where(certain, 1.0, most))  # 1/N
     pull = t**2 * inverse
     center = (m + pull / 2) / (1 + pull)
-    half = t * np.sqrt(v + t**2 * inverse**2 / 4) / (1 + pull)
-    other = t**2 / (w.sum(axis=0) ** 2 / (w**2).sum(axis=0) + t**2)
-    low = np.where(alike, m * (1 - other), center - half)
-    high = np.where(alike, m + (1 - m) * other, center + half)
-    return np.clip(low, 0.0, m), np.clip(high, m, 1.0)
+    half = t * np.sqrt(np.where(certain, 0.0, v) + t**2 * inverse**2 / 4) / (1 + pull)
+    return np.clip(center - half, 0.0, m), np.clip(center + half, m, 1.0)
 
 
 def _correlations(u: Floats) -> Floats:
@@ -168,9 +168,8 @@ def _sum(m: Floats, c: Floats) -> float:
 
 def _checked(values: ArrayLike, weights: ArrayLike | None, shares: ArrayLike | None) -> tuple[Floats, Floats, Floats]:
     """Values and weights as (prompts, axes), shares as (axes,)."""
-    x = np.asarray(values, np.float64)
-    x = x[:, None] if x.ndim == 1 else x
-    w = np.ones_like(x) if weights is None else np.asarray(weights, np.float64).reshape(len(x), -1)
+    x = _columns(values)
+    w = np.ones_like(x) if weights is None else _columns(weights)
     c = np.ones(1) if shares is None else np.asarray(shares, np.float64)
     if x.ndim != 2 or w.shape != x.shape or c.shape != (x.shape[1],):
         raise BadValue(
@@ -186,3 +185,8 @@ def _checked(values: ArrayLike, weights: ArrayLike | None, shares: ArrayLike | N
     if not len(x) or not (w > 0).any(axis=0).all():
         raise TooFew("every axis needs a prompt that counts", found="an axis without any")
     return np.where(w > 0, x, 0.0), w, c
+
+
+def _columns(table: ArrayLike) -> Floats:
+    x = np.asarray(table, np.float64)
+    return x[:, None] if x.ndim == 1 else x
