@@ -133,8 +133,8 @@ def test_files_are_found_in_the_public_tree_and_only_once(tmp_path: Path) -> Non
     made("logo_ocr").write(tmp_path / "again.json")
     with pytest.raises(BadFile, match="several of logo_ocr"):
         find_files([tmp_path])
+    (tmp_path / "empty").mkdir()
     with pytest.raises(BadFile, match="none"):
-        (tmp_path / "empty").mkdir()
         find_files([tmp_path / "empty"])
 
 

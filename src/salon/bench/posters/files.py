@@ -71,8 +71,7 @@ class PosterFile:
             file.write(self.text.encode("utf-8", "surrogatepass"))
 
     def _edits(self, number: int, fields: Mapping[str, Any]) -> Iterator[tuple[int, int, str]]:
-        start, end = self.spans[number]
-        members = list(_members(self.text, start))
+        members = list(_members(self.text, self.spans[number][0]))
         added = ""
         for key, value in fields.items():
             found = next((one for one in reversed(members) if one.key == key), None)

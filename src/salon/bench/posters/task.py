@@ -9,9 +9,10 @@ which metrics count. Everything else (files, parsers, metrics, contestants, repo
     make_task(task: str, n: int, seed: int, folder: Path, *, workers: int = 1) -> None
 
 `make_task` writes FOLDER/<side>/<file>.json (`Task.place`: und_task/simple_ocr.json) in the public layout and the
-pictures beside it, FOLDER/<path>, with `path` as the records give it (forward slashes, relative to FOLDER). A record has
-`task` (one of `Task.strings`), `subtask` (a string or a number; a name of its own where the task knows kinds), `name`,
-`path`, `prompt` (all that a model is told, the options with their letters among it) and the truth in `Task.truth[0]`:
+pictures beside it, FOLDER/<path>, with `path` as the records give it (forward slashes, relative to FOLDER). A record
+has `task` (one of `Task.strings`), `subtask` (a word or a number; a name of its own where the task knows kinds),
+`name`, `path`, `prompt` (all that a model is told, options with their letters among it) and the truth in
+`Task.truth[0]`:
 
     text      gt "NIKE"                                      texts, lines  texts ["SALE", "50% off"] (lines: also gt)
     letter    gt "C"                                         label         gt ["left-aligned"] or "Memphis"
