@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from salon.bench.board import Board
+from salon.bench.site.downloads import downloads, downloads_page
 from salon.bench.site.frame import SitePage, asset_names, assets
+from salon.bench.site.generator_pages import GeneratorPages
 from salon.bench.site.index_page import index_page
 from salon.bench.site.material import Material, read_material
+from salon.bench.site.method_page import method_page
+from salon.bench.site.pictures import Pictures, make_pictures, shown_pictures
+from salon.bench.site.prompt_pages import PromptPages, prompts_page
+from salon.bench.site.tags_page import tags_page
 from salon.errors import BadFile
 from salon.report.page import GENERATOR
 from salon.store.atomic import whole_folder
 from salon.store.quick_file import put_file
+
+OTHER_PAGES = 5
+"""Board, prompts, tags, method, data."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +34,7 @@ class Site:
     pages: int
     pictures: int
     broken: int
+    """Pictures that are there and cannot be read."""
 
 
 def build_site(
@@ -37,19 +48,50 @@ def build_site(
     """Write the pages of `board` into the folder `out`; `progress` is told how much is done, and of how much."""
     folder = site_target(out)
     material = read_material(board, title)
+    step = _counter(material, progress)
     with whole_folder(folder) as stage:
-        pages = 0
-        for page in site_pages(material):
-            put_file(stage / page.path, page.html().encode())
-            pages += 1
+        pictures = make_pictures(material, stage, folder, width, step)
         for name, path in asset_names().items():
             put_file(stage / path, assets()[name].encode())
-    return Site(folder, pages, 0, 0)
+        pages = 0
+        for page in chain(site_pages(material, pictures), [_data(material, stage)]):
+            put_file(stage / page.path, page.html().encode())
+            step(page.path)
+            pages += 1
+    broken = sum(isinstance(one, BadFile) for one in pictures.values())
+    return Site(folder, pages, len(pictures) - broken, broken)
 
 
-def site_pages(material: Material) -> Iterator[SitePage]:
-    """Every page, one at a time: a large site never stands whole in memory."""
+def site_pages(material: Material, pictures: Pictures) -> Iterator[SitePage]:
+    """Every page but the list of downloads, one at a time: a large site never stands whole in memory."""
     yield index_page(material)
+    yield prompts_page(material)
+    yield tags_page(material)
+    yield method_page(material)
+    yield from GeneratorPages(material, pictures).pages()
+    yield from PromptPages(material, pictures).pages()
+
+
+def _data(material: Material, stage: Path) -> SitePage:
+    """Write what can be downloaded, and the page that lists it."""
+    listed = []
+    for file in downloads(material):
+        put_file(stage / "data" / file.path, file.data)
+        listed.append((file.path, file.about, len(file.data)))
+    return downloads_page(material, listed)
+
+
+def _counter(material: Material, progress: Callable[[int, int], None] | None) -> Callable[[str], None]:
+    wanted = len(shown_pictures(material)) + len(material.entries) + len(material.suite.prompts) + OTHER_PAGES
+    done = 0
+
+    def step(_: str) -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, wanted)
+
+    return step
 
 
 def site_target(out: Path | str) -> Path:

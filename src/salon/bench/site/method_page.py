@@ -1,0 +1,178 @@
+"""method.html: what every number means, what it was made from, and how to hold it to that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from salon.bench.site.frame import SitePage
+from salon.bench.site.material import Material
+from salon.bench.suite import CAPABILITY, EPS, PreferenceReference
+from salon.report import Column, Details, Note, Section, Table, numbers
+from salon.report.words import brief, listed, one_way, sentence
+
+FIFTY = (
+    "EPS 50 is an entry whose pictures sit, prompt by prompt, at the median logit of the field that the reference was "
+    "made from. It does not mean that it wins half its duels against the middle entry."
+)
+
+
+def method_page(material: Material) -> SitePage:
+    """method.html."""
+    return SitePage(
+        path="method.html",
+        title="Method",
+        subtitle="What every number means, and what it was made from.",
+        site=material.title,
+        sections=[*_sections(material)],
+        signature=f"suite:{material.suite.hash}",
+    )
+
+
+def _sections(material: Material) -> Iterator[Section]:
+    yield Section("Axes", [*_axes(material)], "In words.")
+    yield Section("Intervals and ranks", [*_intervals(material)], "What is not known.")
+    yield Section("Missing data", [_policies(material)], "Nothing leaves a denominator.")
+    yield Section("Suite", [*_suite(material)], "Frozen files and their hashes.")
+    yield Section("Judges", [*_judges(material)], "Who answers which points.")
+    if material.suite.reference:
+        yield Section("Reference", [*_reference(material)], "What EPS is measured against.")
+    yield Section("Signatures", [*_signatures(material)], "One line for each entry that reproduces its numbers.")
+
+
+def _axes(material: Material) -> Iterator[str | Note]:
+    card = material.suite.card
+    whole = "all its points hold" if card.passes == "all" else "a point holds, counted as the share of its points"
+    yield (
+        f"Capability is the percentage of pictures of which {whole}: the mean over prompts of the share of a prompt's "
+        "pictures that pass."
+    )
+    if not material.suite.reference:
+        yield "There is no frozen reference, so there is neither EPS nor Overall."
+        return
+    sure = (
+        "integrated over the scorer's stated uncertainty"
+        if card.integrate
+        else "with the scorer's mean taken for certain"
+    )
+    yield (
+        "EPS, the expected preference share, is 100 times the mean over eligible prompts of the logistic function of "
+        f"the picture's logit less the reference's logit for that prompt, {sure}."
+    )
+    yield Note(FIFTY, heading="What 50 means")
+    weights = card.weights
+    yield (
+        f"Overall is {weights.get(CAPABILITY, 0):g} times Capability plus {weights.get(EPS, 0):g} times EPS; one "
+        "resampling of prompts moves both."
+    )
+    apart = [
+        f"{one_way(tag.name)}{f' ({one_way(tag.why)})' if tag.why else ''}"
+        for tag in material.suite.tags
+        if not tag.eps
+    ]
+    if apart:
+        yield f"Preference is not asked where it is the wrong tool: {listed(apart).unescape()}."
+    if card.oracle:
+        yield (
+            f"The oracle ({one_way(card.oracle)}) knows how pictures were made and reads that, not the picture. It "
+            "shows what perfect judges would say. It is never on the board and has no rank."
+        )
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(card.metrics.items()))
+    yield f"Versions of the metrics: {versions}."
+
+
+def _intervals(material: Material) -> Iterator[str]:
+    card = material.suite.card
+    level = numbers.percent(card.level)
+    methods = sorted({one.result.capability.figure.method for one in material.published})
+    yield (
+        f"Intervals are at {level}, over prompts: prompts are the units that could have been others, so pictures of "
+        f"one prompt count together. Method: {'; '.join(methods) or card.interval}."
+    )
+    yield (
+        "Ranges of ranks and tie groups come from differences between entries on the same prompts, all pairs at once. "
+        "A tie group holds the entries that cannot be told from its best one; then the same among the rest. They "
+        "depend on who is on the board and are computed when it is shown. Values and intervals do not."
+    )
+
+
+def _policies(material: Material) -> Table:
+    policies = dict.fromkeys(policy for one in material.entries if one.result for policy in one.result.policies)
+    return Table([Column("policy", "Policy")], [{"policy": policy} for policy in policies], sortable=False)
+
+
+def _suite(material: Material) -> Iterator[object]:
+    suite, card = material.suite, material.suite.card
+    known = [
+        ("Suite", f"{card.name}, version {card.version}: {one_way(card.title)}"),
+        ("Licence of prompts and points", one_way(card.licence)),
+        ("Licences that pictures may have", ", ".join(map(one_way, card.image_licences)) or "any that is stated"),
+        ("Pictures of each prompt", f"{card.images}, seeds from {card.first_seed}"),
+        ("Private prompts", str(sum(one.private for one in suite.prompts))),
+        ("Hash of everything", suite.hash),
+    ]
+    yield Table(
+        [Column("what", "What"), Column("is", "Is")], [{"what": w, "is": i} for w, i in known if i], sortable=False
+    )
+    rows = [{"file": name, "hash": digest} for name, digest in suite.hashes.items()]
+    yield Table([Column("file", "File"), Column("hash", "SHA-256 of what it says")], rows, sortable=False)
+
+
+def _judges(material: Material) -> Iterator[object]:
+    rows = [
+        {"tag": "every other" if route.tag == "*" else one_way(route.tag), "judges": listed(map(one_way, route.judges)),
+         "rule": "all must say yes" if route.rule == "unanimous" else "more than half say yes"}
+        for route in material.suite.routes
+    ]  # fmt: skip
+    yield Table(
+        [Column("tag", "Points of kind"), Column("judges", "Judges"), Column("rule", "Holds where")],
+        rows,
+        sortable=False,
+    )
+
+
+def _reference(material: Material) -> Iterator[object]:
+    reference = material.suite.reference
+    yield (
+        f"For every prompt the median of the logits of {len(reference.field)} entries, computed once and frozen. "
+        + (sentence(one_way(reference.note)) if reference.note else "")
+    )
+    titles = {rule.id: rule.title for rule in material.suite.card.preferences}
+    rows = [_reference_row(titles, one) for one in reference.preferences]
+    columns = [Column("column", "Column"), Column("scorer", "Scorer"), Column("measures", "Measures"),
+               Column("logit", "Logits"), Column("prompts", "Prompts", "count")]  # fmt: skip
+    yield Table(columns, rows, sortable=False)
+    field = [{"name": brief(one.name, 60), "digest": one.digest} for one in reference.field]
+    yield Details(
+        f"The field: {len(field)} entries",
+        [
+            Table(
+                [Column("name", "Entry"), Column("digest", "Digest of its pictures and scores")], field, sortable=False
+            )
+        ],
+    )
+
+
+def _reference_row(titles: dict[str, str], one: PreferenceReference) -> dict[str, object]:
+    return {
+        "column": one_way(titles.get(one.id, one.id)),
+        "scorer": f"{one_way(one.scorer)} ({one_way(one.signature)})",
+        "measures": one_way(one.card.measures),
+        "logit": one_way(one.card.transform or "declared as logits"),
+        "prompts": len(one.points),
+    }
+
+
+def _signatures(material: Material) -> Iterator[object]:
+    rows = [
+        {"entry": material.labels[one.name], "line": one.result.signature_line, "digest": one.result.digest[:16]}
+        for one in material.entries
+        if one.result
+    ]
+    columns = [Column("entry", "Entry"), Column("line", "Signature"), Column("digest", "Digest")]
+    yield Table(columns, rows) if rows else Note("No entry is judged yet.")
+    for kind, snapshots in (("Arena", material.arenas), ("Rater tables", material.raters)):
+        held = [{"number": one.number, "line": one.signature_line} for one in snapshots]
+        if held:
+            yield Table(
+                [Column("number", f"{kind}, snapshot", "count"), Column("line", "Signature")], held, sortable=False
+            )
