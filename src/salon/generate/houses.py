@@ -3,12 +3,16 @@
 A house has a hand (styles and arrangements it likes) and tendencies: how often, and how strongly, each defect befalls
 its work. So what it is worth under every criterion is known beforehand (`expected_quality`), houses rank differently
 from criterion to criterion, and any way of judging them can be held against that.
+
+A variant is a house with defects planted in all its work: `proof+low-contrast@0.6` draws what `proof` draws, poster by
+poster, with every ink faded by 0.6. So the two differ in nothing else.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from salon.engine.processes import over_processes
 from salon.errors import BadValue, SalonError
@@ -50,6 +54,11 @@ class House:
     about: str
     hand: Hand
     tendencies: Mapping[DefectKind, Tendency] = field(default_factory=dict)
+
+    @property
+    def parent(self) -> str:
+        """The house of which this is a variant; its own name where it is none."""
+        return self.name.partition("+")[0]
 
     def knobs(self, seed: int) -> dict[DefectKind, float]:
         """The strengths of the defects that befall the poster with this seed."""
@@ -116,6 +125,46 @@ HOUSES: dict[str, House] = {
 }
 
 
+def house_named(text: str) -> House:
+    """A house by its name, or a variant: HOUSE+DEFECT@STRENGTH, with as many defects as wanted."""
+    name, *planted = text.split("+")
+    if name not in HOUSES:
+        raise BadValue("the name of a house is needed", found=repr(name), remedy=f"one of {', '.join(HOUSES)}")
+    if not planted:
+        return HOUSES[name]
+    strengths: dict[DefectKind, float] = {}
+    for part in planted:
+        kind, strength = _planted(part, text)
+        if kind in strengths:
+            raise BadValue("a variant has each defect once", found=f"{kind} twice", where=text)
+        strengths[kind] = strength
+    parent = HOUSES[name]
+    always = {kind: Tendency(1.0, strengths[kind], strengths[kind]) for kind in DEFECTS if kind in strengths}
+    label = "+".join([name, *(f"{kind}@{how.low:g}" for kind, how in always.items())])
+    about = f"{name}, with {', '.join(always)} in all its work"
+    return House(label, about, replace(parent.hand, house=label), {**parent.tendencies, **always})
+
+
+def _planted(text: str, where: str) -> tuple[DefectKind, float]:
+    kind, _, strength = text.partition("@")
+    known: dict[str, DefectKind] = {one: one for one in DEFECTS}
+    if kind not in known:
+        near = difflib.get_close_matches(kind, DEFECTS, n=1)
+        start = f"did you mean {near[0]}? " if near else ""
+        raise BadValue(
+            "a variant is HOUSE+DEFECT@STRENGTH", found=repr(text), where=where,
+            remedy=f"{start}Defects are {', '.join(DEFECTS)}",
+        )  # fmt: skip
+    try:
+        value = round(float(strength), 3)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1:  # also refuses NaN
+        raise BadValue("a strength above 0, up to 1, is needed", found=repr(strength), where=where,
+                       remedy=f"for instance {kind}@0.5")  # fmt: skip
+    return known[kind], value
+
+
 def expected_quality(house: House) -> dict[str, float]:
     """Mean true quality of a house's work by criterion, where briefs name colors and places.
 
@@ -145,10 +194,8 @@ class HouseGenerator:
 
 
 def house_generator(name: str, processes: int | None = None) -> HouseGenerator:
-    """The built-in generator called `name`."""
-    if name not in HOUSES:
-        raise BadValue("the name of a house is needed", found=repr(name), remedy=f"one of {', '.join(HOUSES)}")
-    return HouseGenerator(HOUSES[name], processes)
+    """The built-in generator called `name`, or a variant of it."""
+    return HouseGenerator(house_named(name), processes)
 
 
 def poster_seed(house: str, prompt: str, seed: int) -> int:
@@ -159,8 +206,8 @@ def poster_seed(house: str, prompt: str, seed: int) -> int:
 def _drawn(task: tuple[str, Ask]) -> Made:
     """One poster, in a process of its own."""
     name, ask = task
-    house = HOUSES[name]
-    seed = poster_seed(name, ask.prompt.id, ask.seed)
+    house = house_named(name)
+    seed = poster_seed(house.parent, ask.prompt.id, ask.seed)
     brief = read_brief(ask.prompt)
     size = {"width": ask.width, "height": ask.height}
     poster = draw_poster(brief, house.hand, seed=seed, knobs=house.knobs(seed), **size)

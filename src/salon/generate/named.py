@@ -1,6 +1,7 @@
 """A generator from the words that name it on the command line.
 
     atelier, house:atelier        a built-in house, offline
+    proof+low-contrast@0.6        a house with defects planted in all its work, each with its strength
     openai:MODEL[@URL]            a model behind the OpenAI images protocol, there or at another server's address
     http:TEMPLATE.toml            any server that answers JSON over HTTP, described by a template
     diffusers:PATH                a diffusers pipeline in a folder, or by its hub name
@@ -26,7 +27,7 @@ from salon.errors import BadValue, InputError
 from salon.study import Generator, Prompt
 
 KINDS = {
-    "house": "house:NAME",
+    "house": "house:NAME[+DEFECT@STRENGTH]",
     "openai": "openai:MODEL[@URL]",
     "http": "http:TEMPLATE.toml",
     "diffusers": "diffusers:PATH",
@@ -118,7 +119,7 @@ def house_lines() -> list[tuple[str, str]]:
 
 def _house(name: str) -> Generator:
     names = [house for house, _ in house_lines()]
-    if name in names:
+    if name.partition("+")[0] in names:
         made: Generator = _part("generate.houses").house_generator(name)
         return made
     near = difflib.get_close_matches(name.casefold(), [*names, *KINDS], n=1, cutoff=0.5)
