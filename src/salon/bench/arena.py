@@ -5,6 +5,7 @@ BOARD/arena/0001.json     the first snapshot; a later fit is a later number, and
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import Field
@@ -17,6 +18,7 @@ from salon.study.signature import Signature
 
 FORMAT = "salon.arena/1"
 FOLDER = "arena"
+MEAN_POINTS, POINTS_PER_LOGIT = 1000.0, 400 / math.log(10)
 
 
 class RaterKinds(Noun):
@@ -145,3 +147,13 @@ class ArenaSnapshot(Noun):
         """One board."""
         wanted = (one for one in self.boards if (one.criterion, one.category) == (criterion, category))
         return next(wanted, None)
+
+
+def board_points(score: Figure) -> Figure:
+    """Logits as the points of arenas: 400 points are odds of ten to one, and a board's mean is 1000."""
+    low, high = (None if end is None else _points(end) for end in (score.low, score.high))
+    return score.model_copy(update={"value": _points(score.value), "low": low, "high": high})
+
+
+def _points(logit: float) -> float:
+    return MEAN_POINTS + POINTS_PER_LOGIT * logit

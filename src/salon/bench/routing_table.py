@@ -63,6 +63,8 @@ class BoardFit:
     """(generators,) logits."""
     deviations: Floats
     """(folds, generators); their sum of squares is the variance. NaN where a fold has no fit."""
+    unit: str = "prompt"
+    """What a fold leaves out: prompts, raters or answers."""
 
     @property
     def df(self) -> float:
@@ -72,7 +74,13 @@ class BoardFit:
     def of(self, generators: Sequence[str]) -> BoardFit:
         """The same for some generators, in their order."""
         place = [self.generators.index(name) for name in generators]
-        return BoardFit(tuple(generators), self.scores[place], self.deviations[:, place])
+        return BoardFit(tuple(generators), self.scores[place], self.deviations[:, place], self.unit)
+
+    def lead(self, first: str, second: str, level: float) -> Figure:
+        """The score of one generator less another's."""
+        pair = self.of([first, second])
+        gap = pair.deviations[:, 0] - pair.deviations[:, 1]
+        return figure(float(pair.scores[0] - pair.scores[1]), gap, level, self.unit)
 
 
 def weighted_job(
@@ -101,6 +109,7 @@ def weighted_job(
         tuple(present),
         np.sum([share * fit.scores for share, fit in parts], axis=0),
         np.sum([share * fit.deviations for share, fit in parts], axis=0),
+        parts[0][1].unit,
     )
     return _job(name, shares, category, both, missing, level, seed)
 
@@ -127,7 +136,7 @@ def _job(
     candidates = tuple(
         Candidate(
             generator=one,
-            score=figure(fit.scores[i], fit.deviations[:, i], level),
+            score=figure(float(fit.scores[i]), fit.deviations[:, i], level, fit.unit),
             rank=1 + int((fit.scores > fit.scores[i]).sum()),
             rank_low=None if ranks is None else int(ranks.low[i]),
             rank_high=None if ranks is None else int(ranks.high[i]),
@@ -142,23 +151,23 @@ def _job(
         candidates=candidates,
         recommended=candidates[0].generator,
         best=tuple(one.generator for one in candidates if one.tier == 1),
-        margin=figure(fit.scores[0] - fit.scores[1], fit.deviations[:, 0] - fit.deviations[:, 1], level),
+        margin=fit.lead(*fit.generators[:2], level),
         left_out=missing,
     )
 
 
-def figure(value: float, deviations: Floats, level: float) -> Figure:
+def figure(value: float, deviations: Floats, level: float, unit: str) -> Figure:
     """A value with the interval that its deviations give; without one where they are unknown or nothing."""
     folds = len(deviations)
     error = float(np.sqrt((deviations**2).sum()))
     known = np.isfinite(error) and error > 0 and folds > 1
     half = float(stats.t.ppf((1 + level) / 2, folds - 1)) * error if known else np.nan
     return Figure(
-        value=float(value),
-        low=float(value - half) if known else None,
-        high=float(value + half) if known else None,
+        value=value,
+        low=value - half if known else None,
+        high=value + half if known else None,
         n=folds,
-        unit="block of prompts",
+        unit=f"block of {unit}s",
         level=level,
         method=f"jackknife, {folds} refits" if known else "no interval: the fit without a block is unknown",
     )
