@@ -12,7 +12,8 @@ from salon.bench.board import entry_folder, open_board, read_answers, read_logit
 from salon.bench.suite import Suite
 from salon.errors import BadFile, BadValue, DesignError
 from salon.flows.bench_judging import any_study
-from salon.flows.bench_run import SuiteRun, run_suite
+from salon.flows.bench_reported import SuiteRun
+from salon.flows.bench_run import run_suite
 from salon.judge.scripted import Scripted
 from salon.judge.vlm import Conversation, NoReply
 from salon.study import Failed

@@ -21,7 +21,8 @@ from salon.cli.options import options_from, settings_from
 from salon.errors import BadValue
 from salon.flows.bench_named import JudgeTerms, judges_named, read_roles
 from salon.flows.bench_plan import SuitePlan, plan_suite
-from salon.flows.bench_run import SuiteRun, run_suite
+from salon.flows.bench_reported import SuiteRun
+from salon.flows.bench_run import run_suite
 from salon.generate.named import Terms, generators_named
 from salon.judge.scorers.named import scorer_named
 from salon.study import Generator, Scorer
@@ -45,6 +46,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--scorer", "scorers", multiple=True, metavar="COLUMN=NAME",
     help="Scorer of a column of EPS, named as for salon score; repeatable.",
 )  # fmt: skip
+@click.option(
+    "--entries-of", type=click.Path(path_type=Path),
+    help="Bring along the entries of another board with the same prompts: nothing is made or asked twice.",
+)  # fmt: skip
 @click.option("--private", type=_FILE, help="Texts of private prompts, of the suite's keeper.")
 @click.option("--licence", default="", help="Licence of the pictures.")
 @click.option("--by", default="", help="Who submits them.")
@@ -59,6 +64,7 @@ def run(
     output: Path | None,
     judges: Sequence[str],
     scorers: Sequence[str],
+    entries_of: Path | None,
     private: Path | None,
     licence: str,
     by: str,
@@ -79,9 +85,13 @@ def run(
       salon bench run posters -g atelier -g carnival -g proof -o board
       salon bench run broad -g openai:gpt-image-1 -o board --judge vlm=openai:gpt-4o --prices prices.toml --plan
       salon bench run broad -g folder:flux=pictures -o board --judge vlm=openai:qwen@http://localhost:8000/v1
-      salon bench run board --scorer eps=model:taste-heads@taste/overall       finish what is open
+      salon bench run board --scorer eps=model:taste-heads@taste/mood          finish what is open
+      salon bench run posters-2 -o board-2 --entries-of board                  the same entries by another suite
     """
-    suite, board = _placed(place, output, names, private)
+    suite, board = _placed(place, output, private)
+    carry = None if entries_of is None else open_board(entries_of)
+    if not names and carry is None and not is_board(board):
+        raise BadValue("a generator is needed", found="none", remedy="-g NAME; salon generate --help names the houses")
     terms = settings_from(JudgeTerms, flags)
     with judges_named(read_roles(judges, suite), terms, board) as asked:
         if plan_only:
@@ -94,8 +104,9 @@ def run(
         makers = _generators(names, suite, Terms(calls, terms.prices, picture_budget))
         with _watched(quiet=as_json) as watch:
             report = run_suite(
-                suite, board, list(makers.values()), asked, _scorers(scorers, suite), licence=licence, by=by,
-                called={maker.name: text for text, maker in makers.items()}, as_is=as_is, watch=watch,
+                suite, board, list(makers.values()), asked, _scorers(scorers, suite), carry=carry,
+                called={maker.name: text for text, maker in makers.items()}, licence=licence, by=by, as_is=as_is,
+                watch=watch,
             )  # fmt: skip
     if as_json:
         print_json(report.model_dump(mode="json"))
@@ -105,7 +116,7 @@ def run(
         click.get_current_context().exit(1)
 
 
-def _placed(place: str, output: Path | None, names: Sequence[str], private: Path | None) -> tuple[Suite, Path]:
+def _placed(place: str, output: Path | None, private: Path | None) -> tuple[Suite, Path]:
     """The suite, and the folder of the board."""
     if is_board(Path(place)):
         if output is not None and output.resolve() != Path(place).resolve():
@@ -114,8 +125,6 @@ def _placed(place: str, output: Path | None, names: Sequence[str], private: Path
     suite = open_suite(place, private=private)
     if output is None:
         raise BadValue("a folder for the board is needed", found="none", remedy="-o BOARD")
-    if not names and not is_board(output):
-        raise BadValue("a generator is needed", found="none", remedy="-g NAME; salon generate --help names the houses")
     return suite, output
 
 

@@ -7,27 +7,22 @@ result is published is not touched again.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import Field
 
 from salon.bench.board import Board, check_new_name, entry_folder, folder_name, is_board, new_board, open_board
-from salon.bench.entry import Entry, Pictured
+from salon.bench.entry import Entry
 from salon.bench.entry_files import (
     read_answers,
-    read_entry,
     read_logits,
     read_published,
     write_answers,
-    write_entry,
     write_logits,
     write_result,
 )
@@ -37,64 +32,20 @@ from salon.bench.suite import Suite
 from salon.bench.suite_folder import prompts_hash
 from salon.calls.errors import CallsStopped
 from salon.errors import BadFile, BadValue
+from salon.flows.bench_freeze import carry_entries
 from salon.flows.bench_judging import Judge, check_same_judge, is_asked, judge_entry, role_answers, suite_roles
+from salon.flows.bench_pictures import OUTAGES, check_pictures, pictured, renew_entry
+from salon.flows.bench_reported import EntryRun, RoleRun, SuiteRun
 from salon.flows.bench_scoring import check_scorers, score_column
-from salon.generate.names import item_id
-from salon.generate.record import Generation, read_generations
 from salon.generate.run import generate_items
 from salon.generate.settings import GenerateSettings
 from salon.judge.run import JudgeRun
 from salon.judge.vlm import Vlm
 from salon.models.kept import Kept
 from salon.study import Generator, Scorer
-from salon.study.noun import Noun
 
-OUTAGES = ("timeout", "budget", "error")
-"""Kinds of a missing picture that another run may heal: until then, or until told otherwise, nothing is published."""
 Watch = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is."""
-
-
-class RoleRun(Noun):
-    """What one judge did for one entry."""
-
-    role: str = Field(description="Name of the judge in the suite's routes.")
-    questions: int = Field(description="Points of pictures it was to answer.")
-    stored: int = Field(description="Of these, answered before: they cost nothing in this run.")
-    unread: int = Field(description="Answers that cannot be read: they count as failures.")
-    failed: dict[str, int] = Field(description="Questions without an answer, by kind.")
-    cost: float | None = Field(description="Of all answers, by the price list; null without a price.")
-    signature: str
-
-
-class EntryRun(Noun):
-    """What was done for one entry, and what it is worth now."""
-
-    entry: str
-    made: int = Field(default=0, description="Pictures made in this run.")
-    missing: dict[str, int] = Field(default_factory=dict, description="Pictures that are not there, by kind.")
-    judges: tuple[RoleRun, ...] = ()
-    status: Literal["published", "provisional", "retracted"]
-    before: bool = Field(default=False, description="True where it was published before this run, and is as it was.")
-    open: tuple[str, ...] = Field(default=(), description="Why it is provisional, a sentence each.")
-
-
-class SuiteRun(Noun):
-    """What a run did."""
-
-    format: Literal["salon.run/1"] = "salon.run/1"
-    board: str
-    suite: str = Field(description="Name and version of the suite.")
-    suite_hash: str
-    entries: tuple[EntryRun, ...]
-    cost: float | None = Field(description="Of all judges' answers, by the price list; null without a price.")
-    stopped: dict[str, str] = Field(description="Judges that could not go on, and why.")
-    seconds: float
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether everything that was to be finished is published."""
-        return all(entry.status != "provisional" for entry in self.entries)
 
 
 @dataclass
@@ -118,6 +69,7 @@ def run_suite(
     judges: Mapping[str, Judge] | None = None,
     scorers: Mapping[str, Scorer] | None = None,
     *,
+    carry: Board | None = None,
     called: Mapping[str, str] | None = None,
     licence: str = "",
     by: str = "",
@@ -127,21 +79,23 @@ def run_suite(
 ) -> SuiteRun:
     """Make an entry of each generator on the board in `folder`; without any, finish what is open on it.
 
-    `judges` are those of the suite's routes and its oracle by name, `scorers` those of its columns of EPS. `called`
-    says how a generator was named by whoever runs it. `as_is` publishes entries although a generator's outage left
-    pictures missing: they count as failures for good.
+    `judges` are those of the suite's routes and its oracle by name, `scorers` those of its columns of EPS. `carry` is
+    a board whose entries are brought along first. `called` says how a generator was named by whoever runs it. `as_is`
+    publishes entries although a generator's outage left pictures missing: they count as failures for good.
     """
     started = time.monotonic()
     check_scorers(suite, scorers or {})
     _check_judges(suite, judges or {})
     board = board_of(suite, folder)
+    if carry is not None:
+        carry_entries(carry, board)
+        board = open_board(folder)
     run = _Run(board, suite, judges or {}, scorers or {}, watch, kept, as_is)
-    if generators:
-        _check_names(board, generators)
-        terms = {"licence": licence, "by": by}
-        done = [_generated(run, one, (called or {}).get(one.name, one.name), terms) for one in generators]
-    else:
-        done = [_finished(run, read_entry(entry_folder(board, one.name))) for one in board.entries]
+    _check_names(board, generators)
+    terms = {"licence": licence, "by": by}
+    done = [_generated(run, one, (called or {}).get(one.name, one.name), terms) for one in generators]
+    if not generators or carry is not None:
+        done += [_finished(run, one) for one in board.entries if one.name not in {entry.entry for entry in done}]
     return SuiteRun(
         board=str(folder),
         suite=f"{suite.card.name}/{suite.card.version}",
@@ -226,42 +180,11 @@ def _generated(run: _Run, generator: Generator, called: str, terms: Mapping[str,
         generator=called,
         signature=str(generator.signature),
         suite=prompts_hash(run.suite),
-        pictures=_pictured(run.suite, generator, folder),
+        pictures=pictured(run.suite, generator, folder),
         **terms,
     )
-    _renew(folder, entry)
+    renew_entry(folder, entry)
     return _finished(run, entry, made=report.made)
-
-
-def _pictured(suite: Suite, generator: Generator, folder: Path) -> tuple[Pictured, ...]:
-    """Every picture the suite asks for, as the record of the generator has it."""
-    known, _ = read_generations(folder)
-    found = []
-    for prompt in (one.prompt.id for one in suite.prompts):
-        for seed in suite.seeds:
-            item = item_id(prompt, generator.name, seed)
-            found.append(_picture(prompt, seed, item, known.get(item)))
-    return tuple(found)
-
-
-def _picture(prompt: str, seed: int, item: str, line: Generation | None) -> Pictured:
-    place = {"prompt": prompt, "seed": seed, "item": item}
-    if line is None or not line.ok:
-        kind, reason = (line.kind, line.reason) if line else ("missing", "never asked for")
-        return Pictured(**place, missing=f"{kind or 'error'}: {reason or 'no reason was given'}")
-    return Pictured(**place, image=line.image, sha256=line.sha256, width=line.width, height=line.height)
-
-
-def _renew(folder: Path, entry: Entry) -> None:
-    """Write the card; answers and scores of pictures that are others now are let go first."""
-    before = {one.item: one.sha256 for one in read_entry(folder).pictures} if (folder / "entry.json").exists() else {}
-    same = [one.item for one in entry.pictures if one.sha256 and before.get(one.item) == one.sha256]
-    for read, write in ((read_answers, write_answers), (read_logits, write_logits)):
-        table = read(folder)
-        kept = table.filter(pc.is_in(table.column("item"), pa.array(same, pa.string())))
-        if kept.num_rows < table.num_rows:
-            write(folder, kept)
-    write_entry(folder, entry)
 
 
 def _finished(run: _Run, entry: Entry, made: int = 0) -> EntryRun:
@@ -271,11 +194,12 @@ def _finished(run: _Run, entry: Entry, made: int = 0) -> EntryRun:
         return EntryRun(entry=entry.name, status="retracted", before=True)
     if read_published(folder) is not None:
         return EntryRun(entry=entry.name, status="published", before=True)
-    _check_pictures(folder, entry)
+    check_pictures(folder, entry)
     judged = [one for role in suite_roles(run.suite) if (one := _judged(run, entry, folder, role))]
     for column, scorer in run.scorers.items():
-        rows = score_column(run.suite, entry, folder, column, scorer, run.watch, run.kept)
-        write_logits(folder, _with(read_logits(folder), "preference", column, rows))
+        if not _is_scored(entry, read_logits(folder), column, scorer):
+            rows = score_column(run.suite, entry, folder, column, scorer, run.watch, run.kept)
+            write_logits(folder, _with(read_logits(folder), "preference", column, rows))
     missing = Counter((one.missing or "").partition(":")[0] for one in entry.pictures if one.image is None)
     result = entry_result(run.suite, entry, read_answers(folder), read_logits(folder))
     waits = not run.as_is and any(kind in OUTAGES for kind in missing)
@@ -292,26 +216,19 @@ def _finished(run: _Run, entry: Entry, made: int = 0) -> EntryRun:
     )
 
 
-def _check_pictures(folder: Path, entry: Entry) -> None:
-    for one in entry.pictures:
-        if one.image is None:
-            continue
-        path = folder / one.image
-        found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
-        if found != one.sha256:
-            raise BadFile(
-                f"the picture of {one.prompt!r} with the hash {(one.sha256 or 'none')[:16]} is needed",
-                found=found[:16],
-                where=str(path),
-                remedy="put the file back, or remove the entry and make it anew",
-            )
+def _is_scored(entry: Entry, logits: pa.Table, column: str, scorer: Scorer) -> bool:
+    rows = zip(*(logits.column(name).to_pylist() for name in ("preference", "scorer", "item")))
+    known = {item for named, by, item in rows if (named, by) == (column, str(scorer.signature))}
+    return known >= {one.item for one in entry.pictures if one.image is not None}
 
 
 def _judged(run: _Run, entry: Entry, folder: Path, role: str) -> RoleRun | None:
-    """One judge's answers, kept; None where it is not there, had to stop, or has nothing to say."""
+    """One judge's answers, kept; None where it is not there, had to stop, or has nothing left to say."""
     if role not in run.judges or role in run.stopped or not is_asked(role, run.suite, folder):
         return None
     points = suite_roles(run.suite)[role]
+    if _given(folder, role) == _wanted(run.suite, entry, role):
+        return None
 
     def check(vlm: Vlm) -> None:
         check_same_judge(role, vlm, _published(run.board))
@@ -363,15 +280,18 @@ def _open(run: _Run, entry: Entry, folder: Path, result: EntryResult, missing: M
     if waiting:
         told = ", ".join(f"{count:,} {kind}" for kind, count in waiting.items())
         yield f"pictures are missing ({told}): run again, or --as-is counts them as failures"
-    given = Counter(read_answers(folder).column("judge").to_pylist())
-    for route in (name for name in suite_roles(run.suite) if name != run.suite.card.oracle):
-        lacks = _wanted(run.suite, entry, route) - given[route]
+    for role in (name for name in suite_roles(run.suite) if name != run.suite.card.oracle):
+        lacks = _wanted(run.suite, entry, role) - _given(folder, role)
         if lacks:
-            yield f"{lacks:,} answers of {route} are open: {_why_open(run, route)}"
+            yield f"{lacks:,} answers of {role} are open: {_why_open(run, role)}"
     for column, axis in result.eps.items():
         if axis.coverage.open:
             why = "run again" if column in run.scorers else f"name its scorer with --scorer {column}=NAME"
             yield f"{axis.coverage.open:,} scores of {column} are open: {why}"
+
+
+def _given(folder: Path, role: str) -> int:
+    return read_answers(folder).column("judge").to_pylist().count(role)
 
 
 def _wanted(suite: Suite, entry: Entry, role: str) -> int:

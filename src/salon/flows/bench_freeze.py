@@ -1,0 +1,112 @@
+"""From a field of entries to a frozen reference, and entries carried over to the board of the suite that has it.
+
+Before a reference is frozen a board has Capability alone. Its entries are scored all the same; their median logits,
+prompt by prompt, become the reference. The suite with the reference in it is another suite, with another hash, so it
+has a board of its own: entries go there with their pictures, answers and scores, and nothing is made or asked again.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from salon.bench import entry as files
+from salon.bench.board import Board, check_new_name, entry_folder
+from salon.bench.entry_files import PUBLISHED, read_answers, read_logits, write_answers, write_logits
+from salon.bench.reference import FieldScorer, make_reference
+from salon.bench.suite import Reference, Suite
+from salon.bench.suite_folder import POINTS, ROUTES, hashed, prompts_hash
+from salon.errors import BadFile, BadValue
+from salon.judge.score import FOLDER
+from salon.store.atomic import whole_folder
+from salon.study.scorer import ScorerCard
+
+
+def field_reference(board: Board, note: str = "") -> Reference:
+    """The reference that the scored entries of a board make; those that were retracted are no part of the field."""
+    entries = [entry for entry in board.entries if entry.retracted is None]
+    field = [(entry, read_logits(entry_folder(board, entry.name))) for entry in entries]
+    return make_reference(board.suite, field, field_scorers(board), note or _measured(board))
+
+
+def with_reference(suite: Suite, reference: Reference) -> Suite:
+    """The suite with its reference, hashed anew and frozen."""
+    if reference.prompts != prompts_hash(suite):
+        raise BadValue(
+            f"a field that answered the suite's prompts ({prompts_hash(suite)[:16]}) is needed",
+            found=f"one of other prompts ({reference.prompts[:16]})",
+            where=f"suite {suite.card.name!r}",
+        )
+    return hashed(replace(suite, reference=reference, frozen=True))
+
+
+def field_scorers(board: Board) -> dict[str, FieldScorer]:
+    """Name, signature and card of the scorer behind every column, as they stand beside the entries' scores."""
+    cards = dict(_cards(board))
+    found: dict[str, FieldScorer] = {}
+    for entry in board.entries:
+        table = read_logits(entry_folder(board, entry.name))
+        for column, signature in zip(table.column("preference").to_pylist(), table.column("scorer").to_pylist()):
+            if column not in found and signature in cards:
+                found[column] = (*cards[signature][:1], signature, cards[signature][1])
+    lacking = [rule.id for rule in board.suite.card.preferences if rule.id not in found]
+    if lacking or not found:
+        raise BadFile(
+            "scores of every column of the suite are needed to freeze a reference",
+            found=f"none of {', '.join(lacking)}" if lacking else "a suite without a column of EPS",
+            where=str(board.folder),
+            remedy=f"salon bench run {board.folder} --scorer {lacking[0] if lacking else 'COLUMN'}=NAME",
+        )
+    return found
+
+
+def _cards(board: Board) -> Iterator[tuple[str, tuple[str, ScorerCard]]]:
+    for entry in board.entries:
+        for path in sorted((entry_folder(board, entry.name) / FOLDER).glob("*.json")):
+            told = json.loads(path.read_text(encoding="utf-8"))
+            card = ScorerCard.parse(told["card"], where=str(path))
+            yield told["signature"], (told["scorer"], card)
+
+
+def _measured(board: Board) -> str:
+    """What the scorers say they measure."""
+    return " ".join(dict.fromkeys(card.measures for _, _, card in field_scorers(board).values() if card.measures))
+
+
+# -- carrying over -----------------------------------------------------------------------------------------------------
+
+
+def carry_entries(source: Board, target: Board) -> list[str]:
+    """Bring the entries of `source` that `target` does not have, without their results; the names of those brought.
+
+    Pictures, cards and scores go along; answers do where both suites have the same points and routes. Each entry
+    appears whole.
+    """
+    if prompts_hash(source.suite) != prompts_hash(target.suite):
+        raise BadValue(
+            f"a board with the same prompts ({prompts_hash(target.suite)[:16]}) is needed",
+            found=f"one with others ({prompts_hash(source.suite)[:16]})",
+            where=str(source.folder),
+        )
+    there = {one.name for one in target.entries}
+    brought = [one.name for one in source.entries if one.name not in there]
+    for name in brought:
+        check_new_name(target, name)
+        _carry(entry_folder(source, name), entry_folder(target, name), same_points=_same_points(source, target))
+    return brought
+
+
+def _same_points(source: Board, target: Board) -> bool:
+    return all(source.suite.hashes[name] == target.suite.hashes[name] for name in (POINTS, ROUTES))
+
+
+def _carry(source: Path, target: Path, *, same_points: bool) -> None:
+    left = {files.RESULT, PUBLISHED, files.ANSWERS_FILE, files.LOGITS_FILE}
+    with whole_folder(target.resolve()) as new:
+        shutil.copytree(source, new, dirs_exist_ok=True, ignore=lambda folder, names: left & set(names))
+        write_logits(new, read_logits(source))
+        if same_points:
+            write_answers(new, read_answers(source))
