@@ -1,0 +1,204 @@
+"""Arenas and tables of raters on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from salon.bench.arena import AdjustedBoard, ArenaBoard, ArenaSnapshot, Place
+from salon.bench.rater_tables import PanelStudy, RaterRow, RaterTables
+from salon.bench.routing_table import RoutingTable
+from salon.bench.win_matrix import WinMatrix
+from salon.cli.console import print_table, say
+from salon.report.estimate import Figure
+from salon.report.numbers import MISSING, estimate, fixed, p_value
+
+MOST_BOARDS = 20
+"""Boards printed; --json holds all."""
+MOST_COLUMNS = 8
+"""Generators of a win matrix that fit a terminal."""
+
+
+# -- arenas ------------------------------------------------------------------------------------------------------------
+
+
+def print_arena(made: ArenaSnapshot) -> None:
+    """Every board with its win matrix and coverage; then who for what."""
+    simulated = " · SIMULATED answers" if made.simulated else ""
+    number = f" · snapshot {made.number}" if made.number else ""
+    say(f"{made.study}: {len(made.boards)} boards{number}{simulated}", bold=True)
+    for board in made.boards[:MOST_BOARDS]:
+        click.echo()
+        _print_board(board)
+    if len(made.boards) > MOST_BOARDS:
+        say(f"\n... and {len(made.boards) - MOST_BOARDS:,} more boards: --json or --board holds all", dim=True)
+    click.echo()
+    _print_routing(made.routing)
+    for policy in made.policies:
+        say(f"policy: {policy}")
+    say(f"intervals: {100 * made.level:g}%", dim=True)
+    say(made.signature_line, dim=True)
+
+
+def _print_board(board: ArenaBoard) -> None:
+    if board.places:
+        adjusted = {place.generator: place for place in (() if board.adjusted is None else board.adjusted.places)}
+        columns = ("rank", "generator", "points", board.scale, "tier", "n", *(("adjusted", "rank") if adjusted else ()))
+        rows = [_place(place, adjusted) for place in board.places]
+        print_table(board.label, columns, rows, left=(1,))
+    else:
+        say(board.label, bold=True)
+        say(f"no scores: {board.reason}", fg="yellow")
+    if board.adjusted is not None:
+        _print_effects(board.adjusted)
+    if board.matrix is not None and len(board.matrix.generators) <= MOST_COLUMNS and board.category is None:
+        _print_matrix(board.matrix)
+    say(_coverage(board), dim=True)
+    for warning in board.warnings:
+        say(f"warning: {warning}", fg="yellow")
+
+
+def _place(place: Place, adjusted: dict[str, Place]) -> tuple[str, ...]:
+    points = MISSING if place.points is None else told(place.points, 0)
+    tier = MISSING if place.tier is None else str(place.tier)
+    cells = (_rank(place), place.generator, points, told(place.score, 2), tier, f"{place.n:,}")
+    other = adjusted.get(place.generator)
+    if not adjusted:
+        return cells
+    return (*cells, *((MISSING, MISSING) if other is None else (told(other.points, 0), _rank(other))))
+
+
+def _rank(place: Place) -> str:
+    return str(place.rank) if place.rank_low is None else f"{place.rank} [{place.rank_low}, {place.rank_high}]"
+
+
+def _print_effects(adjusted: AdjustedBoard) -> None:
+    if adjusted.reason is not None:
+        say(f"not adjusted: {adjusted.reason}", fg="yellow")
+        return
+    for one in adjusted.effects:
+        say(f"{one.covariate}: {told(one.beta, 3)} logits for {one.unit}, p {p_value(one.p)}")
+    left = f", {adjusted.left_out:,} left out for want of a number" if adjusted.left_out else ""
+    say(f"adjusted by {adjusted.method}, from {adjusted.answers:,} answers{left}", dim=True)
+
+
+def _print_matrix(matrix: WinMatrix) -> None:
+    """Shares of the row against the column, in percent."""
+    rows = []
+    for row in matrix.generators:
+        cells = []
+        for column in matrix.generators:
+            duel = matrix.duel(row, column)
+            cells.append("" if duel is None else _percent(duel.share))
+        rows.append((row, *cells))
+    print_table("Wins of the row over the column, %", ("", *matrix.generators), rows)
+
+
+def _percent(share: Figure) -> str:
+    ends = (None, None) if share.low is None else (100 * share.low, 100 * share.high)  # type: ignore[operator]
+    return told(share.model_copy(update={"value": 100 * share.value, "low": ends[0], "high": ends[1]}), 0)
+
+
+def _coverage(board: ArenaBoard) -> str:
+    told_of = board.coverage
+    counts = (("comparisons", told_of.comparisons), ("rankings", told_of.rankings), ("ratings", told_of.ratings))
+    used = ", ".join(f"{n:,} {name}" for name, n in counts if n) or "no answers"
+    left = (("both bad", told_of.both_bad), ("repeats", told_of.repeats), ("one generator", told_of.same),
+            ("other kinds", told_of.unused))  # fmt: skip
+    out = ", ".join(f"{n:,} {name}" for name, n in left if n)
+    met = f"{told_of.pairs_met} of {told_of.pairs} pairs of generators met"
+    how = f"{board.method}; {board.errors}" if board.errors else board.method
+    tail = f"; left out: {out}" if out else ""
+    return f"{how}; {used} by {told_of.raters.words} on {told_of.prompts:,} prompts; {met}{tail}"
+
+
+def _print_routing(routing: RoutingTable) -> None:
+    rows = [
+        (
+            job.name,
+            job.category or "all",
+            job.recommended or MISSING,
+            MISSING if job.margin is None else told(job.margin, 2),
+            ", ".join(job.best[1:]) or ("" if job.best else job.reason or MISSING),
+        )
+        for job in routing.jobs
+    ]
+    columns = ("job", "category", "generator", "lead in logits", "cannot be told from it")
+    print_table("Which generator for which job", columns, rows, left=(0, 1, 2, 4))
+
+
+# -- raters ------------------------------------------------------------------------------------------------------------
+
+
+def print_raters(made: RaterTables) -> None:
+    """Agreement by criterion beside ceilings, accuracy by study, and the order of generators."""
+    for study in made.studies:
+        _print_agreement(study, made.raters)
+    _print_accuracy(made)
+    _print_order(made)
+    for warning in made.warnings:
+        say(f"warning: {warning}", fg="yellow")
+    for policy in made.policies:
+        say(f"policy: {policy}")
+    say(made.signature_line, dim=True)
+
+
+def _print_agreement(study: PanelStudy, raters: Sequence[RaterRow]) -> None:
+    rows = []
+    for rater in raters:
+        on = rater.on(study.study)
+        if on is not None:
+            cells = [told(on.criteria.get(one.criterion), 3) for one in study.criteria]
+            rows.append((rater.rater, *cells, told(on.macro, 3), f"{on.pairs:,} of {on.panel_pairs:,}"))
+    ceilings = {"one more person": "next_rater", "knows the odds": "oracle"}
+    for name, field in ceilings.items():
+        pooled = told(study.next_rater, 3) + " pooled" if field == "next_rater" else ""
+        rows.append((f"ceiling: {name}", *(told(getattr(one, field), 3) for one in study.criteria), pooled, ""))
+    simulated = ", SIMULATED" if study.simulated else ""
+    title = f"{study.study}: agreement with the majority of {study.raters:,} people{simulated}"
+    print_table(title, ("rater", *(one.name for one in study.criteria), "mean", "pairs"), rows)
+    signals = [f"{one.name}: {one.signal}" for one in study.criteria if one.signal]
+    if signals:
+        say("signal of the people: " + ", ".join(signals), dim=True)
+    click.echo()
+
+
+def _print_accuracy(made: RaterTables) -> None:
+    rows = [(rater.rater, *(_accuracy(rater, study.study) for study in made.studies)) for rater in made.raters]
+    rows.append(("ceiling: one more person", *(_share(study.next_rater) for study in made.studies)))
+    print_table("Preference accuracy, %", ("rater", *(study.study for study in made.studies)), rows)
+    click.echo()
+
+
+def _accuracy(rater: RaterRow, study: str) -> str:
+    on = rater.on(study)
+    return MISSING if on is None else _share(on.accuracy)
+
+
+def _share(figure: Figure | None) -> str:
+    return MISSING if figure is None else _percent(figure)
+
+
+def _print_order(made: RaterTables) -> None:
+    rows = []
+    for rater in made.raters:
+        for on in rater.studies:
+            order = on.order
+            why = order.reason or ""
+            cells = [told(one, 2) for one in (order.spearman, order.kendall)]
+            rows.append(
+                (rater.rater, on.study, *cells, told(order.nmse, 3), f"{order.generators}", f"{order.pairs:,}", why)
+            )
+    columns = ("rater", "study", "Spearman", "Kendall", "NMSE", "generators", "pairs", "")
+    print_table("Order of generators, to the people's", columns, rows, left=(0, 1, 7))
+    click.echo()
+
+
+def told(figure: Figure | None, decimals: int) -> str:
+    """A figure with its interval, where it has one."""
+    if figure is None:
+        return MISSING
+    if figure.low is None or figure.high is None:
+        return fixed(figure.value, decimals)
+    return estimate(figure.value, figure.low, figure.high, decimals)
