@@ -80,7 +80,7 @@ def opened(
     with ExitStack() as stack:
         if is_bundle(place):
             bundle = stack.enter_context(BundleZip(place))
-            card = Entry.parse(parse_object(_text(bundle), f"{place}, {CARD}"), where=f"{place}, {CARD}")
+            card = _card(bundle)
             source = _bundle_source(bundle, card, suite)
         else:
             card = read_entry(place) if (place / CARD).is_file() else None
@@ -88,11 +88,19 @@ def opened(
         yield submit(source, suite, _terms(place, card, terms), publish=publish, watch=watch)
 
 
-def _text(bundle: BundleZip) -> str:
+def bundle_card(place: Path) -> Entry:
+    """What a bundle says of itself."""
+    with BundleZip(place) as bundle:
+        return _card(bundle)
+
+
+def _card(bundle: BundleZip) -> Entry:
+    where = f"{bundle.path}, {CARD}"
     try:
-        return bundle.read(CARD).decode()
+        text = bundle.read(CARD).decode()
     except UnicodeDecodeError as error:
-        raise BadFile(f"{CARD} in UTF-8 is needed", found=error, where=str(bundle.path)) from None
+        raise BadFile(f"{CARD} in UTF-8 is needed", found=error, where=where) from None
+    return Entry.parse(parse_object(text, where), where=where)
 
 
 def _terms(place: Path, card: Entry | None, given: Terms | None) -> Terms:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -187,12 +188,28 @@ def read_lock(folder: Path) -> Lock | None:
     return Lock.parse(read_json(path), where=str(path)) if path.exists() else None
 
 
-def lock(folder: Path) -> Suite:
-    """Freeze the suite in `folder` as it stands; one that is frozen already stays as it is."""
+def lock(folder: Path, reference: Reference | None = None) -> Suite:
+    """Freeze the suite in `folder` as it stands, or with this reference; one that is frozen already stays as it is."""
     suite = read_suite(folder)
+    if reference is not None and reference != suite.reference:
+        suite = _with_reference(suite, reference, folder)
     check_suite(suite, where=str(folder))
     _write(folder / LOCK, lock_text(suite))
     return replace(suite, frozen=True)
+
+
+def _with_reference(suite: Suite, reference: Reference, folder: Path) -> Suite:
+    if suite.frozen:
+        raise BadFile(
+            "a suite that is not frozen is needed for a new reference",
+            found=f"one that is frozen as {suite.hash[:16]}",
+            where=str(folder),
+            remedy="salon bench new FOLDER --from this one, then freeze that",
+        )
+    made = hashed(replace(suite, reference=reference))
+    check_suite(made, where=str(folder))
+    _write(folder / REFERENCE, suite_texts(made)[REFERENCE])
+    return made
 
 
 def lock_text(suite: Suite) -> str:
@@ -223,11 +240,14 @@ def _check_locked(hashes: Mapping[str, str], lock: Lock, folder: Path) -> None:
 def save_suite(suite: Suite, folder: Path) -> Suite:
     """Write the suite as a folder, whole or not at all; a frozen one with its lock. Texts of private prompts stay out.
 
-    A folder that is no suite, or is a frozen suite with another hash, is never replaced.
+    A folder that is no suite, or is a frozen suite with another hash, is never replaced. Other files stay.
     """
     made = hashed(suite)
     _check_may_replace(made, folder)
     with whole_folder(folder.resolve()) as new:
+        if folder.is_dir():
+            ours = {*FILES, LOCK}
+            shutil.copytree(folder, new, dirs_exist_ok=True, ignore=lambda place, names: ours & set(names))
         for name, text in suite_texts(made).items():
             _write(new / name, text)
     return made
@@ -236,17 +256,29 @@ def save_suite(suite: Suite, folder: Path) -> Suite:
 def suite_texts(suite: Suite) -> dict[str, str]:
     """The files of a suite by name."""
     texts = {
-        CARD: tomli_w.dumps(suite.card.record()),
-        TAGS: tomli_w.dumps({"tag": [tag.record() for tag in suite.tags]}),
+        CARD: _card_toml(suite.card),
+        TAGS: _tables_toml("tag", suite.tags),
         PROMPTS: _jsonl(public_record(one) for one in suite.prompts),
         POINTS: _jsonl(public_point(point, suite.private).record() for point in suite.points),
-        ROUTES: tomli_w.dumps({"route": [route.record() for route in suite.routes]}),
+        ROUTES: _tables_toml("route", suite.routes),
     }
     if suite.reference is not None:
         texts[REFERENCE] = json.dumps(suite.reference.record(), ensure_ascii=False, indent=1) + "\n"
     if suite.frozen:
         texts[LOCK] = lock_text(suite)
     return texts
+
+
+def _card_toml(card: SuiteCard) -> str:
+    record = card.record()
+    del record["preferences"]
+    inner = {name: record.pop(name) for name in ("weights", "metrics")}
+    return "\n".join([tomli_w.dumps(record), _tables_toml("preferences", card.preferences), tomli_w.dumps(inner)])
+
+
+def _tables_toml(name: str, nouns: Iterable[Noun]) -> str:
+    """One table each, whatever its length, so that a changed line stays a changed line."""
+    return "\n".join(f"[[{name}]]\n{tomli_w.dumps(noun.record())}" for noun in nouns)
 
 
 def _jsonl(records: Iterable[Mapping[str, Any]]) -> str:

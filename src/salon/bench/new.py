@@ -1,0 +1,101 @@
+"""A suite of your own to start from: a copy of another one, or prompts with a first point each."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from salon.bench.suite import PreferenceRule, Suite, SuiteCard, SuitePrompt, Tag
+from salon.bench.suite_checks import ID, check_suite
+from salon.bench.suite_folder import hashed, save_suite
+from salon.errors import BadFile
+from salon.study.point import Point, Route
+from salon.study.prompt import Prompt, normalized
+
+JUDGE = "judge"
+"""Name of the one judge in the routes of a new suite."""
+FIRST_POINT = "The picture shows everything that the prompt asks for, and nothing that contradicts it."
+EXAMPLE = (
+    Prompt(id="red-kite", text="A red kite over a green hill.", category="Color"),
+    Prompt(id="three-cups", text="Exactly three cups on a wooden table.", category="Counting"),
+)
+"""What a suite starts with that is made from nothing: two prompts to replace."""
+_EXAMPLE_POINTS = (
+    Point(id="red-kite.red", prompt="red-kite", text="The kite is red.", tag="color"),
+    Point(id="red-kite.hill", prompt="red-kite", text="The hill is green.", tag="color"),
+    Point(id="three-cups.three", prompt="three-cups", text="There are exactly three cups.", tag="counting"),
+)
+
+
+def copied(suite: Suite, name: str) -> Suite:
+    """A draft with everything of `suite` but its reference: that belongs to what was frozen."""
+    card = suite.card.model_copy(update={"name": suite_name(name), "version": 1})
+    return hashed(replace(suite, card=card, reference=None, frozen=False))
+
+
+def example(name: str) -> Suite:
+    """The smallest suite that shows what one is made of."""
+    return replace(suite_of(EXAMPLE, name), points=_EXAMPLE_POINTS)
+
+
+def suite_of(prompts: Sequence[Prompt], name: str) -> Suite:
+    """A suite of these prompts: tags from their categories, and one point each that says: what was asked for.
+
+    Ids that are no names of files are changed to such; a prompt that stands twice is taken once.
+    """
+    taken = _different(prompts)
+    tags = {category: _slug(category) for one in taken if (category := one.category)}
+    plain = _slug("all prompts")
+    return hashed(
+        Suite(
+            card=SuiteCard(name=suite_name(name), title=name, preferences=(PreferenceRule(id="eps"),)),
+            tags=_tags(tags, plain if any(not one.category for one in taken) else None),
+            prompts=tuple(SuitePrompt(prompt=one, tag=tags.get(one.category or "", plain)) for one in taken),
+            points=tuple(Point(id=f"{one.id}.shown", prompt=one.id, text=FIRST_POINT, tag="scene") for one in taken),
+            routes=(Route(tag="*", judges=(JUDGE,)),),
+        )
+    )
+
+
+def write_draft(suite: Suite, folder: Path) -> Suite:
+    """The draft as a new folder."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadFile("a new folder is needed for a suite", found="one with files in it", where=str(folder))
+    check_suite(suite, where=str(folder))
+    return save_suite(suite, folder)
+
+
+def suite_name(text: str) -> str:
+    """`text` as the name of a suite."""
+    return _slug(text) or "suite"
+
+
+def _tags(tags: dict[str, str], rest: str | None) -> tuple[Tag, ...]:
+    named = [Tag(id=id, group="Categories", name=category) for category, id in tags.items()]
+    return (*named, *([Tag(id=rest, group="Others", name="All prompts")] if rest else []))
+
+
+def _different(prompts: Sequence[Prompt]) -> list[Prompt]:
+    """Every text once, every id a name of a file that no other prompt has."""
+    found: list[Prompt] = []
+    texts: set[str] = set()
+    ids: set[str] = set()
+    for prompt in prompts:
+        text = normalized(prompt.view())
+        if text in texts:
+            continue
+        texts.add(text)
+        id = prompt.id if ID.fullmatch(prompt.id) else _slug(prompt.id) or "prompt"
+        if id.casefold() in ids:
+            id = next(f"{id}-{n}" for n in range(2, len(prompts) + 2) if f"{id}-{n}".casefold() not in ids)
+        ids.add(id.casefold())
+        found.append(prompt.model_copy(update={"id": id}))
+    return found
+
+
+def _slug(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60].strip("-")
