@@ -179,8 +179,9 @@ def test_judges() -> None:
 
 LONG = 100_000
 FLOODS = ("[" * LONG, "{" * LONG, "(" * LONG, " " * LONG + "x", "A " * LONG, "1," * LONG, "0.1, " * LONG, '"' * LONG,
-          "answer: " * LONG, "[0.1,0.2,0.3,0.4]," * 6000, "\n" * LONG + "B", "the " * LONG, "\u202e" * LONG, "7/10 " * LONG,
-          "is is is" * LONG, "a\n" * LONG, "[1," * LONG, "*" * LONG, "-" * LONG, "```" * LONG)  # fmt: skip
+          "answer: " * LONG, "[0.1,0.2,0.3,0.4]," * 6000, "\n" * LONG + "B", "the " * LONG, "\u202e" * LONG,
+          "7/10 " * LONG, "is is is" * LONG, "a\n" * LONG, "[1," * LONG, "*" * LONG,
+          "-" * LONG, "```" * LONG)  # fmt: skip
 
 
 ITEMS = [made(name, 2).items[0] for name in UNDERSTANDING]

@@ -1,0 +1,116 @@
+"""What a scoring finds: the JSON of `salon bench posters score`, and what tables and pages print."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from salon.bench.posters.answers_boxes import Convention
+from salon.report.estimate import Figure
+from salon.study.noun import Noun
+from salon.study.signature import Signature
+
+FORMAT = "salon.posters/1"
+
+
+class ScoreSettings(Noun):
+    """How responses are scored."""
+
+    boxes: Convention = Field(
+        "share", description="How boxes are written in responses: 0-1, 0-100, 0-1000, or pixels of the picture."
+    )
+    level: float = Field(0.95, gt=0, lt=1, description="Level of the intervals.")
+    draws: int = Field(2000, ge=100, description="Times the items are drawn again for an interval.")
+    seed: int = Field(0, ge=0, description="Seed of the intervals.")
+
+
+class MetricResult(Noun):
+    """One number of a task."""
+
+    id: str = Field(description="Name of the metric within its task.")
+    title: str = Field(description="What tables call it.")
+    better: Literal["high", "low"] = Field(description="Which way is better.")
+    k: int | None = Field(description="Options of a k-option score; null for other metrics.")
+    grouped: bool = Field(description="Whether it enters the mean of its group.")
+    figure: Figure | None = Field(description="The value with its interval; null where the items cannot give one.")
+    why: str | None = Field(default=None, description="Why there is no value.")
+    chance: float | None = Field(description="What answers get that are given without looking; null where unknown.")
+    fixed: float | None = Field(default=None, description="What the best single answer for every item gets.")
+    at_best: float | None = Field(default=None, description="The value if all that a judge owes turned out well.")
+    released: float | None = Field(default=None, description="What the released scoring gives, where it was asked for.")
+    released_n: int | None = Field(default=None, description="What the released scoring divides by.")
+
+
+class CurvePoint(Noun):
+    """One stretch of a difficulty."""
+
+    x: float = Field(description="Mean difficulty of its items.")
+    figure: Figure
+
+
+class DifficultyCurve(Noun):
+    """How a task's first metric depends on what makes its items hard."""
+
+    task: str
+    title: str
+    difficulty: str
+    metric: str
+    points: tuple[CurvePoint, ...]
+
+
+class Failure(Noun):
+    """An answer that was wrong, for the gallery."""
+
+    number: int = Field(description="Its place in the file, from 0.")
+    name: str
+    path: str
+    wanted: str
+    said: str = Field(description="The response, shortened; empty where there is none.")
+    read: str = Field(description="What was read of it, or why nothing was.")
+    worth: float
+
+
+class TaskResult(Noun):
+    """One file."""
+
+    task: str
+    title: str
+    group: str
+    side: Literal["understanding", "generation"]
+    items: int = Field(description="Items of the file: the denominator of every number.")
+    missing: int = Field(description="Items without an answer (or a poster): worth nothing.")
+    unread: dict[str, int] = Field(description="Answers that could not be read, by reason: worth nothing.")
+    bad_boxes: int = Field(0, description="Boxes inverted, outside the picture or not numbers: their place is empty.")
+    owed: int = Field(0, description="Verdicts a judge owes; they count as no, `at_best` as yes.")
+    no_picture: int | None = Field(None, description="Pictures not found; null where no folder was given.")
+    metrics: tuple[MetricResult, ...]
+    failures: tuple[Failure, ...] = ()
+
+
+class GroupResult(Noun):
+    """The mean of a group's metrics."""
+
+    group: str
+    figure: Figure | None
+    metrics: int = Field(description="Metrics averaged.")
+    absent: tuple[str, ...] = Field(description="Metrics of the group that no file was given for.")
+    released: float | None = None
+
+
+class PosterReport(Noun):
+    """Everything about one contestant."""
+
+    format: Literal["salon.posters/1"] = FORMAT
+    contestant: str
+    settings: ScoreSettings
+    compat: Literal["released"] | None = None
+    tasks: tuple[TaskResult, ...]
+    groups: tuple[GroupResult, ...]
+    overall: Figure | None = Field(description="Mean of the groups that have a value.")
+    overall_released: float | None = None
+    gap: Figure | None = Field(None, description="Word recall of simple OCR less that of hard OCR.")
+    curves: tuple[DifficultyCurve, ...] = ()
+    notes: tuple[str, ...] = ()
+    policies: tuple[str, ...]
+    signature: Signature
