@@ -155,7 +155,7 @@ def interval_bar(figure: Figure) -> Markup:
     parts = [element("path", d=f"M0 6H{BAR}M{BAR / 2} 2V10", class_="line")]
     if figure.low is not None and figure.high is not None:
         parts.append(element("path", d=f"M{figure.low * width:.1f} 6H{figure.high * width:.1f}", class_="reach"))
-    parts.append(element("circle", cx=f"{figure.value * width:.1f}", cy=6, r=3))
+    parts.append(element("path", d=f"M{figure.value * width:.1f} 1V11", class_="at"))
     return element(
         "svg", *parts, class_="bar", viewBox=f"-4 0 {BAR + 8} 12", width=BAR + 8, height=12, aria_hidden="true"
     )

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from salon.bench.board import Board
+from salon.bench.site.arena_page import arena_page
 from salon.bench.site.downloads import downloads, downloads_page
 from salon.bench.site.frame import SitePage, asset_names, assets
 from salon.bench.site.generator_pages import GeneratorPages
@@ -16,6 +17,7 @@ from salon.bench.site.material import Material, read_material
 from salon.bench.site.method_page import method_page
 from salon.bench.site.pictures import Pictures, make_pictures, shown_pictures
 from salon.bench.site.prompt_pages import PromptPages, prompts_page
+from salon.bench.site.raters_page import raters_page
 from salon.bench.site.tags_page import tags_page
 from salon.errors import BadFile
 from salon.report.page import GENERATOR
@@ -68,6 +70,8 @@ def site_pages(material: Material, pictures: Pictures) -> Iterator[SitePage]:
     yield prompts_page(material)
     yield tags_page(material)
     yield method_page(material)
+    yield from ([arena_page(material)] if material.arenas else [])
+    yield from ([raters_page(material)] if material.raters else [])
     yield from GeneratorPages(material, pictures).pages()
     yield from PromptPages(material, pictures).pages()
 
@@ -83,6 +87,7 @@ def _data(material: Material, stage: Path) -> SitePage:
 
 def _counter(material: Material, progress: Callable[[int, int], None] | None) -> Callable[[str], None]:
     wanted = len(shown_pictures(material)) + len(material.entries) + len(material.suite.prompts) + OTHER_PAGES
+    wanted += bool(material.arenas) + bool(material.raters)
     done = 0
 
     def step(_: str) -> None:

@@ -172,7 +172,7 @@ def downloads_page(material: Material, files: Sequence[tuple[str, str, int]]) ->
         path="data/index.html",
         title="Data",
         subtitle="Every number of this site, to compute with.",
-        site=material.title,
+        head=material.head,
         sections=[Section("Files", [Table(columns, rows)], "JSON as the board keeps it; CSV in UTF-8.")],
         notes=[
             "In results, points, answers and pictures of private prompts are left out; their numbers are not.",

@@ -20,13 +20,15 @@ POLICY = (
     "base-uri 'none'; form-action 'none'"
 )
 """Only files of the site, from a web server ('self') or from the disk (file:); nothing inline, nothing fetched."""
-NAVIGATION = (
-    ("Board", "index.html"),
-    ("Prompts", "prompts/index.html"),
-    ("Tags", "tags.html"),
-    ("Method", "method.html"),
-    ("Data", "data/index.html"),
-)
+
+
+@dataclass(frozen=True)
+class SiteHead:
+    """What stands at the head of every page."""
+
+    title: str
+    navigation: tuple[tuple[str, str], ...]
+    """(words, path) of every page that is linked from all."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,7 @@ class SitePage:
     title: str
     subtitle: str | Markup
     sections: Sequence[Section]
-    site: str
-    """Title of the site, at the head of every page."""
+    head: SiteHead
     cards: Sequence[Card] = ()
     kicker: str = ""
     notes: Sequence[str] = ()
@@ -67,7 +68,6 @@ class SitePage:
         text = templates().get_template("frame.html").render(
             page=self,
             anchors=anchors([section.title for section in self.sections]),
-            navigation=NAVIGATION,
             policy=POLICY,
             assets=asset_names(),
         )  # fmt: skip

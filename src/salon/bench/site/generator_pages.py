@@ -46,7 +46,7 @@ class GeneratorPages:
             path=f"generators/{self.material.entry_pages[one.name]}.html",
             title=brief(entry.label, 100),
             subtitle=brief(entry.about, 400) if entry.about else "",
-            site=self.material.title,
+            head=self.material.head,
             kicker="Entry" + ("" if one.published else " · provisional: not on the board"),
             banner=f"Retracted: {sentence(brief(entry.retracted.reason, 400))}" if entry.retracted else "",
             cards=self._cards(one) if one.published and not entry.retracted else (),

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from salon.bench.results import AxisResult
-from salon.bench.site.arena_sections import arena_sections
+from salon.bench.site.arena_page import arena_summary
 from salon.bench.site.board_table import BoardTable, rank_range
 from salon.bench.site.frame import SitePage
 from salon.bench.site.material import Axis, Material, Shown
 from salon.bench.site.multiples import criterion_multiples, group_multiples
-from salon.bench.site.rater_sections import rater_sections
+from salon.bench.site.raters_page import raters_summary
 from salon.report import Badge, Card, Cell, Column, Figure, Note, Section, Table, charts, numbers
 from salon.report.svg import element
-from salon.report.words import SIMULATED, brief, counted, listed, one_way, sentence
+from salon.report.words import brief, counted, listed, one_way, sentence
 
 LEADERS = 3
 """Names on the card of those who lead; the others are counted."""
@@ -27,13 +27,12 @@ def index_page(material: Material) -> SitePage:
         path="index.html",
         title=material.title,
         subtitle=_subtitle(material),
-        site=material.title,
+        head=material.head,
         cards=_cards(material),
         sections=[*_sections(material)],
         kicker=f"{material.suite.card.name}, version {material.suite.card.version}",
         notes=_notes(material),
         signature=f"suite:{material.suite.hash[:16]}|" + _signature(material),
-        banner=SIMULATED if any(one.simulated for one in material.arenas) else "",
         wide=True,
     )
 
@@ -88,15 +87,15 @@ def _sections(material: Material) -> Iterator[Section]:
         yield Section("Capability and preference", [_scatter(material)], "What can be checked, and what is liked.")
     yield from group_multiples(material)
     yield from criterion_multiples(material)
-    yield from arena_sections(material)
-    yield from rater_sections(material)
+    yield from arena_summary(material)
+    yield from raters_summary(material)
 
 
 def _board_words(material: Material) -> str:
     level = numbers.percent(material.suite.card.level)
     return (
-        f"Bars run from 0 to 100 and show {level} intervals over prompts; under them the interval and the ranks an "
-        "entry may truly hold. Rows on one line at the left are a tie group: none can be told from its best."
+        f"Bars run from 0 to 100 and show {level} intervals over prompts; under them the interval and, after #, the "
+        "ranks an entry may truly hold. Rows on one line at the left are a tie group: none can be told from its best."
     )
 
 

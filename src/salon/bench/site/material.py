@@ -15,6 +15,7 @@ from salon.bench.entry import Entry
 from salon.bench.numbered import read_snapshots
 from salon.bench.rater_tables import RaterTables
 from salon.bench.results import AxisResult, EntryResult, GroupResult, PromptResult
+from salon.bench.site.frame import SiteHead
 from salon.bench.site.places import places
 from salon.bench.standings import Standing, standings
 from salon.bench.suite import CAPABILITY, OVERALL, Suite, SuitePrompt
@@ -75,6 +76,14 @@ class Material:
             for rule in sorted(self.suite.card.preferences, key=lambda rule: not rule.headline)
         ]
         return (Axis(OVERALL, "Overall", f"{mixed}.", lambda one: one.overall), capability, *columns)
+
+    @cached_property
+    def head(self) -> SiteHead:
+        """Title and navigation; arena and raters where there is a snapshot."""
+        pages = [("Board", "index.html"), ("Prompts", "prompts/index.html"), ("Tags", "tags.html")]
+        pages += [("Arena", "arena.html")] if self.arenas else []
+        pages += [("Raters", "raters.html")] if self.raters else []
+        return SiteHead(self.title, (*pages, ("Method", "method.html"), ("Data", "data/index.html")))
 
     @cached_property
     def headline(self) -> str | None:

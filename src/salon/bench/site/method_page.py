@@ -22,7 +22,7 @@ def method_page(material: Material) -> SitePage:
         path="method.html",
         title="Method",
         subtitle="What every number means, and what it was made from.",
-        site=material.title,
+        head=material.head,
         sections=[*_sections(material)],
         signature=f"suite:{material.suite.hash}",
     )

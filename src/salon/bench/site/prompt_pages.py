@@ -51,7 +51,7 @@ class PromptPages:
             path=f"prompts/{self.material.prompt_pages[one.prompt.id]}.html",
             title=text if 0 < len(text) <= TITLE and "\n" not in text else brief(one.prompt.id, 60),
             subtitle=PRIVATE if one.private else text if len(text) > TITLE or "\n" in text else "",
-            site=self.material.title,
+            head=self.material.head,
             kicker=f"Prompt {place + 1} of {count} · {one_way(tag.group)} · {one_way(tag.name)}",
             sections=[*(self._private(one) if one.private else self._public(one))],
             before=self._step(before),
@@ -203,7 +203,7 @@ def prompts_page(material: Material) -> SitePage:
         path="prompts/index.html",
         title="Prompts",
         subtitle=Markup("{} prompts. Passed: percent of published entries' pictures.").format(len(rows)),
-        site=material.title,
+        head=material.head,
         sections=[Section("All prompts", [Listing(columns, rows, "prompts")], "Sort by a heading; press / to search.")],
         wide=True,
     )

@@ -72,7 +72,7 @@ def _sentence(tags: Sequence[Compared]) -> str:
         if names
     ]
     words = "; ".join(parts)
-    return f"Its interval lies {words}. With {len(tags)} tags, one in twenty would by chance."
+    return f"Its interval lies {words}. By chance alone about one tag in twenty would."
 
 
 def _named(names: Sequence[str]) -> str:

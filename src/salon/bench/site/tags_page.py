@@ -54,7 +54,7 @@ def tags_page(material: Material) -> SitePage:
         path="tags.html",
         title="Tags",
         subtitle=f"{len(material.suite.tags)} kinds of task in {len(material.tag_groups)} groups, entry by entry.",
-        site=material.title,
+        head=material.head,
         sections=[*_sections(material)],
         notes=["Few prompts a tag make wide intervals: point at a number to see its own."],
         wide=True,

@@ -41,6 +41,7 @@ def heat_map(
     *,
     n: Sequence[Sequence[int]] | None = None,
     error: Matrix | None = None,
+    notes: Sequence[Sequence[str]] | None = None,
     title: str = "Heat map",
     center: float = 0.0,
     limit: float | None = None,
@@ -52,7 +53,7 @@ def heat_map(
     """Cells coloured by their distance from `center`, full colour at `limit` (default: the largest distance).
 
     None is a blank cell (the diagonal of rater by rater). The number and its `n` are printed where they fit
-    and are always in the tooltip, with the standard `error`.
+    and are always in the tooltip, with the standard `error` and what `notes` adds.
     """
     _check_shape(matrix, row_labels, col_labels)
     known = [float(v) for row in matrix for v in row if v is not None]
@@ -66,6 +67,7 @@ def heat_map(
             count = None if n is None else n[i][j]
             spread = None if error is None else error[i][j]
             tip = _tip(row_labels[i], col_labels[j], value, spread, count, decimals, value_name)
+            tip += f"; {notes[i][j]}" if notes and notes[i][j] else ""
             cells.append(_cell(grid, i, j, value, count, (center, reach), decimals, tip))
     bottom = grid.top + grid.tall * len(row_labels)
     return canvas(
