@@ -6,10 +6,23 @@ import hashlib
 import io
 from pathlib import Path
 
+import pyarrow as pa
 from PIL import Image
 
-from salon.bench.board import Board, entry_folder, write_entry
-from salon.bench.entry import Entry, Pictured
+from salon.bench.board import (
+    Board,
+    entry_folder,
+    read_answers,
+    read_entry,
+    read_logits,
+    write_answers,
+    write_entry,
+    write_logits,
+    write_result,
+)
+from salon.bench.entry import ANSWERS, LOGITS, Entry, Pictured
+from salon.bench.result import entry_result
+from salon.bench.results import AxisResult, Coverage, EntryResult
 from salon.bench.suite import (
     FieldEntry,
     PreferenceReference,
@@ -22,11 +35,13 @@ from salon.bench.suite import (
     Tag,
 )  # fmt: skip
 from salon.bench.suite_folder import hashed, prompts_hash
+from salon.report.estimate import Figure
 from salon.study.point import Point, Route
 from salon.study.prompt import Prompt
 from salon.study.scorer import ScorerCard
+from salon.study.signature import Signature
 
-LOGITS = ScorerCard(is_logit=True, measures="a test's own number")
+CARD = ScorerCard(is_logit=True, measures="a test's own number")
 
 
 def small_suite(prompts: int = 4, **card: object) -> Suite:
@@ -60,7 +75,7 @@ def reference_for(suite: Suite) -> Reference:
         for one in suite.prompts
         if suite.tag_of(one.prompt.id).eps
     )
-    column = PreferenceReference(id="eps", scorer="tests", signature="tests|1", card=LOGITS, points=points)
+    column = PreferenceReference(id="eps", scorer="tests", signature="tests|1", card=CARD, points=points)
     field = tuple(FieldEntry(name=name, digest=name * 8) for name in "abc")
     return Reference(prompts=prompts_hash(suite), field=field, preferences=(column,))
 
@@ -92,3 +107,37 @@ def put_entry(board: Board, name: str = "one", missing: tuple[str, ...] = ()) ->
     entry = Entry(name=name, suite=prompts_hash(board.suite), licence="CC0-1.0", pictures=tuple(pictures))
     write_entry(folder, entry)
     return entry
+
+
+def some_result(suite: Suite, name: str, passed: float = 1.0) -> EntryResult:
+    """A complete result with little in it."""
+    figure = Figure(value=100 * passed, low=50.0, high=100.0, n=4, unit="prompt", level=0.95, method="made up")
+    coverage = Coverage(wanted=4, made=4, asked=8, given=8, unread=0, open=0)
+    axis = AxisResult(figure=figure, at_best=100 * passed, coverage=coverage)
+    signature = Signature(method="a test")
+    told = {"suite": "small/1", "suite_hash": suite.hash, "status": "complete", "groups": (), "prompts": (),
+            "overall": None, "digest": "d", "policies": ()}  # fmt: skip
+    return EntryResult(
+        entry=name, capability=axis, points=axis, signature=signature, signature_line=str(signature), **told
+    )
+
+
+def judged(board: Board, name: str = "one", said: str = "pass") -> Path:
+    """The folder of an entry whose points were all answered and whose pictures were all scored."""
+    folder = entry_folder(board, name)
+    items = {one.prompt: one.item for one in put_entry(board, name).pictures}
+    answers = [{"item": items[point.prompt], "point": point.id, "judge": "eye", "said": said, "why": None}
+               for point in board.suite.points]  # fmt: skip
+    logits = [{"item": item, "preference": "eps", "value": 0.5, "sigma": None, "unscored": None, "scorer": "tests|1"}
+              for item in items.values()]  # fmt: skip
+    write_answers(folder, pa.Table.from_pylist(answers, ANSWERS))
+    write_logits(folder, pa.Table.from_pylist(logits, LOGITS))
+    return folder
+
+
+def published(board: Board, name: str = "one") -> Path:
+    """The same, with its result published."""
+    folder = judged(board, name)
+    entry = read_entry(folder)
+    write_result(folder, entry_result(board.suite, entry, read_answers(folder), read_logits(folder)))
+    return folder

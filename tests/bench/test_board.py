@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
-from suite_example import put_entry, small_suite
+from suite_example import judged, published, put_entry, reference_for, small_suite
 
-from salon.bench.board import Board, check_new_name, entry_folder, new_board, open_board, restore, retract
+from salon.bench.board import (
+    Board,
+    check_new_name,
+    entry_folder,
+    new_board,
+    open_board,
+    published_results,
+    read_answers,
+    read_entry,
+    read_logits,
+    read_published,
+    read_result,
+    restore,
+    retract,
+    write_answers,
+    write_entry,
+    write_result,
+)
+from salon.bench.entry import ANSWERS
+from salon.bench.entry_files import table_hash
+from salon.bench.result import entry_result
+from salon.bench.results import EntryResult
 from salon.errors import BadFile, BadValue, UnknownReference
 
 
@@ -72,3 +95,73 @@ def test_retraction_needs_a_reason_and_can_be_undone(board: Board) -> None:
         retract(again, "one", "again")
     assert restore(again, "one").retracted is None
     assert open_board(board.folder).entry("one") == board.entry("one")
+
+
+# -- publishing --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Board:
+    suite = small_suite()
+    return new_board(tmp_path / "measured", replace(suite, reference=reference_for(suite)))
+
+
+def result_of(board: Board, folder: Path) -> EntryResult:
+    return entry_result(board.suite, read_entry(folder), read_answers(folder), read_logits(folder))
+
+
+def test_a_result_with_something_open_is_kept_and_not_published(measured: Board) -> None:
+    folder = judged(measured)
+    write_answers(folder, read_answers(folder).slice(1))
+    assert write_result(folder, result_of(measured, folder)) is False
+    assert (read_result(folder).status, read_published(folder)) == ("provisional", None)
+    assert published_results(open_board(measured.folder)) == []
+
+
+def test_a_published_result_never_changes(measured: Board) -> None:
+    folder = published(measured)
+    bytes_before = (folder / "result.json").read_bytes()
+    result = result_of(measured, folder)
+    later = result.signature.model_copy(update={"version": "99"})
+    assert write_result(folder, result.model_copy(update={"signature": later})) is True
+    assert (folder / "result.json").read_bytes() == bytes_before
+    assert published_results(open_board(measured.folder)) == [result]
+
+
+def test_a_changed_answer_is_refused_with_both_hashes(measured: Board) -> None:
+    folder = published(measured)
+    was = read_published(folder).answers
+    rows = read_answers(folder).to_pylist()
+    write_answers(folder, pa.Table.from_pylist([rows[0] | {"said": "fail"}, *rows[1:]], ANSWERS))
+    with pytest.raises(BadFile, match="published result of 'one'") as error:
+        write_result(folder, result_of(measured, folder))
+    assert f"answers were {was[:16]}, are {table_hash(read_answers(folder))[:16]}" in error.value.found
+    assert "suite" not in error.value.found
+    assert "scores" not in error.value.found
+
+
+def test_a_published_entrys_pictures_stay(measured: Board) -> None:
+    folder = published(measured)
+    entry = read_entry(folder)
+    lost = entry.pictures[0].model_copy(update={"sha256": "0" * 64})
+    with pytest.raises(BadFile, match="published entry's pictures"):
+        write_entry(folder, entry.model_copy(update={"pictures": (lost, *entry.pictures[1:])}))
+    write_entry(folder, entry.model_copy(update={"title": "One"}))
+    assert read_entry(folder).label == "One"
+
+
+def test_retracted_entries_keep_their_result_off_the_board(measured: Board) -> None:
+    published(measured, "one")
+    published(measured, "two")
+    retract(open_board(measured.folder), "one", "a reason")
+    again = open_board(measured.folder)
+    assert [result.entry for result in published_results(again)] == ["two"]
+    restore(again, "one")
+    assert [result.entry for result in published_results(open_board(measured.folder))] == ["one", "two"]
+
+
+def test_the_order_of_rows_is_no_change(measured: Board) -> None:
+    folder = published(measured)
+    answers = read_answers(folder)
+    write_answers(folder, answers.take(list(range(answers.num_rows))[::-1]))
+    assert write_result(folder, result_of(measured, folder)) is True
