@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,9 @@ WRITER = Path(__file__).with_name("killed_board.py")
 
 
 def test_killed_before_each_call_that_changes_the_disk(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, str(WRITER), str(tmp_path)], capture_output=True, text=True, timeout=240)
+    command = [sys.executable, str(WRITER), str(tmp_path)]
+    with_examples = os.environ | {"PYTHONPATH": str(WRITER.parent.parent)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, env=with_examples)
     assert done.returncode == 0, done.stderr
     for what, found in json.loads(done.stdout).items():
         assert found["steps"] >= {"new": 20, "add": 20, "result": 4, "retract": 2}[what]

@@ -87,7 +87,7 @@ def _tell(done: str, submission: Submission, as_json: bool, more: dict[str, Any]
         return
     say(f"{done}: {wanted - submission.missing:,} of {wanted:,} pictures", bold=True)
     if submission.missing:
-        say(f"{submission.missing:,} pictures are missing: {POLICY}", fg="yellow")
+        say(f"{submission.missing:,} missing: {POLICY}", fg="yellow")
     for note in submission.notes:
         say(f"- {note}")
 
