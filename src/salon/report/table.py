@@ -62,6 +62,8 @@ class Table(Block):
     key: str | None = None
     row_keys: Sequence[str] | None = None
     sortable: bool = True
+    label: str = ""
+    """What it shows, for screen readers, where there is no caption: no two tables of a page should share one."""
 
     def __post_init__(self) -> None:
         if self.row_keys is not None and len(self.row_keys) != len(self.rows):
@@ -70,7 +72,8 @@ class Table(Block):
     @property
     def name(self) -> str:
         """The caption without markup, for screen readers."""
-        return self.caption.striptags() if isinstance(self.caption, Markup) else self.caption or "table"
+        words = self.caption.striptags() if isinstance(self.caption, Markup) else self.caption
+        return words or self.label or "table"
 
     def html_rows(self) -> list[list[Markup]]:
         """Finished `<td>` elements."""

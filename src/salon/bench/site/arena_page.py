@@ -20,6 +20,7 @@ ROWS = 40
 MATRIX = 24
 """Generators of a win matrix; of more, the best."""
 NAMED = 4
+UNMET: tuple[float | None, int, str] = (None, 0, "")
 
 
 def arena_page(material: Material) -> SitePage:
@@ -51,7 +52,9 @@ def arena_summary(material: Material) -> Iterator[Section]:
     link = Markup("Boards, win matrices and a routing table: {}.").format(element("a", "Arena", href="arena.html"))
     badge = [Note(SIMULATED, "alert")] if snapshot.simulated else []
     yield Section(
-        "What raters say", [*badge, Table(columns, rows, sortable=False), link], f"Snapshot {snapshot.number}."
+        "What raters say",
+        [*badge, Table(columns, rows, sortable=False, label="Leaders by criterion"), link],
+        f"Snapshot {snapshot.number}.",
     )
 
 
@@ -134,14 +137,16 @@ def _caterpillar(board: ArenaBoard, places: Sequence[Place]) -> str:
 def _matrix(board: ArenaBoard) -> Figure:
     names = board.matrix.generators[:MATRIX]
     held = _duels(board.matrix.duels)
-    shares = [[held.get((row, column), (None, 0))[0] for column in names] for row in names]
-    counts = [[held.get((row, column), (None, 0))[1] for column in names] for row in names]
+    shares, counts, notes = (
+        [[held.get((row, column), UNMET)[part] for column in names] for row in names] for part in range(3)
+    )
     labels = [brief(name, 28) for name in names]
     drawing = charts.heat_map(
         shares,
         labels,
         labels,
         n=counts,
+        notes=notes,
         title=f"Win matrix: {board.label}",
         center=0.5,
         limit=0.5,
@@ -152,17 +157,18 @@ def _matrix(board: ArenaBoard) -> Figure:
         drawing,
         heading="Who beats whom",
         caption=f"Share of answers that prefer the row to the column; a tie is half an answer for each.{cut} "
-        f"{numbers.count(board.matrix.never_met)} pairs never met.",
+        f"{numbers.count(board.matrix.never_met)} {'pair' if board.matrix.never_met == 1 else 'pairs'} never met.",
     )
 
 
-def _duels(duels: Sequence[Duel]) -> dict[tuple[str, str], tuple[float, int]]:
-    """Shares and counts from both sides."""
-    found = {}
+def _duels(duels: Sequence[Duel]) -> dict[tuple[str, str], tuple[float | None, int, str]]:
+    """Share, count and interval of each duel, from both sides."""
+    found: dict[tuple[str, str], tuple[float | None, int, str]] = {}
     for one in duels:
-        n = one.wins + one.losses + one.ties
-        found[one.first, one.second] = one.share.value, n
-        found[one.second, one.first] = 1 - one.share.value, n
+        n, share = one.wins + one.losses + one.ties, one.share
+        low, high = (None if end is None else 1 - end for end in (share.high, share.low))
+        found[one.first, one.second] = share.value, n, numbers.interval(share.low, share.high, 2)
+        found[one.second, one.first] = 1 - share.value, n, numbers.interval(low, high, 2)
     return found
 
 
@@ -179,7 +185,12 @@ def _adjusted(board: ArenaBoard) -> Iterator[object]:
             Column("unit", "For"),
             Column("p", "p", "p"),
         ]
-        yield Table(columns, rows, caption=f"What else moves answers. {sentence(adjusted.method)}", sortable=False)
+        yield Table(
+            columns,
+            rows,
+            caption=f"What else moves answers, {one_way(board.label)}. {sentence(adjusted.method)}",
+            sortable=False,
+        )
     if adjusted.places:
         drawing = _caterpillar(board, adjusted.places)
         yield Details("The board if all pictures had the same covariates", [Figure(drawing)])
@@ -200,7 +211,7 @@ def _routing(jobs: Sequence[Job]) -> Table:
             "category": one_way(job.category or "all"),
             "best": _names(job.best) if job.best else Cell(numbers.MISSING, job.reason or ""),
             "margin": job.margin,
-            "alone": Badge("clear", "clear") if len(job.best) == 1 else None,
+            "alone": Badge("yes", "clear") if len(job.best) == 1 else None,
         }
         for job in jobs
     ]
@@ -209,9 +220,9 @@ def _routing(jobs: Sequence[Job]) -> Table:
         Column("category", "Category"),
         Column("best", "Tier 1, best first"),
         Column("margin", "Lead, logits", "estimate", 2),
-        Column("alone", "", "badge"),
+        Column("alone", "Alone", "badge"),
     ]
-    return Table(columns, rows)
+    return Table(columns, rows, label="Routing")
 
 
 def _names(names: Sequence[str]) -> str:

@@ -173,7 +173,7 @@ def downloads_page(material: Material, files: Sequence[tuple[str, str, int]]) ->
         title="Data",
         subtitle="Every number of this site, to compute with.",
         head=material.head,
-        sections=[Section("Files", [Table(columns, rows)], "JSON as the board keeps it; CSV in UTF-8.")],
+        sections=[Section("Files", [Table(columns, rows, label="Files")], "JSON as the board keeps it; CSV in UTF-8.")],
         notes=[
             "In results, points, answers and pictures of private prompts are left out; their numbers are not.",
             "In CSV files a text that a spreadsheet would take for a formula begins with an apostrophe.",

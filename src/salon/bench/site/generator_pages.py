@@ -102,7 +102,7 @@ class GeneratorPages:
             Column("unread", "Unread", "count"),
             Column("open", "Open", "count"),
         ]
-        return Table(columns, rows, sortable=False)
+        return Table(columns, rows, sortable=False, label="Axes")
 
     def _axis_row(self, one: Shown, title: str, id: str, found: AxisResult) -> dict[str, object]:
         standing = self.material.standing.get(id, {}).get(one.name) if one.published else None
@@ -192,7 +192,7 @@ class GeneratorPages:
             place = f"../data/results/{self.material.entry_pages[one.name]}.json"
             told.append(("Download", Markup(element("a", "every answer and score as JSON", href=place))))
         rows = [{"what": what, "is": held} for what, held in told if held]
-        return Table([Column("what", "What"), Column("is", "Is")], rows, sortable=False)
+        return Table([Column("what", "What"), Column("is", "Is")], rows, sortable=False, label="Where it comes from")
 
     @cached_property
     def _texts(self) -> dict[str, str]:

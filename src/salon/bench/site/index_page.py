@@ -106,7 +106,9 @@ def _empty() -> Note:
 def _provisional(material: Material) -> Table:
     columns = [Column("name", "Entry"), Column("open", "Open", "count"), Column("missing", "Pictures missing", "count")]
     columns += [Column(axis.id.replace(".", " "), axis.title) for axis in material.axes]
-    return Table(columns, [_provisional_row(material, one) for one in material.provisional], sortable=False)
+    return Table(
+        columns, [_provisional_row(material, one) for one in material.provisional], sortable=False, label="Provisional"
+    )
 
 
 def _provisional_row(material: Material, one: Shown) -> dict[str, object]:
@@ -138,7 +140,8 @@ def _retracted(material: Material) -> Table:
         }
         for one in material.retracted
     ]
-    return Table([Column("name", "Entry"), Column("reason", "Reason"), Column("at", "When")], rows, sortable=False)
+    columns = [Column("name", "Entry"), Column("reason", "Reason"), Column("at", "When")]
+    return Table(columns, rows, sortable=False, label="Retracted")
 
 
 def _scatter(material: Material) -> Figure:

@@ -97,7 +97,9 @@ def _intervals(material: Material) -> Iterator[str]:
 
 def _policies(material: Material) -> Table:
     policies = dict.fromkeys(policy for one in material.entries if one.result for policy in one.result.policies)
-    return Table([Column("policy", "Policy")], [{"policy": policy} for policy in policies], sortable=False)
+    return Table(
+        [Column("policy", "Policy")], [{"policy": policy} for policy in policies], sortable=False, label="Policies"
+    )
 
 
 def _suite(material: Material) -> Iterator[object]:
@@ -111,10 +113,15 @@ def _suite(material: Material) -> Iterator[object]:
         ("Hash of everything", suite.hash),
     ]
     yield Table(
-        [Column("what", "What"), Column("is", "Is")], [{"what": w, "is": i} for w, i in known if i], sortable=False
+        [Column("what", "What"), Column("is", "Is")],
+        [{"what": w, "is": i} for w, i in known if i],
+        sortable=False,
+        label="Suite",
     )
     rows = [{"file": name, "hash": digest} for name, digest in suite.hashes.items()]
-    yield Table([Column("file", "File"), Column("hash", "SHA-256 of what it says")], rows, sortable=False)
+    yield Table(
+        [Column("file", "File"), Column("hash", "SHA-256 of what it says")], rows, sortable=False, label="Files"
+    )
 
 
 def _judges(material: Material) -> Iterator[object]:
@@ -127,6 +134,7 @@ def _judges(material: Material) -> Iterator[object]:
         [Column("tag", "Points of kind"), Column("judges", "Judges"), Column("rule", "Holds where")],
         rows,
         sortable=False,
+        label="Routes",
     )
 
 
@@ -140,13 +148,16 @@ def _reference(material: Material) -> Iterator[object]:
     rows = [_reference_row(titles, one) for one in reference.preferences]
     columns = [Column("column", "Column"), Column("scorer", "Scorer"), Column("measures", "Measures"),
                Column("logit", "Logits"), Column("prompts", "Prompts", "count")]  # fmt: skip
-    yield Table(columns, rows, sortable=False)
+    yield Table(columns, rows, sortable=False, label="Scorers")
     field = [{"name": brief(one.name, 60), "digest": one.digest} for one in reference.field]
     yield Details(
         f"The field: {len(field)} entries",
         [
             Table(
-                [Column("name", "Entry"), Column("digest", "Digest of its pictures and scores")], field, sortable=False
+                [Column("name", "Entry"), Column("digest", "Digest of its pictures and scores")],
+                field,
+                sortable=False,
+                label="Field",
             )
         ],
     )
@@ -169,10 +180,13 @@ def _signatures(material: Material) -> Iterator[object]:
         if one.result
     ]
     columns = [Column("entry", "Entry"), Column("line", "Signature"), Column("digest", "Digest")]
-    yield Table(columns, rows) if rows else Note("No entry is judged yet.")
+    yield Table(columns, rows, label="Signatures") if rows else Note("No entry is judged yet.")
     for kind, snapshots in (("Arena", material.arenas), ("Rater tables", material.raters)):
         held = [{"number": one.number, "line": one.signature_line} for one in snapshots]
         if held:
             yield Table(
-                [Column("number", f"{kind}, snapshot", "count"), Column("line", "Signature")], held, sortable=False
+                [Column("number", f"{kind}, snapshot", "count"), Column("line", "Signature")],
+                held,
+                sortable=False,
+                label=kind,
             )

@@ -94,7 +94,7 @@ class PromptPages:
             Column("judges", "Judges"),
             Column("share", "Hold", "text"),
         ]
-        return Table(columns, rows, sortable=False)
+        return Table(columns, rows, sortable=False, label="Points")
 
     def _share(self, prompt: str, point: str) -> str:
         states = [
@@ -125,7 +125,11 @@ class PromptPages:
         columns = [Column("name", "Entry"), Column("held", "Points that hold"), Column("passed", "Passed")]
         if self.material.headline and self.material.suite.tag_of(one.prompt.id).eps:
             columns.append(Column("eps", "EPS", "number", 0))
-        yield Section("Results", [Table(columns, rows) if rows else Note("No entry yet.")], "Pictures are not shown.")
+        yield Section(
+            "Results",
+            [Table(columns, rows, label="Results") if rows else Note("No entry yet.")],
+            "Pictures are not shown.",
+        )
 
     def _private_row(self, one: SuitePrompt, shown: Shown) -> dict[str, object]:
         found = self.material.by_prompt[shown.name][one.prompt.id]

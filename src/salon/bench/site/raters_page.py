@@ -76,7 +76,7 @@ def _accuracy(tables: RaterTables) -> Table:
         rows.append(row)
     columns = [Column("rater", "Rater"), Column("kind", "Kind")]
     columns += [Column(f"s{k}", brief(study.study, 30), "estimate", 3) for k, study in enumerate(tables.studies)]
-    return Table(columns, rows)
+    return Table(columns, rows, label="Preference accuracy")
 
 
 def _criteria(tables: RaterTables, study: PanelStudy) -> Table:
@@ -91,7 +91,7 @@ def _criteria(tables: RaterTables, study: PanelStudy) -> Table:
             rows.append({"rater": _name(rater)} | {f"c{k}": found.criteria.get(id) for k, id in enumerate(ids)})
     columns = [Column("rater", "Rater")]
     columns += [Column(f"c{k}", brief(one.name, 30), "estimate", 3) for k, one in enumerate(study.criteria)]
-    return Table(columns, rows)
+    return Table(columns, rows, label=f"Accuracy by criterion, {study.study}")
 
 
 def _orders(tables: RaterTables) -> Table:
@@ -118,7 +118,7 @@ def _orders(tables: RaterTables) -> Table:
         Column("generators", "Generators", "count"),
         Column("pairs", "Pairs", "count"),
     ]
-    return Table(columns, rows)
+    return Table(columns, rows, label="Order of generators")
 
 
 def _name(rater: RaterRow) -> Markup:

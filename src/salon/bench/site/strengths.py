@@ -108,7 +108,7 @@ def _table(material: Material, tags: Sequence[Compared]) -> Table:
             Column("eps_middle", "Middle", "number", 0, "Median of the published entries."),
             Column("reward", "Mean logit", "estimate", 2),
         ]
-    return Table(columns, [_row(material, row) for row in tags])
+    return Table(columns, [_row(material, row) for row in tags], label="Tags")
 
 
 def _row(material: Material, row: Compared) -> dict[str, object]:
