@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.optimize import brentq
@@ -53,6 +53,7 @@ def test_a_sum_by_hand():
 
 
 # ----------------------------------------------------------------------------------------------- by definition
+@settings(max_examples=60, deadline=None)
 @given(values_)
 def test_the_bounds_are_where_the_score_test_turns(values):
     """|m - p| = t sqrt(p (1 - p)/N) at both ends: Wilson's definition, solved by bisection."""
@@ -113,6 +114,7 @@ def test_the_bootstrap_agrees_with_scipy():
 
 
 # ----------------------------------------------------------------------------------------------- by property
+@settings(max_examples=60, deadline=None)
 @given(values_, st.randoms(use_true_random=False))
 def test_the_order_of_prompts_does_not_matter(values, random):
     mixed = list(values)
@@ -121,12 +123,14 @@ def test_the_order_of_prompts_does_not_matter(values, random):
     assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high), abs=1e-12)
 
 
+@settings(max_examples=60, deadline=None)
 @given(values_)
 def test_turned_round(values):
     one, other = score_interval(values), score_interval([1 - x for x in values])
     assert (1 - one.high, 1 - one.low) == pytest.approx((other.low, other.high), abs=1e-6)
 
 
+@settings(max_examples=60, deadline=None)
 @given(values_, st.floats(0.5, 9))
 def test_within_bounds_never_without_width_and_equal_weights_are_none(values, weight):
     made = score_interval(values)
@@ -136,6 +140,7 @@ def test_within_bounds_never_without_width_and_equal_weights_are_none(values, we
     assert (weighted.low, weighted.high) == pytest.approx((made.low, made.high), abs=1e-9)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=9), st.floats(0, 1))
 def test_a_sum_lies_within_its_parts(rows, share):
     x = np.array(rows)
@@ -145,6 +150,7 @@ def test_a_sum_lies_within_its_parts(rows, share):
     assert made.high <= share * one.high + (1 - share) * other.high + 1e-9
 
 
+@settings(max_examples=60, deadline=None)
 @given(values_)
 def test_an_axis_split_in_two_is_the_axis(values):
     one, two = score_interval(values), score_interval(np.column_stack([values, values]), None, [0.25, 0.75])
@@ -169,7 +175,7 @@ def test_intervals_cover(mean, images):
 
 
 def test_skewed_values_are_covered_where_the_bootstrap_falls_short():
-    """12 chances with logits N(4, 1.65^2), mean .9496: percentiles hold it in about 80% of cases, score in 95% or more."""
+    """12 chances with logits N(4, 1.65^2), mean .9496: percentiles hold it in 80% of cases, score in 95% or more."""
     draw = rng(5)
     truth = float(win_chance(4.0, 1.65))
     drawn = expit(4 + 1.65 * draw.standard_normal((300, 12)))

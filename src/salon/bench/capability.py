@@ -167,4 +167,4 @@ def _status(said: Mapping[str, Said], route: Route) -> Status:
         return "pass"
     if best is True:
         return "open"
-    return "fail" if worst is False else "unread"
+    return "fail" if best is False else "unread"
