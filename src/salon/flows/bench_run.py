@@ -86,6 +86,7 @@ def run_suite(
     started = time.monotonic()
     check_scorers(suite, scorers or {})
     _check_judges(suite, judges or {})
+    _check_different(generators)
     board = board_of(suite, folder)
     if carry is not None:
         carry_entries(carry, board)
@@ -134,11 +135,14 @@ def _check_judges(suite: Suite, judges: Mapping[str, Judge]) -> None:
             )
 
 
-def _check_names(board: Board, generators: Sequence[Generator]) -> None:
-    """A generator goes on with the entry it began, while that is not published; no other may take its name."""
+def _check_different(generators: Sequence[Generator]) -> None:
     again = [name for name, count in Counter(folder_name(one.name) for one in generators).items() if count > 1]
     if again:
         raise BadValue("every generator has a name of its own", found=f"{again[0]!r} twice", where="--generator")
+
+
+def _check_names(board: Board, generators: Sequence[Generator]) -> None:
+    """A generator goes on with the entry it began, while that is not published; no other may take its name."""
     known = {folder_name(entry.name): entry for entry in board.entries}
     for generator in generators:
         entry = known.get(folder_name(generator.name))
