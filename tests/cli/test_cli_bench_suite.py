@@ -11,8 +11,6 @@ from salon.bench.board import new_board, open_board
 from salon.bench.suite_folder import open_suite, save_suite
 from salon.cli.main import run
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))
-
 
 def salon(capsys, *arguments):
     """Exit code, and what was printed."""
