@@ -73,11 +73,9 @@ def test_from_pictures_to_a_bundle_to_a_board(capsys, suite, pictures, tmp_path)
     bundle, board = tmp_path / "fox.salon.zip", tmp_path / "board"
     terms = ("--name", "fox", "--licence", "CC-BY-4.0", "--by", "a reader")
     code, out, _ = salon(capsys, "pack", suite, pictures, "-o", bundle, *terms)
-    assert (code, "3 of 4 pictures" in out, "1 pictures are missing: each counts as a failure" in out) == (
-        0,
-        True,
-        True,
-    )
+    assert code == 0
+    assert "3 of 4 pictures" in out
+    assert "1 missing: each counts as a failure" in out
     assert salon(capsys, "verify", bundle, "--suite", suite)[0] == 0
     assert salon(capsys, "add", board, bundle)[0] == 2
     code, out, _ = salon(capsys, "add", board, bundle, "--suite", suite, "--json")
