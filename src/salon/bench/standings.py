@@ -15,6 +15,7 @@ results have a place; provisional ones are listed without. Retracted entries are
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,13 +24,17 @@ from pydantic import Field
 from salon.bench.axis import Floats
 from salon.bench.results import AxisResult, EntryResult, PromptResult
 from salon.bench.suite import CAPABILITY, EPS, OVERALL
-from salon.errors import BadValue, DesignError, TooFew, UnknownReference
+from salon.errors import BadValue, DesignError, UnknownReference
 from salon.report.estimate import Figure
 from salon.stats.prompt_means import influences
 from salon.stats.tiers import RankIntervals, rank_intervals
 from salon.study.noun import Noun
+from salon.study.signature import Signature
 
 POINTS = "points"
+SEED = 0
+"""Of the simulated maxima behind simultaneous intervals: the same entries have the same ranks."""
+ONE_PROMPT = "one prompt: no two entries are told apart"
 
 
 class Standing(Noun):
@@ -54,6 +59,7 @@ class Standings(Noun):
     prompts: int
     level: float
     method: str
+    signature_line: str
 
 
 def standings(results: Sequence[EntryResult], axis: str = OVERALL) -> Standings:
@@ -71,7 +77,8 @@ def standings(results: Sequence[EntryResult], axis: str = OVERALL) -> Standings:
         provisional=tuple(sorted(one.entry for one in results if one.status != "complete")),
         prompts=prompts,
         level=axes[0].figure.level if axes else 0.95,
-        method=ranked.method if ranked else "no ranks: fewer than two complete entries",
+        method=_method(ranked, prompts),
+        signature_line=str(_signature(complete, axis)),
     )
 
 
@@ -125,16 +132,28 @@ def _ranked(results: Sequence[EntryResult], axes: Sequence[AxisResult], axis: st
         return None, axes[0].figure.n if axes else 0
     parts = [(share, *_table(results, name)) for name, share in _shares(results[0], axis).items()]
     prompts = min(int((w > 0).all(axis=1).sum()) for _, _, w in parts)
-    if prompts < 2:
-        raise TooFew("standings need at least two prompts", found=prompts)
     ranked = rank_intervals(
         [one.figure.value / 100 for one in axes],
-        shared_covariance(parts),
-        df=prompts - 1,
+        shared_covariance(parts) if prompts > 1 else np.eye(len(axes)),  # errors as large as the scale
+        df=max(prompts - 1, 1),
         level=axes[0].figure.level,
-        rng=np.random.default_rng(0),
+        rng=np.random.default_rng(SEED),
     )
     return ranked, prompts
+
+
+def _method(ranked: RankIntervals | None, prompts: int) -> str:
+    if ranked is None:
+        return "no ranks: fewer than two complete entries"
+    return ranked.method if prompts > 1 else ONE_PROMPT
+
+
+def _signature(results: Sequence[EntryResult], axis: str) -> Signature:
+    """Of the results that have a place."""
+    digests = "".join(f"{one.entry}\0{one.digest}\0" for one in results)
+    settings = {"axis": axis, "entries": len(results), "frozen": results[0].suite_hash[:12] if results else None}
+    data = hashlib.sha256(digests.encode()).hexdigest()[:12]
+    return Signature(method="bench.standings", data=data, settings=settings, seed=SEED)
 
 
 def _shares(result: EntryResult, axis: str) -> dict[str, float]:
