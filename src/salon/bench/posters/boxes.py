@@ -12,7 +12,6 @@ from salon.bench.posters.item import Box
 
 FARTHEST = math.sqrt(2)
 """The largest distance of two centers: what a missing box counts as."""
-CENTER = (0.5, 0.5)
 
 
 def area(box: Box) -> float:

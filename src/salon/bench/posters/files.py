@@ -16,13 +16,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from salon.bench.posters.item import PosterItem, read_item
-from salon.bench.posters.task import FOLDERS, Task, task_of
+from salon.bench.posters.task import FOLDERS, TASKS, Task, task_of
 from salon.errors import BadFile
 from salon.store.atomic import whole_file
 
 Record = dict[str, Any]
 _DECODER = json.JSONDecoder()
 _GAP = re.compile(r"[ \t\r\n]*")
+CARD = "run.json"
+"""What a run writes beside its files: who answered."""
 _LAYOUT = "a file of the public layout is a JSON list of records, each with task, name, path and prompt"
 
 
@@ -144,7 +146,8 @@ def find_files(places: Sequence[Path]) -> list[PosterFile]:
     again = {one.task.name: one.path for one in found if tasks.count(one.task.name) > 1}
     if again:
         raise BadFile("one file for each task is needed", found="several of " + ", ".join(again), where=str(places[0]))
-    return found
+    order = [task.name for task in TASKS]
+    return sorted(found, key=lambda one: order.index(one.task.name))
 
 
 def find_picture(folder: Path, path: str) -> Path | None:
@@ -164,7 +167,8 @@ def _files(place: Path) -> list[Path]:
     if not place.is_dir():
         return [place]
     folders = [place, *(place / name for name in FOLDERS.values())]
-    found = [path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.json"))]
+    held = [path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.json"))]
+    found = [path for path in held if path.name != CARD]
     if not found:
         raise BadFile("a folder with the public JSON files is needed", found="none", where=str(place))
     return found

@@ -1,0 +1,154 @@
+"""salon bench posters: PosterIQ's tasks, scored, answered and made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+from click.core import ParameterSource
+
+from salon.bench.posters.compat import with_released
+from salon.bench.posters.files import find_files
+from salon.bench.posters.report_page import report_page
+from salon.bench.posters.results import MetricResult, PosterReport, ScoreSettings, TaskResult
+from salon.bench.posters.run_card import read_card
+from salon.bench.posters.score import score_files
+from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.later import LaterGroup
+from salon.cli.options import options_from, settings_from
+from salon.report.estimate import Figure
+from salon.report.numbers import MISSING, estimate, fixed
+from salon.report.page import page_target
+
+LATER = {
+    "run": ("salon.cli.bench_posters_run:run", "Have a contestant answer: an OCR engine, a VLM, a blind one."),
+    "judge": ("salon.cli.bench_posters_run:judge", "Have a judge say which points answers and posters cover."),
+    "make": ("salon.cli.bench_posters_make:make", "Draw task sets of any size, with their truth."),
+}
+"""Commands whose module is loaded when they are called, and what the list says of them."""
+
+
+@click.group(cls=LaterGroup, later=LATER)
+def posters() -> None:
+    """Understanding and making posters: PosterIQ's 24 tasks, with a perfect answer worth 1 and a blind one nothing."""
+
+
+@posters.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--name", help="Name of the contestant  [default: what its run says, or the folder's]")
+@click.option("--pictures", type=click.Path(path_type=Path, file_okay=False), help="Folder with the pictures.")
+@click.option(
+    "--compat", type=click.Choice(["released"]), help="Also what the released scoring gives, with its faults."
+)
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as one HTML file.")
+@options_from(ScoreSettings)
+@json_option
+def score(
+    files: Sequence[Path],
+    name: str | None,
+    pictures: Path | None,
+    compat: Literal["released"] | None,
+    html: Path | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """What the responses in FILES are worth: by task, by group, overall, with intervals.
+
+    FILES are files of PosterIQ's public layout with `response` (and, for points and posters, `judge`) in their records,
+    or folders of them. What is missing or cannot be read is worth nothing and stays in the denominator.
+
+    \b
+      salon bench posters score answers --html posters.html
+      salon bench posters score answers/und_task/simple_ocr.json --json
+      salon bench posters score answers --boxes thousand             boxes of a model that writes 0 to 1000
+      salon bench posters score answers --compat released            beside the published tables
+    """
+    settings = settings_from(ScoreSettings, flags)
+    if html is not None:
+        page_target(html)  # refuse before computing what could not be written after
+    opened = find_files(files)
+    home = files[0] if files[0].is_dir() else files[0].parent
+    card = read_card(home)
+    if card is not None and click.get_current_context().get_parameter_source("boxes") is ParameterSource.DEFAULT:
+        settings = settings.model_copy(update={"boxes": card.boxes})
+    contestant = name or (home.resolve().name if card is None else card.contestant)
+    with working("scoring", None):
+        report = score_files(opened, settings, contestant=contestant, pictures=pictures)
+        if compat:
+            report = with_released(report, opened, pictures)
+    if html is not None:
+        report_page(report, pictures).write(html)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        print_report(report, html)
+
+
+def print_report(report: PosterReport, html: Path | None = None) -> None:
+    """Tasks, groups, overall; what is missing; policies and signature."""
+    released = report.compat is not None
+    titles = ("task", "metric", "value", "chance", "fixed answer", *(("released", "of") if released else ()), "items")
+    rows = [
+        (task.title if i == 0 else "", metric.title + (" ↓" if metric.better == "low" else ""), _told(metric.figure),
+         _number(metric.chance), _number(metric.fixed), *_released(metric, released), f"{_n(metric, task):,}")
+        for task in report.tasks
+        for i, metric in enumerate(task.metrics)
+    ]  # fmt: skip
+    print_table(f"{report.contestant}: poster tasks", titles, rows, left=(0, 1))
+    absent = {one.group: f"without {', '.join(one.absent)}" if one.absent else "" for one in report.groups}
+    groups = [
+        (one.group, _told(one.figure), f"{one.metrics}", *((_number(one.released),) if released else ()),
+         absent[one.group])
+        for one in report.groups
+    ]  # fmt: skip
+    columns = ("group", "mean", "metrics", *(("released",) if released else ()), "")
+    print_table("\nGroups", columns, groups, left=(0, len(columns) - 1))
+    told = "" if report.overall_released is None else f"   released {_number(report.overall_released)}"
+    if report.overall is not None:
+        say(f"\nOverall {_told(report.overall)}{told}", bold=True)
+    if report.gap is not None:
+        say(f"Simple less hard OCR {_told(report.gap)}")
+    _print_missing(report)
+    for words in report.policies:
+        say(f"- {words}", dim=True)
+    say(str(report.signature), dim=True)
+    if html is not None:
+        say(f"wrote {html}")
+
+
+def _print_missing(report: PosterReport) -> None:
+    """What is worth nothing because it is not there, by task."""
+    rows = [(task.title, *_counts(task)) for task in report.tasks if _is_lacking(task)]
+    if rows:
+        columns = ("worth nothing", "missing", "unread", "bad boxes", "verdicts owed", "no picture", "why unread")
+        print_table("", columns, rows, left=(0, 6))
+
+
+def _is_lacking(task: TaskResult) -> bool:
+    return bool(task.missing or task.unread or task.bad_boxes or task.owed or task.no_picture)
+
+
+def _counts(task: TaskResult) -> tuple[str, ...]:
+    reasons = ", ".join(f"{reason} {count:,}" for reason, count in task.unread.items())
+    numbers = (task.missing, sum(task.unread.values()), task.bad_boxes, task.owed, task.no_picture)
+    return (*(MISSING if n is None else f"{n:,}" for n in numbers), reasons)
+
+
+def _released(metric: MetricResult, shown: bool) -> tuple[str, ...]:
+    return (
+        (_number(metric.released), MISSING if metric.released_n is None else f"{metric.released_n:,}") if shown else ()
+    )
+
+
+def _n(metric: MetricResult, task: TaskResult) -> int:
+    return task.items if metric.figure is None else metric.figure.n
+
+
+def _told(figure: Figure | None) -> str:
+    return MISSING if figure is None else estimate(figure.value, figure.low, figure.high, 3)
+
+
+def _number(value: float | None) -> str:
+    return MISSING if value is None else fixed(value, 3)

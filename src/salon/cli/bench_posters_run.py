@@ -1,0 +1,125 @@
+"""The commands that have contestants answer poster tasks, and judges look at what they said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from salon.bench.posters import contestants, engines
+from salon.bench.posters.answers_boxes import Convention
+from salon.bench.posters.files import find_files
+from salon.cli.console import counting, json_option, print_json, print_table, say, seed_option
+from salon.cli.options import options_from, settings_from
+from salon.errors import BadValue
+from salon.flows.posters_judge import judge_named
+from salon.flows.posters_run import RunReport, run_blind, run_engine, run_named
+from salon.judge.named import Named
+
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_OURS = (*contestants.NAMES, *engines.ENGINES)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True))
+@click.option("--contestant", type=click.Choice(_OURS), help="One that comes with Salon, instead of a VLM.")
+@click.option("-o", "--output", type=_FOLDER, help="Folder of the answers  [default: FOLDER.NAME beside FOLDER]")
+@click.option("--pictures", type=_FOLDER, help="Folder with the pictures  [default: FOLDER]")
+@click.option("--task", "tasks", multiple=True, help="Only this task (repeatable).")
+@click.option("--boxes", type=click.Choice(get_args(Convention)), default="share", show_default=True,
+              help="How boxes are written in its answers.")  # fmt: skip
+@click.option("--max-tokens", type=click.IntRange(1), default=1024, show_default=True, help="Most tokens of an answer.")
+@options_from(Named)
+@seed_option
+@json_option
+def run(
+    folder: Path,
+    contestant: str | None,
+    output: Path | None,
+    pictures: Path | None,
+    tasks: tuple[str, ...],
+    boxes: Convention,
+    max_tokens: int,
+    seed: int,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Have a contestant answer the files in FOLDER; its answers become files of the same layout.
+
+    FOLDER holds PosterIQ's public files, or those salon bench posters make drew. A contestant is one that comes with
+    Salon (perfect, random, always-a, list-everything, empty look at nothing; rapidocr and tesseract read), or a VLM
+    named as for salon judge run. Answers are saved as they come: the same command goes on after an interruption.
+
+    \b
+      salon bench posters run set --contestant rapidocr --workers 2
+      salon bench posters run set --model gpt-5 --prices prices.toml --budget 5
+      salon bench posters run set --transformers ./Qwen3-VL-8B --boxes thousand
+      salon bench posters score set.rapidocr --boxes share
+    """
+    named = settings_from(Named, flags)
+    files = [file for file in find_files([folder]) if not tasks or file.task.name in tasks]
+    if not files:
+        raise BadValue("a task that the folder has", found=", ".join(tasks), where=str(folder))
+    name = contestant or named.judge
+    home = folder.resolve() if folder.is_dir() else folder.resolve().parent
+    out = output or home.with_name(f"{home.name}.{name.replace('/', '-')}")
+    seen = pictures or home
+    with counting(name, quiet=as_json) as watch:
+        if contestant in contestants.NAMES:
+            report = run_blind(files, contestant, out, seed=seed, boxes=boxes)
+        elif contestant in engines.ENGINES:
+            report = run_engine(files, contestant, seen, out, boxes=boxes, workers=named.workers or 1, watch=watch)
+        else:
+            report = run_named(files, named, seen, out, boxes=boxes, max_tokens=max_tokens, watch=watch)
+    if as_json:
+        print_json({**report.model_dump(mode="json"), "output": str(out)})
+    else:
+        _print(report, out)
+    if report.failed:
+        click.get_current_context().exit(1)
+
+
+def _print(report: RunReport, out: Path) -> None:
+    say(
+        f"{report.contestant}: {report.answered:,} answers, {report.kept:,} there already, of {report.asked:,}",
+        bold=True,
+    )
+    rows = [(f"no answer: {reason}", f"{count:,}") for reason, count in report.failed.items()]
+    rows += [(f"not asked: {task}", f"{count:,}") for task, count in report.not_asked.items()]
+    if rows:
+        print_table(None, ("", ""), rows)
+    say(f"wrote {out}")
+    say(f"salon bench posters score {out}", dim=True)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True))
+@click.option("--pictures", type=_FOLDER, help="Folder with the posters to look at  [default: FOLDER]")
+@options_from(Named)
+@json_option
+def judge(folder: Path, pictures: Path | None, as_json: bool, **flags: Any) -> None:
+    """Have a judge say which points the answers in FOLDER cover, and what generated posters show.
+
+    Only tasks that need one: composition and intention, and the five tasks for generators. The judge's words become the
+    records' `judge`; the same command goes on after an interruption, and asks again what got no reply.
+
+    \b
+      salon bench posters judge answers --model gpt-5 --prices prices.toml --budget 5
+      salon bench posters judge posters --pictures made --transformers ./Qwen3-VL-8B
+    """
+    named = settings_from(Named, flags)
+    files = find_files([folder])
+    home = folder if folder.is_dir() else folder.parent
+    with counting(named.judge, quiet=as_json) as watch:
+        report = judge_named(files, named, home, pictures=pictures or home, watch=watch)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        say(f"{report.judge}: {report.asked:,} questions, {report.kept:,} verdicts there already", bold=True)
+        rows = [(f"no reply: {reason}", f"{count:,}") for reason, count in report.no_reply.items()]
+        rows += [("items with nothing to judge", f"{report.nothing_to_judge:,}")] if report.nothing_to_judge else []
+        if rows:
+            print_table(None, ("", ""), rows)
+    if report.no_reply:
+        click.get_current_context().exit(1)
