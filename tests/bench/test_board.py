@@ -72,13 +72,15 @@ def test_a_name_is_taken_however_it_is_written(board: Board, name: str) -> None:
         check_new_name(open_board(board.folder), name)
 
 
-@pytest.mark.parametrize("name", ["../../x", "/etc/passwd", "..", ".hidden", "a/b", "a\\b", "x" * 100])
+@pytest.mark.parametrize("name", ["../../x", "/etc/passwd", "..", ".hidden", "a/b", "a\\b", "x" * 100, "漢" * 100])
 def test_a_name_never_leads_out_of_the_board(board: Board, name: str) -> None:
     if name == "..":
         with pytest.raises(BadValue, match="letter or a digit"):
             entry_folder(board, name)
     else:
-        assert entry_folder(board, name).parent == board.folder / "entries"
+        folder = entry_folder(board, name)
+        assert folder.parent == board.folder / "entries"
+        folder.mkdir()
 
 
 def test_retraction_needs_a_reason_and_can_be_undone(board: Board) -> None:

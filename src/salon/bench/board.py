@@ -11,6 +11,7 @@ Every file is written whole and every entry appears whole: a process killed at a
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import unicodedata
@@ -49,6 +50,8 @@ __all__ = [
 ]  # fmt: skip
 
 CARD, SUITE, ENTRIES = "board.json", "suite", "entries"
+LONGEST = 120
+"""Bytes of an entry's folder name; longer names are cut and told apart by a hash."""
 
 
 class BoardCard(Noun):
@@ -162,7 +165,9 @@ def folder_name(name: str) -> str:
     made = re.sub(r"[^\w.+@=-]+", "-", plain).strip("-.")
     if not made:
         raise BadValue("a name with a letter or a digit is needed", found=repr(name))
-    return made
+    if len(made.encode()) <= LONGEST:
+        return made
+    return f"{made[: LONGEST // 5]}-{hashlib.sha256(made.encode()).hexdigest()[:12]}"
 
 
 def check_new_name(board: Board, name: str) -> None:

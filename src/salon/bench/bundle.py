@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from salon.bench.board import ENTRIES, Board, check_new_name, entry_folder, open_board
-from salon.bench.bundle_zip import CARD, LICENCE, BundleZip
+from salon.bench.bundle_zip import CARD, LICENCE, MOST_FILES, MOST_IN_ALL, BundleZip
 from salon.bench.entry import Entry
 from salon.bench.entry_files import read_entry, write_entry
 from salon.bench.submission import Source, Submission, Terms, Watch, some, submit
@@ -44,6 +44,9 @@ def pack(submission: Submission, target: Path) -> Path:
         for picture in entry.pictures:
             if picture.image is not None:
                 _put(bundle, picture.image, submission.read(picture))
+        if file.tell() > MOST_IN_ALL or len(bundle.infolist()) > MOST_FILES:
+            found = f"{len(bundle.infolist()):,} files, {file.tell():,} bytes"
+            raise BadFile(f"a bundle has at most {MOST_FILES:,} files and {MOST_IN_ALL:,} bytes", found=found)
     return target
 
 

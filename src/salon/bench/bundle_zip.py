@@ -16,7 +16,7 @@ CARD, LICENCE = "entry.json", "LICENCE.txt"
 MOST_FILES = 20_000
 MOST_BYTES = 64 << 20
 """Of one picture, unpacked."""
-MOST_CARD = 50 << 20
+MOST_CARD = 16 << 20
 MOST_IN_ALL = 4 << 30
 _PICTURE = re.compile(r"images/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.(?:png|jpg|webp|gif)")
 _END, _WIDE = b"PK\x05\x06", b"PK\x06\x07"

@@ -18,7 +18,7 @@ from salon.bench.entry import Entry, Pictured
 from salon.bench.suite import Suite
 from salon.bench.suite_folder import prompts_hash
 from salon.errors import BadFile, BadValue, SalonError
-from salon.store.pictures import ENDINGS, Picture, read_picture
+from salon.store.pictures import ENDINGS, open_header, read_picture
 from salon.study.noun import Noun
 
 MISSING = "not among the pictures that were sent"
@@ -141,30 +141,42 @@ def _looked_at(
     keys = [key for key in wanted(suite) if key in source.files and key[0] not in private]
     for done, key in enumerate(keys, 1):
         try:
-            picture = read_picture(source.read(source.files[key]))
+            looked[key] = _look(source, key, suite.card.size)
+        except _Refused as refused:
+            faults[refused.kind].append(f"{source.files[key]}: {refused.told}")
         except SalonError as error:
             faults["cannot be read"].append(f"{source.files[key]}: {error.found}")
-            continue
-        fault = _fault(picture, source, key, suite.card.size)
-        if fault is not None:
-            faults[fault[0]].append(f"{source.files[key]}: {fault[1]}")
-        data, format = picture.plain()
-        digest = hashlib.sha256(data).hexdigest()
-        looked[key] = _Looked(digest, picture.width, picture.height, ENDINGS[format], picture.notes)
         watch(done, len(keys))
     return looked, faults
 
 
-def _fault(picture: Picture, source: Source, key: Key, size: str | None) -> tuple[str, str] | None:
+class _Refused(Exception):
+    def __init__(self, kind: str, told: str) -> None:
+        self.kind, self.told = kind, told
+
+
+def _look(source: Source, key: Key, size: str | None) -> _Looked:
+    """One picture decoded, after all that can be told without decoding it."""
+    data = source.read(source.files[key])
     promised = source.hashes.get(key)
-    if promised is not None and picture.sha256 != promised:
-        return "have another hash", f"{picture.sha256[:16]}, promised {promised[:16]}"
+    found = hashlib.sha256(data).hexdigest()
+    if promised is not None and found != promised:
+        raise _Refused("have another hash", f"{found[:16]}, promised {promised[:16]}")
+    if source.exact:
+        header = open_header(data)
+        _check_size(size, header.width, header.height)
+    picture = read_picture(data)
     if source.exact and not picture.is_plain:
-        return "do not look the same everywhere", "; ".join(picture.notes)
-    found = f"{picture.width}x{picture.height}"
-    if size is not None and found != size:
-        return f"are not {size}", found
-    return None
+        raise _Refused("do not look the same everywhere", "; ".join(picture.notes))
+    _check_size(size, picture.width, picture.height)
+    plain, format = picture.plain()
+    digest = hashlib.sha256(plain).hexdigest()
+    return _Looked(digest, picture.width, picture.height, ENDINGS[format], picture.notes)
+
+
+def _check_size(size: str | None, width: int, height: int) -> None:
+    if size not in (None, f"{width}x{height}"):
+        raise _Refused(f"are not {size}", f"{width}x{height}")
 
 
 def _refuse(faults: Mapping[str, list[str]], where: str) -> None:
@@ -198,7 +210,9 @@ def _pictured(key: Key, name: str, looked: _Looked | None, missing: str) -> Pict
 
 def _again(source: Source, picture: Pictured) -> bytes:
     name = source.files[picture.prompt, picture.seed]
-    data, _ = read_picture(source.read(name)).plain()
+    data = source.read(name)
+    if hashlib.sha256(data).hexdigest() != picture.sha256:  # one that had to be made plain, or another one
+        data, _ = read_picture(data).plain()
     if hashlib.sha256(data).hexdigest() != picture.sha256:
         raise BadFile("a picture that stays as it was is needed", found="one that changed meanwhile", where=name)
     return data
