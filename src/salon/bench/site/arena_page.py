@@ -13,7 +13,7 @@ from salon.bench.site.material import Material
 from salon.bench.win_matrix import Duel
 from salon.report import Badge, Cell, Column, Details, Figure, Note, Section, Table, charts, numbers
 from salon.report.svg import element
-from salon.report.words import SIMULATED, brief, listed, one_way, sentence
+from salon.report.words import SIMULATED, brief, listed, sentence
 
 ROWS = 40
 """Generators on a board's chart; of more, the best and the worst."""
@@ -66,7 +66,7 @@ def _boards(snapshot: ArenaSnapshot) -> str:
 def _summary_row(board: ArenaBoard) -> dict[str, object]:
     first = [place.generator for place in board.places if place.tier in (1, None)]
     return {
-        "criterion": one_way(board.name),
+        "criterion": board.name,
         "first": _names(first) if board.places else Cell(numbers.MISSING, board.reason or ""),
         "answers": board.coverage.comparisons + board.coverage.rankings + board.coverage.ratings,
         "raters": board.coverage.raters.words,
@@ -76,7 +76,7 @@ def _summary_row(board: ArenaBoard) -> dict[str, object]:
 def _sections(snapshot: ArenaSnapshot) -> Iterator[Section]:
     for board in snapshot.boards:
         if board.category is None:
-            yield Section(one_way(board.name), [*_board(board)], _coverage(board))
+            yield Section(board.name, [*_board(board)], _coverage(board))
     categories = [board for board in snapshot.boards if board.category is not None]
     if categories:
         yield Section("By category", [Details(_summary(one), [*_board(one)]) for one in categories])
@@ -108,14 +108,14 @@ def _board(board: ArenaBoard) -> Iterator[object]:
         yield Note(sentence(board.reason), "thin", heading="No board")
     yield from (Note(sentence(warning), "open") for warning in board.warnings)
     if board.places:
-        yield Figure(_caterpillar(board, board.places), heading="Board")
+        yield Figure(_caterpillar(board, board.places, "Arena board"), heading="Board")
     if board.matrix and board.matrix.duels:
         yield _matrix(board)
     if board.adjusted:
         yield from _adjusted(board)
 
 
-def _caterpillar(board: ArenaBoard, places: Sequence[Place]) -> str:
+def _caterpillar(board: ArenaBoard, places: Sequence[Place], title: str) -> str:
     shown, left_out = [*places], None
     if len(shown) > ROWS:
         half = ROWS // 2
@@ -129,9 +129,7 @@ def _caterpillar(board: ArenaBoard, places: Sequence[Place]) -> str:
         )
         for place in shown
     ]  # fmt: skip
-    return charts.caterpillar(
-        rows, title=f"Arena board: {board.label}", x_label=one_way(board.scale), left_out=left_out
-    )
+    return charts.caterpillar(rows, title=f"{title}: {board.label}", x_label=board.scale, left_out=left_out)
 
 
 def _matrix(board: ArenaBoard) -> Figure:
@@ -174,10 +172,7 @@ def _duels(duels: Sequence[Duel]) -> dict[tuple[str, str], tuple[float | None, i
 
 def _adjusted(board: ArenaBoard) -> Iterator[object]:
     adjusted = board.adjusted
-    rows = [
-        {"covariate": one_way(one.covariate), "beta": one.beta, "unit": one_way(one.unit), "p": one.p}
-        for one in adjusted.effects
-    ]
+    rows = [{"covariate": one.covariate, "beta": one.beta, "unit": one.unit, "p": one.p} for one in adjusted.effects]
     if rows:
         columns = [
             Column("covariate", "Covariate"),
@@ -188,11 +183,11 @@ def _adjusted(board: ArenaBoard) -> Iterator[object]:
         yield Table(
             columns,
             rows,
-            caption=f"What else moves answers, {one_way(board.label)}. {sentence(adjusted.method)}",
+            caption=f"What else moves answers, {board.label}. {sentence(adjusted.method)}",
             sortable=False,
         )
     if adjusted.places:
-        drawing = _caterpillar(board, adjusted.places)
+        drawing = _caterpillar(board, adjusted.places, "Adjusted board")
         yield Details("The board if all pictures had the same covariates", [Figure(drawing)])
     elif adjusted.reason:
         yield Note(sentence(adjusted.reason), "thin", heading="No adjusted board")
@@ -201,14 +196,14 @@ def _adjusted(board: ArenaBoard) -> Iterator[object]:
 def _summary(board: ArenaBoard) -> Markup:
     first = [place.generator for place in board.places if place.tier in (1, None)]
     told = _names(first) if board.places else "no board"
-    return Markup('{} <span class="soft">{}</span>').format(one_way(board.label), told)
+    return Markup('{} <span class="soft">{}</span>').format(board.label, told)
 
 
 def _routing(jobs: Sequence[Job]) -> Table:
     rows = [
         {
-            "job": one_way(job.name),
-            "category": one_way(job.category or "all"),
+            "job": job.name,
+            "category": job.category or "all",
             "best": _names(job.best) if job.best else Cell(numbers.MISSING, job.reason or ""),
             "margin": job.margin,
             "alone": Badge("yes", "clear") if len(job.best) == 1 else None,

@@ -17,7 +17,7 @@ from salon.report import numbers
 from salon.report.estimate import Figure
 from salon.report.svg import element
 from salon.report.values import value
-from salon.report.words import brief, listed, one_way
+from salon.report.words import brief, listed
 
 BAR = 96
 """Pixels of the line that stands for 0 to 100."""
@@ -85,7 +85,7 @@ class BoardTable(SiteBlock):
     @cached_property
     def makers(self) -> list[str]:
         """Who submitted entries."""
-        return sorted({one_way(one.entry.by) for one in self.material.published if one.entry.by}, key=str.lower)
+        return sorted({one.entry.by for one in self.material.published if one.entry.by}, key=str.lower)
 
     @cached_property
     def rows(self) -> list[BoardRow]:
@@ -106,8 +106,8 @@ class BoardTable(SiteBlock):
             label=label,
             href=f"generators/{self.material.entry_pages[one.name]}.html",
             under=brief(entry.by, 40) if entry.by else "",
-            by=one_way(entry.by),
-            words=one_way(" ".join(seen)).lower(),
+            by=entry.by,
+            words=" ".join(seen).lower(),
             cells=cells,
             oracle=axis_cell(oracle, f"entries.{index}.oracle") if oracle else None,
             starts=starts,

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from salon.report.block import Block, Card
 from salon.report.page import Section, anchors, asset, style
-from salon.report.svg import clean
+from salon.report.words import one_way
 
 POLICY = (
     "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file: data:; "
@@ -64,14 +64,14 @@ class SitePage:
         return "../" * self.path.count("/")
 
     def html(self) -> str:
-        """The page as text; the same page gives the same bytes."""
+        """The page as text: the same bytes every time, without characters that turn the direction of what follows."""
         text = templates().get_template("frame.html").render(
             page=self,
             anchors=anchors([section.title for section in self.sections]),
             policy=POLICY,
             assets=asset_names(),
         )  # fmt: skip
-        return clean(text)
+        return one_way(text)
 
 
 class SiteBlock(Block):

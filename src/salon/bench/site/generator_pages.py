@@ -19,7 +19,7 @@ from salon.bench.site.shots import Shot, ShotMaker, Shots
 from salon.bench.site.strengths import strength_sections
 from salon.report import Card, Cell, Column, Figure, Note, Section, Table, charts, numbers
 from salon.report.svg import element
-from salon.report.words import brief, one_way, sentence
+from salon.report.words import brief, sentence
 from salon.store.thumbs import Thumb
 
 PICTURES = 6
@@ -162,7 +162,7 @@ class GeneratorPages:
         return (held, 0.0) if self.material.headline is None else (0.5 if chance is None else chance, held)
 
     def _shot(self, one: Shown, prompt: str, picture: PictureResult) -> Shot:
-        text = one_way(self._texts[prompt])
+        text = self._texts[prompt]
         return self._maker.shot(
             one.name,
             prompt,
@@ -176,15 +176,15 @@ class GeneratorPages:
         entry = one.entry
         link = web_link(entry.link)
         told: list[tuple[str, object]] = [
-            ("Name", one_way(entry.name)),
-            ("Submitted by", one_way(entry.by)),
-            ("Generator", one_way(entry.generator)),
-            ("Its signature", one_way(entry.signature)),
+            ("Name", entry.name),
+            ("Submitted by", entry.by),
+            ("Generator", entry.generator),
+            ("Its signature", entry.signature),
             (
                 "Link",
-                element("a", brief(link, 80), href=link, rel="noopener nofollow") if link else one_way(entry.link),
+                element("a", brief(link, 80), href=link, rel="noopener nofollow") if link else entry.link,
             ),
-            ("Licence of its pictures", one_way(entry.licence)),
+            ("Licence of its pictures", entry.licence),
             ("Pictures", f"{sum(bool(p.image) for p in entry.pictures)} of {len(entry.pictures)}"),
             ("Digest of pictures, answers, scores", one.result.digest if one.result else ""),
         ]

@@ -15,7 +15,7 @@ from salon.bench.site.multiples import criterion_multiples, group_multiples
 from salon.bench.site.raters_page import raters_summary
 from salon.report import Badge, Card, Cell, Column, Figure, Note, Section, Table, charts, numbers
 from salon.report.svg import element
-from salon.report.words import brief, counted, listed, one_way, sentence
+from salon.report.words import brief, counted, listed, sentence
 
 LEADERS = 3
 """Names on the card of those who lead; the others are counted."""
@@ -45,7 +45,7 @@ def _signature(material: Material) -> str:
 def _subtitle(material: Material) -> Markup:
     suite = material.suite
     pictures = len(suite.prompts) * suite.card.images
-    about = f" {sentence(one_way(suite.card.about))}" if suite.card.about else ""
+    about = f" {sentence(suite.card.about)}" if suite.card.about else ""
     return Markup("{} answered {} with {} each.{}").format(
         counted(len(material.published), "entry", "entries"),
         counted(len(suite.prompts), "prompt"),
@@ -136,7 +136,7 @@ def _retracted(material: Material) -> Table:
         {
             "name": material.labels[one.name],
             "reason": sentence(brief(one.entry.retracted.reason, 400)),
-            "at": one_way(one.entry.retracted.at[:10]),
+            "at": one.entry.retracted.at[:10],
         }
         for one in material.retracted
     ]

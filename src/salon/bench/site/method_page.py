@@ -8,7 +8,7 @@ from salon.bench.site.frame import SitePage
 from salon.bench.site.material import Material
 from salon.bench.suite import CAPABILITY, EPS, PreferenceReference
 from salon.report import Column, Details, Note, Section, Table, numbers
-from salon.report.words import brief, listed, one_way, sentence
+from salon.report.words import brief, listed, sentence
 
 FIFTY = (
     "EPS 50 is an entry whose pictures sit, prompt by prompt, at the median logit of the field that the reference was "
@@ -64,16 +64,12 @@ def _axes(material: Material) -> Iterator[str | Note]:
         f"Overall is {weights.get(CAPABILITY, 0):g} times Capability plus {weights.get(EPS, 0):g} times EPS; one "
         "resampling of prompts moves both."
     )
-    apart = [
-        f"{one_way(tag.name)}{f' ({one_way(tag.why)})' if tag.why else ''}"
-        for tag in material.suite.tags
-        if not tag.eps
-    ]
+    apart = [f"{tag.name}{f' ({tag.why})' if tag.why else ''}" for tag in material.suite.tags if not tag.eps]
     if apart:
         yield f"Preference is not asked where it is the wrong tool: {listed(apart).unescape()}."
     if card.oracle:
         yield (
-            f"The oracle ({one_way(card.oracle)}) knows how pictures were made and reads that, not the picture. It "
+            f"The oracle ({card.oracle}) knows how pictures were made and reads that, not the picture. It "
             "shows what perfect judges would say. It is never on the board and has no rank."
         )
     versions = ", ".join(f"{name} {version}" for name, version in sorted(card.metrics.items()))
@@ -105,9 +101,9 @@ def _policies(material: Material) -> Table:
 def _suite(material: Material) -> Iterator[object]:
     suite, card = material.suite, material.suite.card
     known = [
-        ("Suite", f"{card.name}, version {card.version}: {one_way(card.title)}"),
-        ("Licence of prompts and points", one_way(card.licence)),
-        ("Licences that pictures may have", ", ".join(map(one_way, card.image_licences)) or "any that is stated"),
+        ("Suite", f"{card.name}, version {card.version}: {card.title}"),
+        ("Licence of prompts and points", card.licence),
+        ("Licences that pictures may have", ", ".join(card.image_licences) or "any that is stated"),
         ("Pictures of each prompt", f"{card.images}, seeds from {card.first_seed}"),
         ("Private prompts", str(sum(one.private for one in suite.prompts))),
         ("Hash of everything", suite.hash),
@@ -126,7 +122,7 @@ def _suite(material: Material) -> Iterator[object]:
 
 def _judges(material: Material) -> Iterator[object]:
     rows = [
-        {"tag": "every other" if route.tag == "*" else one_way(route.tag), "judges": listed(map(one_way, route.judges)),
+        {"tag": "every other" if route.tag == "*" else route.tag, "judges": listed(route.judges),
          "rule": "all must say yes" if route.rule == "unanimous" else "more than half say yes"}
         for route in material.suite.routes
     ]  # fmt: skip
@@ -142,7 +138,7 @@ def _reference(material: Material) -> Iterator[object]:
     reference = material.suite.reference
     yield (
         f"For every prompt the median of the logits of {len(reference.field)} entries, computed once and frozen. "
-        + (sentence(one_way(reference.note)) if reference.note else "")
+        + (sentence(reference.note) if reference.note else "")
     )
     titles = {rule.id: rule.title for rule in material.suite.card.preferences}
     rows = [_reference_row(titles, one) for one in reference.preferences]
@@ -165,10 +161,10 @@ def _reference(material: Material) -> Iterator[object]:
 
 def _reference_row(titles: dict[str, str], one: PreferenceReference) -> dict[str, object]:
     return {
-        "column": one_way(titles.get(one.id, one.id)),
-        "scorer": f"{one_way(one.scorer)} ({one_way(one.signature)})",
-        "measures": one_way(one.card.measures),
-        "logit": one_way(one.card.transform or "declared as logits"),
+        "column": titles.get(one.id, one.id),
+        "scorer": f"{one.scorer} ({one.signature})",
+        "measures": one.card.measures,
+        "logit": one.card.transform or "declared as logits",
         "prompts": len(one.points),
     }
 

@@ -35,7 +35,7 @@ def web_link(address: str) -> str | None:
 
 
 def _is_safe(name: str) -> bool:
-    return len(name) <= LONGEST and not _UNSAFE.search(name) and not _RESERVED.fullmatch(name)
+    return 0 < len(name) <= LONGEST and not _UNSAFE.search(name) and not _RESERVED.fullmatch(name)
 
 
 def _hashed(name: str) -> str:

@@ -18,7 +18,7 @@ from salon.bench.site.pictures import Pictures
 from salon.bench.site.shots import Shot, ShotMaker, Shots, point_text
 from salon.bench.suite import SuitePrompt
 from salon.report import Cell, Column, Note, Section, Table, numbers
-from salon.report.words import brief, one_way
+from salon.report.words import brief
 from salon.study.point import Point, route_of
 
 PRIVATE = "A private prompt: its text, its points and its pictures are not shown, so that nobody can train on them."
@@ -45,14 +45,14 @@ class PromptPages:
 
     def _page(self, one: SuitePrompt, place: int, before: SuitePrompt | None, after: SuitePrompt | None) -> SitePage:
         tag = self.material.suite.tag_of(one.prompt.id)
-        text = one_way(self.material.words_of(one))
+        text = self.material.words_of(one)
         count = len(self.material.suite.prompts)
         return SitePage(
             path=f"prompts/{self.material.prompt_pages[one.prompt.id]}.html",
             title=text if 0 < len(text) <= TITLE and "\n" not in text else brief(one.prompt.id, 60),
             subtitle=PRIVATE if one.private else text if len(text) > TITLE or "\n" in text else "",
             head=self.material.head,
-            kicker=f"Prompt {place + 1} of {count} · {one_way(tag.group)} · {one_way(tag.name)}",
+            kicker=f"Prompt {place + 1} of {count} · {tag.group} · {tag.name}",
             sections=[*(self._private(one) if one.private else self._public(one))],
             before=self._step(before),
             after=self._step(after),
@@ -83,7 +83,7 @@ class PromptPages:
             {
                 "number": number,
                 "text": point_text(point),
-                "judges": ", ".join(map(one_way, route_of(point, self.material.suite.routes).judges)),
+                "judges": ", ".join(route_of(point, self.material.suite.routes).judges),
                 "share": self._share(one.prompt.id, point.id),
             }
             for number, point in enumerate(asked, 1)
@@ -115,7 +115,7 @@ class PromptPages:
                 picture,
                 title=label + several,
                 href=f"../generators/{self.material.entry_pages[shown.name]}.html",
-                alt=f"{label}{several}: {brief(one_way(self.material.words_of(one)), 120)}",
+                alt=f"{label}{several}: {brief(self.material.words_of(one), 120)}",
                 whys=self._whys[shown.name],
                 badge="" if shown.published else "provisional",
             )
@@ -145,7 +145,7 @@ class PromptPages:
         digest = f"SHA-256 of its salt and text: {one.digest}" if one.private and one.digest else ""
         tag = self.material.suite.tag_of(one.prompt.id)
         apart = f"Preference does not count here: {tag.why or tag.name}." if not tag.eps else ""
-        return [f"Prompt {one_way(one.prompt.id)}.", *filter(None, [digest, apart])]
+        return [f"Prompt {one.prompt.id}.", *filter(None, [digest, apart])]
 
     @cached_property
     def _points(self) -> dict[str, list[Point]]:
@@ -217,15 +217,15 @@ def _prompt_row(material: Material, one: SuitePrompt) -> ListRow:
     found = [material.by_prompt[shown.name][one.prompt.id] for shown in material.published]
     eps = [value for result in found if (value := eps_here(result, material.headline)) is not None]
     tag = material.suite.tag_of(one.prompt.id)
-    text = one_way(material.words_of(one))
+    text = material.words_of(one)
     return ListRow(
         href=f"{material.prompt_pages[one.prompt.id]}.html",
         label=brief(one.prompt.id, 40),
         under="private" if one.private else brief(text, SHORT),
         words=" ".join([one.prompt.id, tag.name, tag.group, "private" if one.private else text]).lower(),
-        group=one_way(tag.group),
+        group=tag.group,
         cells={
-            "tag": one_way(tag.name),
+            "tag": tag.name,
             "passed": 100 * statistics.fmean(result.passed for result in found) if found else None,
             "eps": statistics.median(eps) if eps else None,
             "spread": max(eps) - min(eps) if eps else None,

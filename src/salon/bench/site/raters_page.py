@@ -11,7 +11,7 @@ from salon.bench.site.frame import SitePage
 from salon.bench.site.material import Material
 from salon.report import Badge, Cell, Column, Note, Section, Table
 from salon.report.svg import element
-from salon.report.words import SIMULATED, brief, one_way, sentence
+from salon.report.words import SIMULATED, brief, sentence
 
 CEILING = "one more person"
 
@@ -52,9 +52,7 @@ def _sections(tables: RaterTables) -> Iterator[Section]:
         "Share of pairs on which a rater sides with the majority.",
     )
     for study in tables.studies:
-        yield Section(
-            one_way(study.study), [_criteria(tables, study)], "Agreement with the panel, criterion by criterion."
-        )
+        yield Section(study.study, [_criteria(tables, study)], "Agreement with the panel, criterion by criterion.")
     yield Section("Order of generators", [_orders(tables)], "Do raters and people put generators in the same order?")
 
 
@@ -99,7 +97,7 @@ def _orders(tables: RaterTables) -> Table:
     rows = [
         {
             "rater": _name(rater),
-            "study": one_way(found.study),
+            "study": found.study,
             "spearman": Cell(found.order.spearman, why=found.order.reason or ""),
             "kendall": found.order.kendall,
             "nmse": found.order.nmse,

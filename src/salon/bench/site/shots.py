@@ -11,7 +11,6 @@ from salon.bench.site.frame import SiteBlock
 from salon.bench.site.pictures import Pictures
 from salon.errors import BadFile, shorten
 from salon.report import numbers
-from salon.report.words import one_way
 from salon.store.thumbs import Thumb
 from salon.study.point import Point
 
@@ -131,8 +130,8 @@ class ShotMaker:
         if isinstance(thumb, Thumb):
             return {"src": self.root + thumb.src, "width": thumb.width, "height": thumb.height}
         if isinstance(thumb, BadFile):
-            return {"missing": f"cannot be read: {one_way(shorten(str(thumb.found), 120))}"}
-        return {"missing": one_way(shorten(result.missing or "no picture", 160))}
+            return {"missing": f"cannot be read: {shorten(str(thumb.found), 120)}"}
+        return {"missing": shorten(result.missing or "no picture", 160)}
 
     def _scores(self, result: PictureResult) -> list[tuple[str, str]]:
         return [(title, chance_words(result, id)) for id, title in self.columns.items() if id in result.wins]
@@ -150,7 +149,7 @@ def chance_words(result: PictureResult, column: str) -> str:
 
 def point_text(point: Point) -> str:
     """What is asked."""
-    return one_way(point.text or point.id)
+    return point.text or point.id
 
 
 def _ticks(asked: Sequence[Point], result: PictureResult) -> list[Tick]:
@@ -163,9 +162,7 @@ def _ticks(asked: Sequence[Point], result: PictureResult) -> list[Tick]:
 
 def _answers(asked: Sequence[Point], result: PictureResult, whys: Whys) -> list[Answer]:
     return [
-        Answer(
-            number, one_way(judge), said, one_way(shorten(whys.get((result.item, point.id, judge), ""), LONGEST_WHY))
-        )
+        Answer(number, judge, said, shorten(whys.get((result.item, point.id, judge), ""), LONGEST_WHY))
         for number, point in enumerate(asked, 1)
         for judge, said in sorted(result.said.get(point.id, {}).items())
     ]

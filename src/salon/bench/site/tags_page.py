@@ -11,7 +11,7 @@ from salon.bench.site.frame import SiteBlock, SitePage
 from salon.bench.site.material import Material
 from salon.report import Section, numbers
 from salon.report.estimate import Figure
-from salon.report.words import brief, one_way
+from salon.report.words import brief
 
 STEPS = 10
 """Shades from 0 to 100."""
@@ -66,7 +66,7 @@ def _sections(material: Material) -> Iterator[Section]:
     column = material.headline
     if column and len(material.axes) > 1:
         grid = _grid(material, "EPS by tag", lambda group: group.eps.get(column))
-        left_out = [one_way(tag.name) for tag in material.suite.tags if not tag.eps]
+        left_out = [tag.name for tag in material.suite.tags if not tag.eps]
         without = f" {len(left_out)} tags count for Capability only." if left_out else ""
         yield Section("EPS", [grid], f"0 to 100; 50 is the frozen reference.{without}")
 
@@ -75,8 +75,8 @@ def _grid(material: Material, name: str, read: Callable[[GroupResult], Figure | 
     rows = []
     for group in material.tag_groups:
         tags = [tag for tag in material.suite.tags if tag.group == group]
-        lines = [_row(material, "group", group, one_way(group), read)]
-        lines += [_row(material, "tag", tag.id, one_way(tag.name), read) for tag in tags]
+        lines = [_row(material, "group", group, group, read)]
+        lines += [_row(material, "tag", tag.id, tag.name, read) for tag in tags]
         rows += [line for line in lines if any(line.cells)]
     heads = [
         (brief(material.labels[one.name], 24), f"generators/{material.entry_pages[one.name]}.html")

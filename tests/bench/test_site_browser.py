@@ -1,0 +1,184 @@
+"""The site in a real browser: it sorts, filters, remembers in its address, walks by keys, asks nobody for anything."""
+
+from __future__ import annotations
+
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib import resources
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from board_example import make_board, make_suite
+from browser import chromium, open_page
+from snapshot_example import make_arena, make_raters
+
+from salon.bench.board import open_board, retract
+from salon.bench.numbered import publish
+from salon.bench.site import build_site
+
+__all__ = ["chromium"]
+pytestmark = pytest.mark.browser
+
+HOSTILE = '<img src=x onerror="window.pwned=1">\'\u202e'
+PAGES = (
+    "index.html", "generators/atlas.html", "generators/gone.html", "prompts/p001.html", "prompts/p012.html",
+    "prompts/index.html", "tags.html", "arena.html", "raters.html", "method.html", "data/index.html",
+)  # fmt: skip
+ON_PHONES = ("index.html", "generators/atlas.html", "prompts/p001.html", "tags.html", "arena.html")
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> str:
+    """Four published entries, one provisional, one retracted; the address of its site on disk, with a space in it."""
+    place = tmp_path_factory.mktemp("site") / "board"
+    entries = {
+        "atlas": {"skill": 0.97, "taste": 0.9, "by": "Lab A"},
+        "birch": {"skill": 0.6, "taste": 0.2, "by": "Lab B"},
+        "cedar": {"skill": 0.9, "taste": -1.5, "by": "Lab B"},
+        HOSTILE: {"skill": 0.3, "taste": -0.4, "missing": 2, "by": "a" * 90, "title": f"{'long ' * 18}{HOSTILE}"},
+        "later": {"unanswered": 4},
+        "gone": {},
+    }
+    board, _ = make_board(place, make_suite(12), entries)
+    retract(board, "gone", HOSTILE)
+    publish(place / "arena", make_arena(["atlas", HOSTILE, "cedar"]))
+    publish(place / "raters", make_raters(["aesthetic", HOSTILE, "ocr"]))
+    out = place.parent / "my site"
+    build_site(open_board(place), out)
+    return out.as_uri()
+
+
+def shown(browser: Any, root: str, path: str, **options: Any) -> Any:
+    """A page of the site; its own files are no problem."""
+    page = open_page(browser, f"{root}/{path}", **options)
+    page.wait_for_load_state("load")
+    return page
+
+
+def faults(page: Any, root: str) -> list[str]:
+    return [one for one in page.problems if not one.startswith(f"request: {root}/")]
+
+
+def names(page: Any) -> list[str]:
+    return page.eval_on_selector_all(".board tbody tr:not([hidden]) .name a", "all => all.map(one => one.textContent)")
+
+
+@pytest.mark.parametrize(
+    ("width", "theme", "paths"), [(1280, "light", PAGES), (390, "dark", ON_PHONES)], ids=["desk", "phone"]
+)
+def test_every_page_is_sound_accessible_and_asks_for_nothing(chromium, root, width, theme, paths):
+    axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+    page = shown(chromium, root, PAGES[0], width=width, theme=theme)
+    for path in paths:
+        page.goto(f"{root}/{path}")
+        assert page.evaluate(OVERFLOW) <= 0, path
+        assert page.evaluate("window.pwned") is None, path
+        page.evaluate(axe)
+        found = page.evaluate("axe.run({preload: false, resultTypes: ['violations']})")["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], path
+    assert faults(page, root) == []
+    page.context.close()
+
+
+def test_a_click_sorts_and_the_address_brings_it_back(chromium, root):
+    page = shown(chromium, root, "index.html")
+    first = names(page)
+    assert first[0] == "atlas"
+    page.click("th[data-column=eps] button")
+    by_eps = names(page)
+    values = page.eval_on_selector_all(".board tbody tr", "all => all.map(one => Number(one.cells[4].dataset.sort))")
+    assert values == sorted(values, reverse=True)
+    assert by_eps[:2] == ["atlas", "birch"]
+    assert page.get_attribute("th[data-column=eps]", "aria-sort") == "descending"
+    ranks = page.eval_on_selector_all(".board td.place b", "all => all.map(one => one.textContent)")
+    assert ranks == ["1", "2", "3", "4"], "ranks are those of the axis that it is sorted by"
+    page.click("th[data-column=eps] button")
+    assert names(page) == by_eps[::-1]
+    again = shown(chromium, root, page.url.removeprefix(f"{root}/"))
+    assert "#sort=eps" in again.url
+    assert names(again) == by_eps[::-1]
+    assert faults(page, root) + faults(again, root) == []
+
+
+def test_words_and_makers_filter_and_stay_in_the_address(chromium, root):
+    page = shown(chromium, root, "index.html")
+    page.keyboard.press("/")
+    page.keyboard.type("LAB cedar")
+    assert names(page) == ["cedar"]
+    assert page.text_content(".filter output") == "1 of 4"
+    page.fill(".filter input", "")
+    page.select_option(".filter select", "lab b")
+    assert sorted(names(page)) == ["birch", "cedar"]
+    again = shown(chromium, root, page.url.removeprefix(f"{root}/"))
+    assert sorted(names(again)) == ["birch", "cedar"]
+    assert faults(page, root) + faults(again, root) == []
+
+
+def test_the_theme_is_chosen_kept_and_shared_by_address(chromium, root):
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    page = shown(chromium, root, "index.html")
+    light = page.evaluate(ground)
+    page.click("#theme")
+    assert page.evaluate(ground) != light
+    assert "theme=dark" in page.url
+    other = shown(chromium, root, "prompts/p001.html#theme=dark")
+    assert other.evaluate(ground) == page.evaluate(ground)
+    assert other.text_content("#theme") == "Light"
+    other.keyboard.press("ArrowRight")
+    other.wait_for_url("**/p002.html#theme=dark")
+    assert other.evaluate(ground) == page.evaluate(ground)
+
+
+def test_arrows_walk_through_prompts_and_pictures_are_loaded(chromium, root):
+    page = shown(chromium, root, "prompts/p002.html")
+    page.wait_for_function("[...document.images].slice(0, 3).every(one => one.complete && one.naturalWidth)")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**/p003.html")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url("**/p002.html")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url("**/p001.html")
+    page.keyboard.press("ArrowLeft")
+    assert page.url.endswith("/p001.html"), "there is none before the first"
+    assert page.locator(".unseen").count() == 1
+    assert faults(page, root) == []
+
+
+def test_without_scripts_everything_can_be_read_and_on_paper_too(chromium, root):
+    page = shown(chromium, root, "index.html", java_script_enabled=False)
+    assert page.locator(".board tbody tr").count() == 4
+    assert page.locator(".filter").is_hidden()
+    assert page.locator(".board .place b").first.text_content() == "1"
+    page.emulate_media(media="print")
+    assert page.locator(".site-nav").is_hidden()
+    assert page.locator(".board").is_visible()
+
+
+class Silent(SimpleHTTPRequestHandler):
+    """Serves files and says nothing."""
+
+    def log_message(self, *words: object) -> None: ...
+
+
+def test_a_web_server_serves_it_below_any_path(chromium, root):
+    folder = Path(unquote(root.removeprefix("file://")))
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Silent, directory=str(folder.parent))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        served = f"http://127.0.0.1:{server.server_port}/{folder.name.replace(' ', '%20')}"
+        page = shown(chromium, served, "prompts/p002.html#theme=dark")
+        page.wait_for_function("[...document.images].slice(0, 3).every(one => one.complete && one.naturalWidth)")
+        page.click("text=Board")
+        assert names(page)[0] == "atlas"
+        assert faults(page, served) == []
+        page.context.close()
+        server.shutdown()
+
+
+def test_files_of_the_site_are_small(root):
+    folder = Path(unquote(root.removeprefix("file://")))
+    assert max(path.stat().st_size for path in folder.rglob("*.html")) < 500 * 1024
+    assert sum(path.stat().st_size for path in (folder / "assets").iterdir()) < 60 * 1024
