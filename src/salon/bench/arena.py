@@ -31,10 +31,10 @@ class RaterKinds(Noun):
 
     @property
     def words(self) -> str:
-        """For a line of a table: '12 people, 1 model'."""
+        """For a line of a table: '12 people, 1 model', '5 simulated people'."""
         named = ((self.people, "person", "people"), (self.crowds, "crowd", "crowds"), (self.models, "model", "models"))
-        told = ", ".join(f"{n:,} {one if n == 1 else many}" for n, one, many in named if n) or "nobody"
-        return f"{told}, simulated" if self.simulated else told
+        how = "simulated " if self.simulated else ""
+        return ", ".join(f"{n:,} {how}{one if n == 1 else many}" for n, one, many in named if n) or "nobody"
 
 
 class ArenaCoverage(Noun):

@@ -35,10 +35,22 @@ def print_arena(made: ArenaSnapshot) -> None:
         say(f"\n... and {len(made.boards) - MOST_BOARDS:,} more boards: --json or --board holds all", dim=True)
     click.echo()
     _print_routing(made.routing)
+    _print_warnings(made)
     for policy in made.policies:
         say(f"policy: {policy}")
     say(f"intervals: {100 * made.level:g}%", dim=True)
     say(made.signature_line, dim=True)
+
+
+def _print_warnings(made: ArenaSnapshot) -> None:
+    """Each once, with the boards it is about."""
+    about: dict[str, list[str]] = {}
+    for board in made.boards:
+        for words in board.warnings:
+            about.setdefault(words, []).append(board.label)
+    for words, labels in about.items():
+        where = "" if len(labels) == len(made.boards) else f" ({', '.join(labels)})"
+        say(f"warning: {words}{where}", fg="yellow")
 
 
 def _print_board(board: ArenaBoard) -> None:
@@ -55,8 +67,6 @@ def _print_board(board: ArenaBoard) -> None:
     if board.matrix is not None and len(board.matrix.generators) <= MOST_COLUMNS and board.category is None:
         _print_matrix(board.matrix)
     say(_coverage(board), dim=True)
-    for warning in board.warnings:
-        say(f"warning: {warning}", fg="yellow")
 
 
 def _place(place: Place, adjusted: dict[str, Place]) -> tuple[str, ...]:

@@ -82,11 +82,18 @@ def _scored_members(group: Group, report: FuseReport) -> Group:
 
 
 def joint_fits(scored: Sequence[Scored], *, seed: int, progress: Callable[[str], None]) -> dict[int, BoardFit]:
-    """The boards in logits by their place in `scored`, with how they move together when prompts are left out."""
-    places = [place for place, one in enumerate(scored) if one.is_logit]
-    if not places:
-        return {}
-    ones = [scored[place] for place in places]
+    """The boards in logits by their place in `scored`, with how those of a category move together."""
+    made: dict[int, BoardFit] = {}
+    for category in dict.fromkeys(one.part.category for one in scored):
+        places = [n for n, one in enumerate(scored) if one.part.category == category and one.is_logit]
+        if places:
+            fits = _moved_together([scored[place] for place in places], seed, progress)
+            made |= dict(zip(places, fits))
+    return made
+
+
+def _moved_together(ones: Sequence[Scored], seed: int, progress: Callable[[str], None]) -> list[BoardFit]:
+    """Boards fitted again without each block of clusters, the same blocks for all."""
     groups = [one.group for one in ones]
     cluster = _cluster(ones)
     whole = [fit_group(one.group, one.method, one.fuse, cluster, errors=False) for one in ones]  # type: ignore[arg-type]
@@ -99,14 +106,15 @@ def joint_fits(scored: Sequence[Scored], *, seed: int, progress: Callable[[str],
         return np.concatenate(latents)
 
     try:
-        made = spread(*refitted(folds(groups, cluster, rng=np.random.default_rng([seed, 1])), refit)).deviations  # type: ignore[arg-type]
+        left_out = folds(groups, cluster, rng=np.random.default_rng([seed, 1]))  # type: ignore[arg-type]
+        deviations = spread(*refitted(left_out, refit)).deviations
     except TooFew:
-        made = np.full((1, sum(len(fit.latent) for fit in whole)), np.nan)
+        deviations = np.full((1, sum(len(fit.latent) for fit in whole)), np.nan)
     ends = np.cumsum([0, *(len(fit.latent) for fit in whole)])
-    return {
-        place: BoardFit(group.members, fit.latent, made[:, ends[n] : ends[n + 1]], cluster)  # type: ignore[union-attr]
-        for n, (place, group, fit) in enumerate(zip(places, groups, whole))
-    }
+    return [
+        BoardFit(group.members, fit.latent, deviations[:, ends[n] : ends[n + 1]], cluster)  # type: ignore[union-attr]
+        for n, (group, fit) in enumerate(zip(groups, whole))
+    ]
 
 
 def _refitted(one: Scored, whole, group: Group, cluster: Cluster) -> Floats:  # type: ignore[no-untyped-def]

@@ -1,0 +1,137 @@
+"""The houses' known order, and what an arena of simulated designers makes of it.
+
+Only records of posters are written, no pictures: simulated designers read nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from salon.bench.arena import ArenaBoard, ArenaSnapshot
+from salon.generate.houses import HOUSES, House, expected_quality, poster_seed
+from salon.render.brief import Brief
+from salon.render.layout import Defect, Grid, Layout
+from salon.store.folder import save_study
+from salon.study import Item, Prompt, Study, builtin_criterion
+
+WITHIN = 1e-3
+"""Expected qualities nearer than this are the same."""
+
+
+def recorded_posters(folder: Path, prompts: int, *, seed: int) -> Path:
+    """A study folder with one poster of every house for every prompt, each only as its record."""
+    names = [f"brief-{number:03}" for number in range(prompts)]
+    asked = [Prompt(id=prompt, text="a poster") for prompt in names]
+    items = [
+        Item(id=f"{prompt}--{house}", prompt=prompt, generator=house, image=f"images/{house}/{prompt}.png")
+        for prompt in names
+        for house in HOUSES
+    ]
+    criteria = [builtin_criterion("taste/mood")]
+    save_study(Study.build("houses", criteria, tables={"prompts": asked, "items": items}), folder)
+    for item in items:
+        place = (folder / "layouts" / Path(str(item.image)).relative_to("images")).with_suffix(".json")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        record = _record(HOUSES[str(item.generator)], str(item.prompt), seed).record()
+        place.write_text(json.dumps(record), encoding="utf-8")
+    return folder
+
+
+def _record(house: House, prompt: str, seed: int) -> Layout:
+    """The record of a poster on which nothing stands but what is wrong with it."""
+    own = poster_seed(house.name, prompt, seed)
+    styles = house.hand.styles or ("Minimalist",)
+    return Layout(
+        width=64,
+        height=64,
+        house=house.name,
+        seed=own,
+        style=styles[own % len(styles)],
+        arrangement="stack",
+        palette={},
+        grid=Grid(margin=4, columns=1, gutter=0, baseline=4),
+        brief=Brief(id=prompt, headline="Open house"),
+        elements=(),
+        defects=tuple(
+            Defect(kind=kind, strength=strength, detail="planted") for kind, strength in house.knobs(own).items()
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """One board against the houses' expected qualities."""
+
+    criterion: str
+    pairs: int
+    """Pairs of houses whose expected qualities differ ..."""
+    right: int
+    """... of which the board has so many in that order ..."""
+    sure: int
+    """... so many of them beyond the interval of their duel ..."""
+    wrong: int
+    """... and so many the other way round beyond theirs."""
+    ranked: bool
+    """Whether the range of ranks of every house meets that of its true ones."""
+    best: bool
+    """Whether a house of the highest quality is in tier 1."""
+
+
+def recovered(board: ArenaBoard) -> Recovered:
+    """What one board got of the expected order; houses of one quality have no order to get."""
+    truth = {name: expected_quality(house)[board.criterion] for name, house in HOUSES.items()}
+    found = [_pair(board, *pair, truth) for pair in combinations(truth, 2)]
+    told = [one for one in found if one is not None]
+    places = {place.generator: place for place in board.places}
+    top = max(truth.values())
+    return Recovered(
+        criterion=board.criterion,
+        pairs=len(told),
+        right=sum(value > 0.5 for value, _, _ in told),
+        sure=sum(low > 0.5 for _, low, _ in told),
+        wrong=sum(high < 0.5 for _, _, high in told),
+        ranked=all(
+            place.rank_low <= _most(truth, name) and place.rank_high >= _least(truth, name)
+            for name, place in places.items()
+        ),
+        best=any(place.tier == 1 and truth[name] > top - WITHIN for name, place in places.items()),
+    )
+
+
+def _pair(board: ArenaBoard, one: str, other: str, truth: dict[str, float]) -> tuple[float, float, float] | None:
+    """Chance of the better house against the other with its interval; None where they are equally good."""
+    if abs(truth[one] - truth[other]) < WITHIN:
+        return None
+    better, worse = (one, other) if truth[one] > truth[other] else (other, one)
+    duel = board.matrix.duel(better, worse)
+    figure = duel.fitted or duel.share
+    return figure.value, figure.low, figure.high
+
+
+def _least(truth: dict[str, float], name: str) -> int:
+    """The best rank a house has in truth; houses of one quality share a range of ranks."""
+    return 1 + sum(value > truth[name] + WITHIN for value in truth.values())
+
+
+def _most(truth: dict[str, float], name: str) -> int:
+    """The worst one."""
+    return sum(value > truth[name] - WITHIN for value in truth.values())
+
+
+def pooled(found: Sequence[Recovered]) -> dict[str, float]:
+    """Counts over boards, and shares of boards."""
+    made: dict[str, float] = {name: sum(getattr(one, name) for one in found) for name in ("pairs", "right", "sure")}
+    made["wrong"] = sum(one.wrong for one in found)
+    made |= {name: float(np.mean([getattr(one, name) for one in found])) for name in ("ranked", "best")}
+    return made
+
+
+def snapshot_recovered(snapshot: ArenaSnapshot) -> list[Recovered]:
+    """Every board over all categories that has places."""
+    return [recovered(board) for board in snapshot.boards if board.category is None and board.places]
