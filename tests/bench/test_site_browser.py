@@ -148,6 +148,21 @@ def test_arrows_walk_through_prompts_and_pictures_are_loaded(chromium, root):
     assert faults(page, root) == []
 
 
+def test_a_picture_opens_large_and_arrows_go_from_entry_to_entry(chromium, root):
+    page = shown(chromium, root, "prompts/p002.html")
+    page.click("a.seen >> nth=1")
+    alts = page.eval_on_selector_all("a.seen img", "all => all.map(one => one.alt)")
+    told = [page.text_content("#view p")]
+    for _ in range(2):
+        page.keyboard.press("ArrowLeft")
+        told.append(page.text_content("#view p"))
+    assert told == [alts[1], alts[0], alts[-1]]
+    page.keyboard.press("Escape")
+    assert not page.locator("#view").is_visible()
+    assert page.url.endswith("/p002.html")
+    assert faults(page, root) == []
+
+
 def test_without_scripts_everything_can_be_read_and_on_paper_too(chromium, root):
     page = shown(chromium, root, "index.html", java_script_enabled=False)
     assert page.locator(".board tbody tr").count() == 4

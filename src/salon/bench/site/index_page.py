@@ -45,6 +45,8 @@ def _signature(material: Material) -> str:
 def _subtitle(material: Material) -> Markup:
     suite = material.suite
     pictures = len(suite.prompts) * suite.card.images
+    if not material.published:
+        return Markup("{} wait for the first entry.").format(counted(len(suite.prompts), "prompt"))
     about = f" {sentence(suite.card.about)}" if suite.card.about else ""
     return Markup("{} answered {} with {} each.{}").format(
         counted(len(material.published), "entry", "entries"),

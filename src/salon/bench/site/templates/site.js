@@ -108,13 +108,47 @@
 
   addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    if (event.target.closest("input, select, textarea, .scroll, dialog")) return;
+    if (event.target.closest("input, select, textarea, .scroll") || document.querySelector("dialog[open]")) return;
     const way = { ArrowLeft: "prev", ArrowRight: "next" }[event.key];
     const link = way && document.querySelector("a[rel=" + way + "]");
     if (!link) return;
     event.preventDefault();
     location.assign(link.href + (view.get("theme") ? "#theme=" + view.get("theme") : ""));
   });
+
+  const pictures = [...document.querySelectorAll("a.seen")];
+  if (pictures.length) {
+    const view = document.createElement("dialog");
+    const large = document.createElement("img");
+    const words = document.createElement("p");
+    view.id = "view";
+    view.setAttribute("aria-label", "Picture");
+    view.append(large, words);
+    document.body.append(view);
+    let at = 0;
+    const show = (place) => {
+      at = (place + pictures.length) % pictures.length;
+      const small = pictures[at].firstElementChild;
+      large.src = pictures[at].href;
+      large.alt = small.alt;
+      words.textContent = small.alt;
+      if (!view.open) view.showModal();
+    };
+    pictures.forEach((link, place) => link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+      event.preventDefault();
+      show(place);
+    }));
+    view.addEventListener("click", () => view.close());
+    view.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      event.stopPropagation();
+      show(at + step);
+    });
+    view.addEventListener("close", () => pictures[at].focus());
+  }
 
   addEventListener("hashchange", () => { if (isView(location.hash)) location.reload(); });
 })();
