@@ -54,10 +54,8 @@ def test_nothing_of_a_private_prompt_is_published(tmp_path: Path, monkeypatch: p
     keeper.write_text(json.dumps(kept[0].record()))
     board = new_board(tmp_path / "board", suite)
     folder = suite_example.judged(board)
-    answers = [
-        row | {"why": "because of its glow"} for row in read_answers(folder).to_pylist() if row["point"][1] == "0"
-    ]
-    answers += [row for row in read_answers(folder).to_pylist() if row["point"][1] != "0"]
+    rows = read_answers(folder).to_pylist()
+    answers = [row | {"why": "because of its glow" if row["point"].startswith("p0-") else None} for row in rows]
     write_answers(folder, pa.Table.from_pylist(answers, ANSWERS))
     write_result(folder, entry_result(board.suite, read_entry(folder), read_answers(folder), read_logits(folder)))
 
