@@ -57,13 +57,13 @@ wanted, more is caution. *told apart*: share of the unequal pairs that are.
 """
 READING = (
     """
-    **score** (the default) holds 93% or more from 12 prompts on, in all cells but two: a Capability of 99 from 12
+    **score** (the default) holds 92.5% or more from 12 prompts on, in all cells but two: a Capability of 99 from 12
     prompts of one picture, where a single failure excludes 99, and from 192 prompts of four, where 99 is mostly made by
     a few prompts that always fail. With 12 prompts, and near 0 and 100, it is longer than it need be.""",
     """
     **bootstrap** (by name) draws prompts again and takes percentiles, with the score interval where all draws are
-    alike. It is right in the middle from 55 prompts on; EPS near 5 or 95 is skewed, and few prompts do not hold its
-    tail. **percentiles** are the same without that refuge, what "bootstrap over prompts" usually means: of 24 prompts
+    alike. For PASS/FAIL of one picture that does; EPS near 5 or 95, and shares of several pictures, are skewed, and few
+    prompts do not hold the tail. **percentiles** are the same without that refuge, what "bootstrap over prompts" usually means: of 24 prompts
     and a true Capability of 99, four entries in five pass everything, and their interval has no width.""",
     """
     **BCa** repairs part of the skew, not the ends. **bootstrap-t** repairs the skew of EPS best, and of PASS/FAIL

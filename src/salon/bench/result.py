@@ -14,10 +14,11 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 import pyarrow as pa
-from scipy import stats
+from scipy.special import stdtrit
 
 from salon.bench.axis import DIGITS, Axis, Floats, Measure, at_best
 from salon.bench.capability import (
@@ -133,8 +134,8 @@ def _by_prompt(settled: Sequence[SettledPicture]) -> dict[str, list[SettledPictu
 
 def _capability_axis(by_prompt: Mapping[str, Sequence[SettledPicture]], settled: Sequence[SettledPicture]) -> Axis:
     return Axis(
-        values=np.array([np.mean([one.passed for one in group]) for group in by_prompt.values()]),
-        at_best=np.array([np.mean([one.passed_at_best for one in group]) for group in by_prompt.values()]),
+        values=np.array([fmean(one.passed for one in group) for group in by_prompt.values()]),
+        at_best=np.array([fmean(one.passed_at_best for one in group) for group in by_prompt.values()]),
         weights=np.ones(len(by_prompt)),
         coverage=capability_coverage(settled),
     )
@@ -224,7 +225,7 @@ def _rewards(suite: Suite, judged: _Judged, scores: Logits) -> dict[str, Floats]
     return {
         rule.id: np.array(
             [
-                np.mean([_value(scores, rule.id, one.picture) for one in judged.settled[prompt.prompt.id]])
+                fmean(_value(scores, rule.id, one.picture) for one in judged.settled[prompt.prompt.id])
                 for prompt in suite.prompts
             ]
         )
@@ -241,7 +242,7 @@ def _mean_logit(values: Floats, level: float) -> Figure:
     """Mean with its t interval over prompts; none from one prompt, or from prompts that are all alike."""
     n, mean = len(values), float(np.mean(values))
     error = float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else 0.0
-    reach = float(stats.t.ppf((1 + level) / 2, n - 1)) * error if error else None
+    reach = float(stdtrit(n - 1, (1 + level) / 2)) * error if error else None
     return Figure(
         value=round(mean, DIGITS),
         low=None if reach is None else round(mean - reach, DIGITS),

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 from salon.errors import BadValue, TooFew
 from salon.stats.resample import check_settings
@@ -118,7 +118,7 @@ def influences(x: Floats, w: Floats) -> Floats:
 def _score_bounds(m: Floats, u: Floats, w: Floats, level: float) -> tuple[Floats, Floats]:
     """(axes,) lower and upper bounds of every mean on its own."""
     n, k = (w > 0).sum(axis=0), w.sum(axis=0) ** 2 / (w**2).sum(axis=0)
-    t = np.asarray(stats.t.ppf((1 + level) / 2, n - 1), np.float64)
+    t = np.asarray(stdtrit(n - 1, (1 + level) / 2), np.float64)
     most = m * (1 - m)
     v = (u**2).sum(axis=0) + most / (k * n)  # (n - 1)/n of n/(n - 1) sum u^2
     certain = most <= _ROUNDING
@@ -152,8 +152,10 @@ def _drawn_sums(x: Floats, w: Floats, c: Floats, draws: int, rng: np.random.Gene
     table = np.concatenate([w * x, w], axis=1)
     step = max(1, _BLOCK // n)
     for start in range(0, draws, step):
-        stop = min(start + step, draws)
-        totals[start:stop] = rng.multinomial(n, np.full(n, 1 / n), size=stop - start) @ table
+        size = min(step, draws - start)
+        picked = rng.integers(0, n, (size, n)) + n * np.arange(size)[:, None]
+        counts = np.bincount(picked.ravel(), minlength=size * n).reshape(size, n)  # one count beats n binomials
+        totals[start : start + size] = counts @ table
     top, bottom = np.split(totals, 2, axis=1)
     with np.errstate(invalid="ignore"):
         return np.asarray((top / np.where(bottom > 0, bottom, np.nan)) @ c, np.float64)
