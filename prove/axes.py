@@ -63,9 +63,9 @@ READING = (
     """
     **bootstrap** (by name) draws prompts again and takes percentiles, with the score interval where all draws are
     alike. For PASS/FAIL of one picture that does; EPS near 5 or 95, and shares of several pictures, are skewed, and few
-    prompts do not hold the tail. **percentiles** are the same without that refuge, what "bootstrap over prompts" usually
-    means: of 24 prompts and a true Capability of 99, four entries in five pass everything, and their interval has no
-    width.""",
+    prompts do not hold the tail. **percentiles** are the same without that refuge, what "bootstrap over prompts"
+    usually means: of 24 prompts and a true Capability of 99, four entries in five pass everything, and their interval
+    has no width.""",
     """
     **BCa** repairs part of the skew, not the ends. **bootstrap-t** repairs the skew of EPS best, and of PASS/FAIL
     makes intervals that reach from one end to the other. Neither is offered.""",
