@@ -155,22 +155,24 @@ def print_raters(made: RaterTables) -> None:
 
 
 def _print_agreement(study: PanelStudy, raters: Sequence[RaterRow]) -> None:
-    rows = []
-    for rater in raters:
-        on = rater.on(study.study)
-        if on is not None:
-            cells = [told(on.criteria.get(one.criterion), 3) for one in study.criteria]
-            rows.append((rater.rater, *cells, told(on.macro, 3), f"{on.pairs:,} of {on.panel_pairs:,}"))
-    ceilings = {"one more person": "next_rater", "knows the odds": "oracle"}
-    for name, field in ceilings.items():
-        pooled = told(study.next_rater, 3) + " pooled" if field == "next_rater" else ""
-        rows.append((f"ceiling: {name}", *(told(getattr(one, field), 3) for one in study.criteria), pooled, ""))
+    """One row a criterion: every rater, and what could be reached."""
+    met = [(rater.rater, on) for rater in raters if (on := rater.on(study.study)) is not None]
+    rows = [
+        (
+            one.name,
+            *(told(on.criteria.get(one.criterion), 3) for _, on in met),
+            told(one.next_rater, 3),
+            told(one.oracle, 3),
+            f"{one.pairs - one.tied:,}",
+            one.signal or one.no_ceiling or MISSING,
+        )
+        for one in study.criteria
+    ]
+    rows.append(("mean", *(told(on.macro, 3) for _, on in met), "", "", "", ""))
     simulated = ", SIMULATED" if study.simulated else ""
     title = f"{study.study}: agreement with the majority of {study.raters:,} people{simulated}"
-    print_table(title, ("rater", *(one.name for one in study.criteria), "mean", "pairs"), rows)
-    signals = [f"{one.name}: {one.signal}" for one in study.criteria if one.signal]
-    if signals:
-        say("signal of the people: " + ", ".join(signals), dim=True)
+    columns = ("criterion", *(name for name, _ in met), "one more person", "knows the odds", "pairs", "their signal")
+    print_table(title, columns, rows, left=(0, len(columns) - 1))
     click.echo()
 
 

@@ -21,10 +21,11 @@ from salon.bench.rater_tables import (
     RaterRow,
     RaterTables,
 )
-from salon.errors import StatsError, TooFew
+from salon.errors import StatsError, TooFew, UnknownReference
 from salon.flows.bench_duels import item_generators
 from salon.flows.judge_report import found_judges, report_judges
 from salon.judge.report_figures import Met, meet
+from salon.judge.report_judges import Judge
 from salon.judge.report_panel import Panel, Places, panels, people
 from salon.judge.report_settings import ReportSettings
 from salon.judge.results import JudgeFigures, JudgeReport
@@ -79,17 +80,30 @@ def rater_tables(
             warnings.append(f"{name}: left out: {error.needed}; found {error.found}")
     if not held:
         raise TooFew("raters and people who judged the same pairs are needed", found="; ".join(warnings))
+    if unknown := [name for name in names if not any(name in one.met for one in held)]:
+        raise UnknownReference("a rater of one of the studies is needed", found=", ".join(map(repr, unknown)))
     rows = _rows(held, settings)
     signature = _signature(held, settings, names)
     return RaterTables(
         level=settings.level,
         studies=tuple(_panel_study(one, settings) for one in held),
         raters=tuple(sorted(rows, key=lambda row: (-_mean_accuracy(row), row.rater))),
-        policies=tuple(dict.fromkeys([*(words for one in held for words in one.report.policies), ORDER_POLICY])),
+        policies=(*_policies(held), ORDER_POLICY),
         warnings=(*warnings, *(f"{one.name}: {words}" for one in held for words in one.report.warnings)),
         signature=signature,
         signature_line=str(signature),
     )
+
+
+def _policies(held: Sequence[Held]) -> list[str]:
+    """What holds for all studies once; what holds for one with its name."""
+    said = [one.report.policies for one in held]
+    told = [
+        words if all(words in other for other in said) else f"{one.name}: {words}"
+        for one in held
+        for words in one.report.policies
+    ]
+    return list(dict.fromkeys(told))
 
 
 def _name(taken: Sequence[str], name: str) -> str:
@@ -107,16 +121,24 @@ def _held(
     check: bool,
     progress: Callable[[str], None],
 ) -> Held:
+    judges = found_judges(study, folder, settings)
+    here = [judge.name for judge in judges if judge.name in names]
+    if names and not here:
+        raise TooFew("one of the raters asked for is needed", found=_listed(judges), where=f"study {name!r}")
     report = report_judges(
-        study, folder, settings, names=names, check=check, progress=lambda step: progress(f"{name}, {step}")
+        study, folder, settings, names=here, check=check, progress=lambda step: progress(f"{name}, {step}")
     )
     if not report.judges:
         raise TooFew("a judge of pairs is needed", found="judges of checklists alone", where=f"study {name!r}")
     places = Places(study)
     voted = panels(study, places)
     shown = {one.judge for one in report.judges}
-    judges = [judge for judge in found_judges(study, folder, settings) if judge.name in shown]
-    return Held(name, study, voted, places, report, {judge.name: meet(judge, voted) for judge in judges})
+    met = {judge.name: meet(judge, voted) for judge in judges if judge.name in shown}
+    return Held(name, study, voted, places, report, met)
+
+
+def _listed(judges: Sequence[Judge]) -> str:
+    return ", ".join(judge.name for judge in judges) or "none"
 
 
 def _signature(held: Sequence[Held], settings: ReportSettings, names: Sequence[str]) -> Signature:

@@ -84,6 +84,7 @@ def run_suite(
     publishes entries although a generator's outage left pictures missing: they count as failures for good.
     """
     started = time.monotonic()
+    _check_open(suite)
     check_scorers(suite, scorers or {})
     _check_judges(suite, judges or {})
     _check_different(generators)
@@ -135,6 +136,16 @@ def _check_judges(suite: Suite, judges: Mapping[str, Judge]) -> None:
             )
 
 
+def _check_open(suite: Suite) -> None:
+    if suite.closed:
+        raise BadFile(
+            f"the texts of {len(suite.closed):,} private prompts are needed to run the suite",
+            found="their digests alone",
+            where=f"suite {suite.card.name!r}",
+            remedy="ask the suite's keeper for private.jsonl, and name it with --private",
+        )
+
+
 def _check_different(generators: Sequence[Generator]) -> None:
     again = [name for name, count in Counter(folder_name(one.name) for one in generators).items() if count > 1]
     if again:
@@ -166,13 +177,6 @@ def _generated(run: _Run, generator: Generator, called: str, terms: Mapping[str,
     folder = entry_folder(run.board, generator.name)
     if read_published(folder) is not None:
         return EntryRun(entry=generator.name, status="published", before=True)
-    if run.suite.closed:
-        raise BadFile(
-            f"the texts of {len(run.suite.closed):,} private prompts are needed to generate",
-            found="their digests alone",
-            where=f"suite {run.suite.card.name!r}",
-            remedy="ask the suite's keeper for private.jsonl, and name it with --private",
-        )
     card = run.suite.card
     settings = GenerateSettings(seeds=card.images, first_seed=card.first_seed, size=card.size)
     report = generate_items(

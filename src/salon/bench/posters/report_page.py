@@ -10,6 +10,8 @@ from markupsafe import Markup
 from salon.bench.posters.report_gallery import gallery_section
 from salon.bench.posters.results import DifficultyCurve, MetricResult, PosterReport, TaskResult
 from salon.report import (
+    SMALL,
+    WIDE,
     Badge,
     Card,
     Cell,
@@ -28,10 +30,10 @@ from salon.report.words import brief, counted, fixed, one_way
 
 _WHY_RELEASED = (
     "The column “released” holds what the benchmark’s published code gives for the same answers, faults and all: "
-    "options found anywhere in a text, refusals and unread answers left out, boxes by the best of four readings, four options "
-    "scored as nine, style taken from layout comparison. It is for comparison with published tables only."
+    "options found anywhere in a text, refusals and unread answers left out, boxes by the best of four readings, four "
+    "options scored as nine, style taken from layout comparison. It is for comparison with published tables only."
 )
-_LOW = 260
+_LOW = 220
 """Height of a difficulty curve."""
 
 
@@ -122,7 +124,7 @@ def _task_section(report: PosterReport) -> Section:
             else []
         ),
         Column("items", "items", "count"),
-        Column("flag", "", "badge"),
+        *([Column("flag", "", "badge")] if any(task.owed for task in report.tasks) else []),
     ]
     rows = [_row(task, metric, i) for task in report.tasks for i, metric in enumerate(task.metrics)]
     table = Table(columns, rows, caption="Every metric of every task", sortable=False)
@@ -150,11 +152,13 @@ def _row(task: TaskResult, metric: MetricResult, index: int) -> dict[str, object
 def _curve_sections(report: PosterReport) -> list[Section]:
     if not report.curves:
         return []
-    figures = [Figure(_drawing(curve), heading=f"{curve.title}: {curve.difficulty}") for curve in report.curves]
-    return [Section("Difficulty", [Figures(figures)], "Where it begins to fail; bands are intervals.")]
+    width = SMALL if len(report.curves) > 1 else WIDE
+    figures = [Figure(_drawing(curve, width), heading=f"{curve.title}: {curve.difficulty}") for curve in report.curves]
+    shown = Figures(figures) if len(figures) > 1 else figures[0]
+    return [Section("Difficulty", [shown], "Where it begins to fail; bands are intervals.")]
 
 
-def _drawing(curve: DifficultyCurve) -> str:
+def _drawing(curve: DifficultyCurve, width: int) -> str:
     points = curve.points
     bands = all(point.figure.low is not None and point.figure.high is not None for point in points)
     drawn = charts.Curve(
@@ -165,7 +169,7 @@ def _drawing(curve: DifficultyCurve) -> str:
     lowest = min(0.0, *(point.figure.low if bands and point.figure.low else 0.0 for point in points))
     return charts.line_curves(
         [drawn], title=f"{curve.title} over {curve.difficulty}", x_label=curve.difficulty, y_domain=(lowest, 1.0),
-        height=_LOW, width=420,
+        height=_LOW, width=width,
     )  # fmt: skip
 
 

@@ -1,10 +1,12 @@
 """make: task sets of any size, drawn here. Truth is known because everything that is shown was put there.
 
-    made      ─ one item: a record and its picture          deal    ─ letters and labels, balanced and shuffled
-    words     ─ texts to set                                briefs  ─ what posters are for
-    typefaces ─ faces by what can be seen of them           lettering, effects* ─ words on a sheet, and what is done to them
-    reading, logos, posters, fonts, placing, comparison, composition, rating ─ the makers, a family each
-    sets      ─ whole sets: records and pictures in a folder
+    made       ─ one item: a record and its picture
+    deal       ─ letters and labels, balanced and shuffled
+    words      ─ texts to set; briefs ─ what posters are for
+    typefaces  ─ faces by what can be seen of them
+    lettering  ─ words on a sheet
+    reading, fonts, effects, materials, posters, placing, emptiness, comparison, composition ─ the makers
+    sets       ─ whole sets: records and pictures in a folder
 
 An item is a function of its task, its number and the seed: a larger set begins with the smaller one, and however many
 processes draw, the bytes are the same.

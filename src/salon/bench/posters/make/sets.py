@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.bench.posters.files import Record, new_file
-from salon.bench.posters.make import effects, fonts, reading
+from salon.bench.posters.make import comparison, effects, emptiness, fonts, placing, posters, rating, reading
 from salon.bench.posters.make.made import Made
 from salon.bench.posters.task import task_named
 from salon.engine.processes import over_processes
@@ -20,12 +20,23 @@ from salon.render.paint.png import encode_png
 
 Maker = Callable[[int, int], Made]
 MAKERS: dict[str, Maker] = {
+    "logo_ocr": posters.logo_ocr,
+    "poster_ocr": posters.poster_ocr,
     "simple_ocr": reading.simple_ocr,
     "hard_ocr": reading.hard_ocr,
     "font_size_ocr": reading.font_size_ocr,
     "font_matching": fonts.font_matching,
     "font_attributes": fonts.font_attributes,
     "font_effect": effects.font_effect,
+    "text_localization": posters.text_localization,
+    "alignment": placing.alignment,
+    "rotation": placing.rotation,
+    "empty_space": emptiness.empty_space,
+    "layout_comparison": comparison.layout_comparison,
+    "layout_generation": posters.layout_generation,
+    "style_understanding": posters.style_understanding,
+    "intention_understanding": posters.intention_understanding,
+    "overall_rating": rating.overall_rating,
 }
 """Task to what draws its item of a number under a seed."""
 MADE: tuple[str, ...] = tuple(MAKERS)

@@ -1,0 +1,107 @@
+"""What `prove.board` makes: a model, a field of 32 entries, a reference frozen from it, and the board with it.
+
+Every step keeps what it has in the scratch folder, so that a proof which was stopped goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from salon.bench.board import Board, entry_folder, is_board, new_board, open_board
+from salon.bench.entry_files import read_published
+from salon.bench.results import EntryResult
+from salon.bench.suite import PreferenceRule, Suite
+from salon.bench.suite_folder import hashed, open_suite
+from salon.flows.bench_freeze import carry_entries, field_reference, with_reference
+from salon.flows.bench_named import JudgeTerms, judges_named, read_roles
+from salon.flows.bench_run import run_suite
+from salon.flows.taste_drawn import drawn_study
+from salon.flows.training import train_study
+from salon.generate.houses import HOUSES, house_generator
+from salon.judge.scorers.trained import is_model, trained_scorer
+from salon.models.preference_model import read_card
+from salon.render.defects import DEFECTS
+from salon.store.folder import is_study, open_study
+from salon.study import Generator, Scorer
+from salon.train.settings import HeadSettings
+
+HEADLINE = "taste/aesthetics-preference"
+STRENGTHS = (0.4, 0.8)
+CLEAN = "proof"
+SETTINGS = HeadSettings(form="scalar", encoder="effnet-lite2+look")
+LICENCE = "Apache-2.0"
+
+
+@dataclass(frozen=True)
+class Made:
+    """The board, and what was trained for it."""
+
+    board: Board
+    results: dict[str, EntryResult]
+    model: Path
+
+
+def trained_model(scratch: Path, drawn: Path) -> Path:
+    """Scalar heads on the drawn study in the shape of TASTE."""
+    folder, study = scratch / "drawn-heads", drawn / "study"
+    if not is_model(folder):
+        if not is_study(study) or not open_study(study).counts.get("rankings"):
+            drawn_study(study)
+        report = train_study(open_study(study), study, SETTINGS, folder, overwrite=True)
+        print(f"heads: validation accuracy {report.validation[0].accuracy.value:.3f}", flush=True)
+    return folder
+
+
+def columns(model: Path) -> dict[str, str]:
+    """Columns of EPS and their criteria: the headline first, then every other criterion of the model."""
+    others = [one.id for one in read_card(model).criteria if one.id != HEADLINE]
+    return {"eps": HEADLINE} | {f"eps-{id.removeprefix('taste/')}": id for id in others}
+
+
+def wide_suite(model: Path) -> Suite:
+    """The posters suite with a column of EPS for every criterion."""
+    suite = open_suite("posters")
+    rules = tuple(
+        PreferenceRule(id=column, title=_title(column), criterion=criterion, headline=column == "eps")
+        for column, criterion in columns(model).items()
+    )
+    return hashed(replace(suite, card=suite.card.model_copy(update={"preferences": rules})))
+
+
+def _title(column: str) -> str:
+    return "EPS" if column == "eps" else "EPS: " + column.removeprefix("eps-").replace("-", " ")
+
+
+def field_names() -> list[str]:
+    """The six houses, and the clean one with every defect at two strengths."""
+    variants = [f"{CLEAN}+{kind}@{strength:g}" for kind in DEFECTS for strength in STRENGTHS]
+    return [*HOUSES, *variants]
+
+
+def made_board(scratch: Path, drawn: Path) -> Made:
+    """Everything, from nothing or from where it stopped."""
+    model = trained_model(scratch, drawn)
+    suite = wide_suite(model)
+    scorers: dict[str, Scorer] = {name: trained_scorer(model, one) for name, one in columns(model).items()}
+    generators: list[Generator] = [house_generator(name) for name in field_names()]
+    _run(suite, scratch / "field", generators, scorers)
+    note = "Heads trained on posters of four built-in houses that simulated designers ranked: no person was asked."
+    frozen = with_reference(suite, field_reference(open_board(scratch / "field"), note))
+    place = scratch / "board"
+    board = open_board(place) if is_board(place) else new_board(place, frozen)
+    carry_entries(open_board(scratch / "field"), board)
+    _run(frozen, place, [], scorers)
+    board = open_board(place)
+    results = {one.name: read_published(entry_folder(board, one.name)) for one in board.entries}
+    return Made(board, {name: result for name, result in results.items() if result is not None}, model)
+
+
+def _run(suite: Suite, place: Path, generators: list[Generator], scorers: dict[str, Scorer]) -> None:
+    with judges_named(read_roles([], suite), JudgeTerms(), place) as judges:
+        done = run_suite(suite, place, generators, judges, scorers, licence=LICENCE, by="Salon")
+    fresh = [one for one in done.entries if not one.before]
+    print(f"{place.name}: {len(done.entries)} entries, {len(fresh)} of them now, {done.seconds:.0f} s", flush=True)
+    for one in done.entries:
+        if one.status == "provisional":
+            print(f"  {one.entry}: {'; '.join(one.open)}", flush=True)

@@ -1,0 +1,103 @@
+"""Empty space: a poster of pieces that keep to a grid of seven by seven patches; which patches show nothing?
+
+Pieces fill whole patches with a breath of ground around them. What is empty is read off the pixels: a patch is empty
+when every pixel of it is ground. A drawing in which some patch is neither empty nor plainly taken is drawn anew.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from salon.bench.posters.make.deal import dealt, pick
+from salon.bench.posters.make.lettering import GROUNDS, ink_on, painted
+from salon.bench.posters.make.made import Made
+from salon.bench.posters.make.typefaces import PLAIN
+from salon.bench.posters.make.words import title
+from salon.bench.posters.vocabulary import GRID
+from salon.errors import BadValue
+from salon.render.brief import SUBJECTS
+from salon.render.chance import chance
+from salon.render.colors import mix, to_rgb
+from salon.render.layout import Box, Face
+from salon.render.marks import Fill, Mark
+from salon.render.motifs import emblem
+from salon.render.shapes import rounded
+from salon.render.styles.ways import flat
+from salon.render.typeset.setting import set_text
+
+SIDE = 840
+PATCH = SIDE // GRID
+PIECES = (3, 4, 5, 6, 7, 8)
+LEAST_INK = 0.04
+"""Share of a patch's pixels that are ink where it counts as taken."""
+_BREATH = 7
+_ATTEMPTS = 40
+Cells = tuple[int, int, int, int]
+"""Column, row, columns, rows of a piece."""
+
+
+def empty_space(number: int, seed: int) -> Made:
+    """A sheet with three to eight pieces; the patches without any are asked for."""
+    pieces = dealt(PIECES, number, seed, "empty_space")
+    for attempt in range(_ATTEMPTS):
+        rng = chance(seed, "empty_space", str(number), str(attempt))
+        ground = pick(GROUNDS, rng)
+        cells = _cells(pieces, rng)
+        pixels = painted([mark for one in cells for mark in _piece(one, ground, rng)], SIDE, SIDE, ground)
+        shares = ink_shares(pixels, ground)
+        if ((shares == 0) | (shares >= LEAST_INK)).all() and 4 <= (shares == 0).sum() <= 41:
+            break
+    else:
+        raise BadValue("a sheet that leaves no doubt is needed", found="none", where=f"empty_space {number}")
+    gt = [int(one) for one in np.flatnonzero(shares == 0)]
+    return Made("empty space", "grid", _prompt(len(gt)), {"gt": gt, "background": ground, "size": [SIDE, SIDE]}, pixels,
+                {"pieces": len(cells), "empty patches": len(gt)})  # fmt: skip
+
+
+def ink_shares(pixels: np.ndarray, ground: str) -> np.ndarray:
+    """For each patch, row by row, the share of its pixels that are not ground."""
+    ink = (pixels != np.array(to_rgb(ground), np.uint8)).any(axis=2)
+    return ink.reshape(GRID, PATCH, GRID, PATCH).mean(axis=(1, 3)).ravel()
+
+
+def _prompt(count: int) -> str:
+    return (
+        f"Think of this poster as a grid of {GRID} by {GRID} equal patches, numbered from 0 to {GRID * GRID - 1} row "
+        "by row: 0 is the upper left one, 6 the upper right one, 48 the lower right one. A patch is empty when nothing "
+        f"but the plain background is in it. Exactly {count} patches are empty. Answer with a JSON list of their "
+        "numbers."
+    )
+
+
+def _cells(count: int, rng: np.random.Generator) -> list[Cells]:
+    """Rectangles of patches that do not overlap."""
+    taken = np.zeros((GRID, GRID), bool)
+    found: list[Cells] = []
+    for _ in range(200):
+        wide, high = pick(((1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (2, 2), (3, 2), (2, 3), (3, 3), (4, 2)), rng)
+        x, y = int(rng.integers(GRID - wide + 1)), int(rng.integers(GRID - high + 1))
+        if len(found) < count and not taken[y : y + high, x : x + wide].any():
+            taken[y : y + high, x : x + wide] = True
+            found.append((x, y, wide, high))
+    return found
+
+
+def _piece(cells: Cells, ground: str, rng: np.random.Generator) -> tuple[Mark, ...]:
+    """A line of type where the piece is low and long, otherwise a picture on a panel, or a button."""
+    x, y, wide, high = cells
+    box = Box(x=x * PATCH + _BREATH, y=y * PATCH + _BREATH, width=wide * PATCH - 2 * _BREATH,
+              height=high * PATCH - 2 * _BREATH)  # fmt: skip
+    ink = ink_on(ground, 5.0, pick(GROUNDS, rng))
+    if high == 1 and wide > 1 and rng.random() < 0.7:
+        return _words(box, wide, ink, rng)
+    panel = Fill(rounded(box.x, box.y, box.width, box.height, 10), mix(ground, ink, 0.3))
+    inner = Box(x=box.x + 12, y=box.y + 12, width=box.width - 24, height=box.height - 24)
+    tones = [mix(ground, ink, amount) for amount in (0.15, 0.3, 0.5, 0.9, 1.0, 0.7)]
+    return panel, *flat(emblem(pick(SUBJECTS, rng), inner, rng), tones)
+
+
+def _words(box: Box, wide: int, ink: str, rng: np.random.Generator) -> tuple[Mark, ...]:
+    """One or two lines from edge to edge of the piece."""
+    face = Face(family=pick(PLAIN, rng).family, weight=700)
+    return set_text(title(rng, wide), face, box, size=80, smallest=14, leading=1.15, align="center", valign="middle",
+                    paint=ink, max_lines=2).glyphs  # fmt: skip

@@ -1,0 +1,114 @@
+"""The last part of the demo: a model learns what its designers prefer, and a leaderboard is measured with it.
+
+Six entries draw some briefs of the built-in suite `posters`, none of which the model saw. Pixels answer the points of
+Capability. The entries themselves are the field whose median logits become the frozen reference of EPS.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from salon.bench.board import entry_folder, open_board, read_result
+from salon.bench.results import EntryResult
+from salon.bench.site import build_site
+from salon.bench.standings import Standings, standings
+from salon.bench.suite import CAPABILITY, OVERALL, Suite
+from salon.bench.suite_folder import hashed, open_suite
+from salon.errors import MissingExtra
+from salon.flows.bench_freeze import field_reference, with_reference
+from salon.flows.bench_named import JudgeTerms, judges_named, read_roles
+from salon.flows.bench_run import run_suite
+from salon.generate.named import generators_named
+from salon.store.folder import open_study
+from salon.study import Scorer
+from salon.train.settings import HeadSettings
+
+ENTRIES = ("atelier", "carnival", "ledger", "mirage", "proof", "proof+low-contrast@0.7")
+"""Four houses with flaws of their own, one without, and that one with a planted flaw."""
+EVERY = 2
+"""Every second prompt of the suite: all its tags."""
+CRITERION = "taste/aesthetics-preference"
+HEADS = HeadSettings(encoder="effnet-lite2+look", form="scalar", flags=False)
+NOTE = "A model of the demo's simulated designers, trained on 96 posters minutes before: no person's taste is in it."
+LICENCE = "Apache-2.0"
+
+
+@dataclass(frozen=True)
+class DemoBoard:
+    """What the demo tells of its board."""
+
+    results: tuple[EntryResult, ...]
+    standings: Standings
+    accuracy: float | None
+    """Share of the designers' validation pairs that the model gets right."""
+    missing: str | None = None
+    """Why there is no EPS, where a part of Salon is not installed."""
+
+
+def make_board(folder: Path) -> DemoBoard:
+    """`folder`/model, `folder`/field, `folder`/board and its pages, from the judged posters in `folder`/posters."""
+    suite = demo_suite()
+    try:
+        scorer, accuracy = learned(folder)
+    except MissingExtra as error:
+        return _without_eps(suite, folder, f"{error.needed} ({error.remedy})")
+    _run(suite, folder / "field", scorer)
+    field = open_board(folder / "field")
+    frozen = with_reference(suite, field_reference(field, NOTE))
+    run_suite(frozen, folder / "board", carry=field)
+    return _shown(folder, OVERALL, accuracy)
+
+
+def demo_suite() -> Suite:
+    """Some prompts of the suite `posters`, as a suite of their own."""
+    whole = open_suite("posters")
+    prompts = whole.prompts[::EVERY]
+    asked = {one.prompt.id for one in prompts}
+    tags = {one.tag for one in prompts}
+    return hashed(
+        replace(
+            whole,
+            card=whole.card.model_copy(update={"name": "posters-demo", "title": "Posters, the demo's share"}),
+            tags=tuple(tag for tag in whole.tags if tag.id in tags),
+            prompts=prompts,
+            points=tuple(point for point in whole.points if point.prompt in asked),
+        )
+    )
+
+
+def learned(folder: Path) -> tuple[Scorer, float]:
+    """A scorer that learned from the designers' rankings; and how often it is right where it was not trained."""
+    training: Any = importlib.import_module("salon.flows.training")  # torch, for who has it
+    trained: Any = importlib.import_module("salon.judge.scorers.trained")
+    posters = folder / "posters"
+    report = training.train_study(
+        open_study(posters), posters, HEADS, folder / "model", criteria=[CRITERION], overwrite=True
+    )
+    return trained.trained_scorer(folder / "model", CRITERION), report.validation[0].accuracy.value
+
+
+def _run(suite: Suite, board: Path, scorer: Scorer | None) -> None:
+    generators = generators_named(ENTRIES, [one.prompt for one in suite.prompts])
+    with judges_named(read_roles([], suite), JudgeTerms(), board) as judges:
+        run_suite(suite, board, generators, judges, {"eps": scorer} if scorer else {}, licence=LICENCE)
+
+
+def _without_eps(suite: Suite, folder: Path, why: str) -> DemoBoard:
+    _run(suite, folder / "board", None)
+    return replace(_shown(folder, CAPABILITY, None), missing=why)
+
+
+def _shown(folder: Path, axis: str, accuracy: float | None) -> DemoBoard:
+    board = open_board(folder / "board")
+    build_site(board, folder / "board-site")
+    results = [read_result(entry_folder(board, name)) for name in _names(board.entries)]
+    found = tuple(result for result in results if result is not None)
+    return DemoBoard(found, standings(found, axis), accuracy)
+
+
+def _names(entries: Sequence[Any]) -> list[str]:
+    return [entry.name for entry in entries]

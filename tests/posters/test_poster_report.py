@@ -1,0 +1,81 @@
+"""The report as a page and on the terminal: the same numbers, and everything that is missing in sight."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from public_files import ALL, UNDERSTANDING, made
+
+from salon.bench.posters.compat import with_released
+from salon.bench.posters.contestants import fill_in
+from salon.bench.posters.report_page import report_page
+from salon.bench.posters.results import PosterReport, ScoreSettings
+from salon.bench.posters.score import score_files
+from salon.cli.main import salon as command
+from salon.report import disagreements
+
+QUICK = ScoreSettings(draws=100)
+
+
+@cache
+def report(contestant: str = "random") -> PosterReport:
+    files = [fill_in(made(name, 28), contestant) for name in ALL]  # type: ignore[arg-type]
+    return with_released(score_files(files, QUICK, contestant=contestant), files)
+
+
+@pytest.mark.parametrize("contestant", ["random", "perfect", "empty"])
+def test_every_number_of_the_page_is_the_documents(contestant: str) -> None:
+    html = report_page(report(contestant)).html()
+    document = json.loads(report(contestant).model_dump_json())
+    assert disagreements(html, document) == []
+    assert html.count("data-key") > 100
+    assert html == report_page(report(contestant)).html()
+
+
+def test_the_page_shows_what_is_owed_missing_and_wrong() -> None:
+    html = report_page(report()).html()
+    for words in ("provisional", "verdicts owed", "Failures", "font size", "Released scoring", "without looking"):
+        assert words in html, words
+
+
+def test_texts_of_strangers_are_only_text(tmp_path: Path) -> None:
+    file = made("logo_ocr", 2).edited({0: {"response": "<script>alert(1)</script>"}, 1: {"response": "\u202e<b>"}})
+    html = report_page(score_files([file], QUICK, contestant="<i>x</i>"), tmp_path).html()
+    assert "<script>alert" not in html
+    assert "\u202e" not in html
+    assert "<i>x" not in html
+
+
+def run(*args: str, code: int = 0) -> str:
+    done = CliRunner().invoke(command, ["bench", "posters", *args], catch_exceptions=False)
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def test_run_and_score_from_the_terminal(tmp_path: Path) -> None:
+    home = tmp_path / "set"
+    for name in UNDERSTANDING:
+        made(name).write(home / made(name).task.place)
+    run("run", str(home), "--contestant", "perfect", "--boxes", "thousand")
+    out = str(tmp_path / "set.perfect")
+    told = json.loads(run("score", out, "--json", "--draws", "100", "--html", str(tmp_path / "page.html")))
+    assert told["contestant"] == "perfect"
+    assert told["settings"]["boxes"] == "thousand"  # as its run says
+    assert told["overall"]["value"] == pytest.approx(1)
+    words = run("score", out, "--draws", "100", "--compat", "released")
+    assert "Overall 1.000" in words
+    assert "Font effect 2" in words
+    assert "poster-tasks|data:" in words
+    wrong = run("score", out, "--boxes", "share", "--draws", "100", "--json")
+    boxes = next(task for task in json.loads(wrong)["tasks"] if task["task"] == "text_localization")
+    assert boxes["bad_boxes"] == 48
+    assert boxes["metrics"][0]["figure"]["value"] == 0  # a convention is declared, never found out
+
+
+def test_help_lists_all_doors() -> None:
+    words = run("--help")
+    assert all(name in words for name in ("score", "run", "judge", "make"))
