@@ -26,7 +26,7 @@ import numpy as np
 from salon.bench.posters.compat_boxes import layout_generation, text_localization
 from salon.bench.posters.files import PosterFile, Record, find_picture
 from salon.bench.posters.item import texts_in
-from salon.bench.posters.results import GroupResult, MetricResult, PosterReport, TaskResult
+from salon.bench.posters.results import PosterGroup, MetricResult, PosterReport, TaskResult
 from salon.bench.posters.task import GROUPS
 from salon.bench.posters.vocabulary import ATTRIBUTES
 
@@ -99,7 +99,7 @@ def _told(task: TaskResult, found: Found) -> TaskResult:
     return task.model_copy(update={"metrics": tuple(metric(one) for one in task.metrics)})
 
 
-def _group(group: GroupResult, tasks: Sequence[TaskResult]) -> GroupResult:
+def _group(group: PosterGroup, tasks: Sequence[TaskResult]) -> PosterGroup:
     values = [
         metric.released
         for task in tasks

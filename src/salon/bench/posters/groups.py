@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from salon.bench.posters.metrics import Drawn, figure_of
-from salon.bench.posters.results import GroupResult
+from salon.bench.posters.results import PosterGroup
 from salon.bench.posters.task import GENERATION, GROUPS, TASKS
 from salon.report.estimate import Figure
 
 ByTask = Mapping[str, Sequence[Drawn]]
 
 
-def group_results(drawn: ByTask, level: float) -> list[GroupResult]:
+def group_results(drawn: ByTask, level: float) -> list[PosterGroup]:
     """Every group that has a metric; the five of the understanding side first."""
     found = [_group(name, drawn, level) for name in (*GROUPS, GENERATION)]
     return [one for one in found if one.metrics]
@@ -43,7 +43,7 @@ def gap(drawn: ByTask, level: float) -> Figure | None:
     return figure_of(simple.value - hard.value, simple.draws - hard.draws, simple.n + hard.n, level)
 
 
-def _group(name: str, drawn: ByTask, level: float) -> GroupResult:
+def _group(name: str, drawn: ByTask, level: float) -> PosterGroup:
     members = _members(name, drawn)
     wanted = [(task, metric) for task in TASKS if task.group == name for metric in task.metrics if metric.grouped]
     absent = tuple(f"{task.name}.{metric.id}" for task, metric in wanted if task.name not in drawn)
@@ -51,7 +51,7 @@ def _group(name: str, drawn: ByTask, level: float) -> GroupResult:
     if members:
         value, draws, edge = _mean(members)
         figure = _figure(value, draws, edge, _items(drawn, name), level)
-    return GroupResult(group=name, figure=figure, metrics=len(members), absent=absent)
+    return PosterGroup(group=name, figure=figure, metrics=len(members), absent=absent)
 
 
 def _members(name: str, drawn: ByTask) -> list[Drawn]:

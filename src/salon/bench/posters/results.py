@@ -88,7 +88,7 @@ class TaskResult(Noun):
     failures: tuple[Failure, ...] = ()
 
 
-class GroupResult(Noun):
+class PosterGroup(Noun):
     """The mean of a group's metrics."""
 
     group: str
@@ -106,7 +106,7 @@ class PosterReport(Noun):
     settings: ScoreSettings
     compat: Literal["released"] | None = None
     tasks: tuple[TaskResult, ...]
-    groups: tuple[GroupResult, ...]
+    groups: tuple[PosterGroup, ...]
     overall: Figure | None = Field(description="Mean of the groups that have a value.")
     overall_released: float | None = None
     gap: Figure | None = Field(None, description="Word recall of simple OCR less that of hard OCR.")
