@@ -26,7 +26,7 @@ import numpy as np
 from salon.bench.posters.compat_boxes import layout_generation, text_localization
 from salon.bench.posters.files import PosterFile, Record, find_picture
 from salon.bench.posters.item import texts_in
-from salon.bench.posters.results import PosterGroup, MetricResult, PosterReport, TaskResult
+from salon.bench.posters.results import MetricResult, PosterGroup, PosterReport, TaskResult
 from salon.bench.posters.task import GROUPS
 from salon.bench.posters.vocabulary import ATTRIBUTES
 
