@@ -21,8 +21,8 @@ class Made:
     prompt: str
     truth: Mapping[str, Any]
     """Fields with the truth, and whatever else is known of the picture."""
-    pixels: np.ndarray
-    """(height, width, 3) bytes."""
+    pixels: np.ndarray | None
+    """(height, width, 3) bytes; None for a prompt, whose poster a generator is to make."""
     difficulty: Mapping[str, float] = field(default_factory=dict)
 
     def record(self, name: str, path: str) -> dict[str, Any]:

@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from salon.bench.posters.files import Record, new_file
-from salon.bench.posters.make import comparison, effects, emptiness, fonts, placing, posters, rating, reading
+from salon.bench.posters.make import (
+    comparison,
+    effects,
+    emptiness,
+    fonts,
+    generation,
+    placing,
+    posters,
+    rating,
+    reading,
+)
 from salon.bench.posters.make.made import Made
 from salon.bench.posters.task import task_named
 from salon.engine.processes import over_processes
@@ -37,6 +47,7 @@ MAKERS: dict[str, Maker] = {
     "style_understanding": posters.style_understanding,
     "intention_understanding": posters.intention_understanding,
     "overall_rating": rating.overall_rating,
+    **generation.PROMPTS,
 }
 """Task to what draws its item of a number under a seed."""
 MADE: tuple[str, ...] = tuple(MAKERS)
@@ -109,7 +120,8 @@ def _drawn(order: _Order) -> dict[str, Any]:
     made = make_item(task, number, seed)
     name = f"{task}_{number:05d}"
     path = f"{_pictures(task)}/{name}.png"
-    (folder / path).write_bytes(encode_png(made.pixels))
+    if made.pixels is not None:
+        (folder / path).write_bytes(encode_png(made.pixels))
     return made.record(name, path)
 
 
