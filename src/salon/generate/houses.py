@@ -4,6 +4,9 @@ A house has a hand (styles and arrangements it likes) and tendencies: how often,
 its work. So what it is worth under every criterion is known beforehand (`expected_quality`), houses rank differently
 from criterion to criterion, and any way of judging them can be held against that.
 
+A house heeds asks (`salon.render.asks`): a flaw that the prompt asks to avoid befalls its work `HEEDED` times as often.
+What always befalls it, as in a variant, cannot be asked away.
+
 A variant is a house with defects planted in all its work: `proof+low-contrast@0.6` draws what `proof` draws, poster by
 poster, with every ink faded by 0.6. So the two differ in nothing else.
 """
@@ -11,11 +14,12 @@ poster, with every ink faded by 0.6. So the two differ in nothing else.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from salon.engine.processes import over_processes
 from salon.errors import BadValue, SalonError
+from salon.render.asks import asked_against
 from salon.render.brief_text import read_brief
 from salon.render.chance import chance
 from salon.render.compose import Hand
@@ -30,6 +34,8 @@ from salon.study import Abilities, Ask, Failed, Made, Signature
 
 DRAWING = 1
 """Raised when the same brief, house and seed draw another picture than before, so that runs do not mix them."""
+HEEDED = 0.4
+"""How often a flaw still befalls a house that is asked to avoid it, of the times it would have. A stipulation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +66,13 @@ class House:
         """The house of which this is a variant; its own name where it is none."""
         return self.name.partition("+")[0]
 
-    def knobs(self, seed: int) -> dict[DefectKind, float]:
-        """The strengths of the defects that befall the poster with this seed."""
+    def knobs(self, seed: int, asked: Collection[DefectKind] = ()) -> dict[DefectKind, float]:
+        """The strengths of the defects that befall the poster with this seed, where it is `asked` to avoid some."""
         found: dict[DefectKind, float] = {}
         for kind in DEFECTS:
             if tendency := self.tendencies.get(kind):
                 happens, strength = chance(seed, "befalls", kind).random(2)
-                if happens < tendency.often:
+                if happens < tendency.often * (HEEDED if kind in asked and tendency.often < 1 else 1):
                     found[kind] = round(tendency.low + strength * (tendency.high - tendency.low), 3)
         return found
 
@@ -210,13 +216,15 @@ def _drawn(task: tuple[str, Ask]) -> Made:
     seed = poster_seed(house.parent, ask.prompt.id, ask.seed)
     brief = read_brief(ask.prompt)
     size = {"width": ask.width, "height": ask.height}
-    poster = draw_poster(brief, house.hand, seed=seed, knobs=house.knobs(seed), **size)
+    asked = asked_against(ask.prompt)
+    poster = draw_poster(brief, house.hand, seed=seed, knobs=house.knobs(seed, asked), **size)
     layout = poster.layout
     return Made(
         image=paint_png(poster.layers, layout.width, layout.height),
         layout=layout_json(layout),
         svg=write_svg(poster.layers, layout.width, layout.height, title=brief.headline, labels=_labels(layout)),
-        facts={"style": layout.style, "arrangement": layout.arrangement, "defects": len(layout.defects)},
+        facts={"style": layout.style, "arrangement": layout.arrangement, "defects": len(layout.defects)}
+        | ({"asked": ", ".join(kind for kind in DEFECTS if kind in asked)} if asked else {}),
     )
 
 
