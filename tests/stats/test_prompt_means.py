@@ -196,6 +196,22 @@ def test_sums_cover():
     assert np.mean(held) >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 400)
 
 
+def test_two_prompts_that_go_apart_make_no_sum_sure():
+    """Their correlation is -1 by construction: without a rule the parts would cancel, and 85% would cover for 95%."""
+    rng, covered = np.random.default_rng(11), 0
+    for _ in range(400):
+        values = np.column_stack([rng.random(2) < 0.7, rng.beta(2, 2, 2)])
+        made = score_interval(values, shares=[0.5, 0.5])
+        covered += made.low <= 0.6 <= made.high
+    assert covered >= 380
+    apart = score_interval([[1, 0.2], [0, 0.8]], shares=[0.5, 0.5])
+    parts = [score_interval(values) for values in ([1, 0], [0.2, 0.8])]
+    reach = np.hypot(*(0.5 * (part.value - part.low) for part in parts))
+    assert apart.value - apart.low == pytest.approx(reach)
+    three = score_interval([[1, 0.2], [0, 0.8], [0.5, 0.5]], shares=[0.5, 0.5])
+    assert three.high - three.low < apart.high - apart.low  # from three on a negative correlation counts
+
+
 # ----------------------------------------------------------------------------------------------- at the edge
 def test_one_prompt_has_no_interval():
     made = score_interval([0.4])

@@ -3,8 +3,9 @@
 Every entry answered the same prompts, so entries are compared prompt by prompt. With u_ie what prompt i adds to the
 error of entry e's mean (salon.stats.prompt_means), n prompts and E entries,
 
-    C = n/(n - 1) u'u + I f^2,   f = c/(2n)        covariance of the values, shared prompts included
+    C = n/(n - 1) u'u + I f^2,   f = 1/(2n)        covariance of the values, shared prompts included
 
+n counts the prompts of the axis; of Overall, u = sum_j c_j sqrt(n_j/(n_j - 1)) u_j and f^2 = sum_j (c_j/2n_j)^2.
 f is the error of one prompt that turned out otherwise by half: a difference that rests on a single prompt is never one
 that counts, and entries that passed everything are not thereby known exactly. Ranks, rank intervals, tiers and groups
 of entries that cannot be told apart: salon.stats.tiers, all pairs at once, t tails with n - 1 degrees of freedom.
@@ -165,10 +166,10 @@ def _shares(result: EntryResult, axis: str) -> dict[str, float]:
 
 def shared_covariance(parts: Sequence[tuple[float, Floats, Floats]]) -> Floats:
     """(entries, entries), prompts shared; never without an error of its own for every entry."""
-    u = sum(share * influences(x, w) for share, x, w in parts)
-    n = min(len(x) for _, x, _ in parts)
-    own = sum((share / (2 * np.count_nonzero(w[:, 0]))) ** 2 for share, _, w in parts)
-    return n / (n - 1) * u.T @ u + own * np.eye(u.shape[1])
+    counted = [np.count_nonzero(w[:, 0]) for _, _, w in parts]
+    u = sum(share * np.sqrt(n / (n - 1)) * influences(x, w) for n, (share, x, w) in zip(counted, parts, strict=True))
+    own = sum((share / (2 * n)) ** 2 for n, (share, _, _) in zip(counted, parts, strict=True))
+    return u.T @ u + own * np.eye(u.shape[1])
 
 
 def _table(results: Sequence[EntryResult], axis: str) -> tuple[Floats, Floats]:

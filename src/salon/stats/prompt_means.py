@@ -24,6 +24,9 @@ A sum is bounded by what is known of its parts (MOVER), rho_jk the correlation o
 
     S - low = sqrt(sum_jk rho_jk a_j a_k),   a_j = c_j (m_j - l_j);   the same upwards with a_j = c_j (h_j - m_j)
 
+Two prompts correlate by 1 or -1 whatever they are, and -1 would make a sum surer than its parts: where no more than two
+count on both axes, a negative rho is taken as 0.
+
 Bootstrap (`bootstrap_interval`): whole prompts are drawn again, one draw for all axes, and S is computed anew; the
 percentile interval. Where every draw is alike, the score interval.
 
@@ -62,7 +65,7 @@ def score_interval(
         return Estimate(value, None, None, 1, _UNIT, level, "no interval: one prompt")
     u = influences(x, w)
     low, high = _score_bounds(m, u, w, level)
-    rho = _correlations(u)
+    rho = _correlations(u, w)
     down, up = c * (m - low), c * (high - m)
     return Estimate(
         value,
@@ -129,11 +132,13 @@ def _score_bounds(m: Floats, u: Floats, w: Floats, level: float) -> tuple[Floats
     return np.clip(center - half, 0.0, m), np.clip(center + half, m, 1.0)
 
 
-def _correlations(u: Floats) -> Floats:
+def _correlations(u: Floats, w: Floats) -> Floats:
     """(axes, axes) of the errors of the means; an axis without spread goes with none."""
     size = np.sqrt((u**2).sum(axis=0))
     unit = u / np.where(size > _ROUNDING, size, np.inf)
     rho = unit.T @ unit
+    counts = (w > 0).astype(float)
+    rho = np.where(counts.T @ counts > 2, rho, np.maximum(rho, 0.0))
     np.fill_diagonal(rho, 1.0)
     return np.asarray(rho, np.float64)
 
