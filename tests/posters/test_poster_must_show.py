@@ -1,4 +1,4 @@
-"""What must hold on sets drawn here: perfect is 1, chance is 0, lists and fixed answers win nothing, silence neither."""
+"""What must hold on sets drawn here: perfect is 1, chance is 0; lists, fixed answers and silence win nothing."""
 
 from __future__ import annotations
 
