@@ -95,6 +95,17 @@ def read_verdicts(
     }
 
 
+def read_object(text: str, keys: Sequence[str], menu: Menu, *, cut: bool = False) -> Read | Unread:
+    """The last object in `text` that has one of `keys`, if `menu` takes it."""
+    body = _answer_part(text)
+    if isinstance(body, Unread):
+        return body
+    stated = list(_objects(body, lambda found: found if set(keys) & found.keys() else None))
+    if not stated:
+        return Unread("breaks off" if cut or _is_open(body, 0) else "no answer")
+    return _bind(body, stated[-1], menu, cut=cut)
+
+
 def _keys(menus: dict[str, Menu], titles: dict[str, str]) -> Callable[[str], str | None]:
     """From a key of an answer to the criterion it means: its id; else the one criterion it can mean."""
     folded: dict[str, set[str]] = {}
