@@ -26,6 +26,7 @@ GENERATED = (
     "generate-json.md",
     "judge-json.md",
     "train-json.md",
+    "bench-json.md",
     "layout.schema.json",
 )
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -114,6 +115,9 @@ def printed(line: str, capsys: pytest.CaptureFixture[str]) -> dict:
         ("fuse {}", "--prompts 3 --protocol ratings"),
         ("bridge score {} --pool 2 --opponents 1", "--prompts 2 --protocol comparisons"),
         ("bridge simulate --items 20 --pool 5 --opponents 2", ""),
+        ("bench arena {}", "--prompts 6 --protocol comparisons"),
+        ("bench verify posters", ""),
+        ("bench diff posters broad", ""),
     ],
 )
 def test_the_terminal_prints_what_the_schema_says(

@@ -10,57 +10,41 @@ import json
 import types
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal, Union, get_args, get_origin
 
 import click
-import numpy as np
 from pydantic import BaseModel
 
-from salon.check.anchor import AnchorReport, AnchorSettings, anchor
+from salon.bench.arena import ArenaSnapshot
+from salon.bench.diff import BoardDiff
+from salon.bench.posters.results import PosterReport
+from salon.bench.rater_tables import RaterTables
+from salon.bench.results import EntryResult
+from salon.bench.verify import VerifyReport
+from salon.check.anchor import AnchorReport
 from salon.check.budget import (
     BudgetReport,
-    SimulatedBudgetSettings,
     ThinReport,
-    ThinSettings,
-    simulated_budget,
-    thin_study,
 )
-from salon.check.check import check_study
-from salon.check.plan import BudgetSettings, PlanReport, PlanSettings, plan
+from salon.check.plan import PlanReport
 from salon.check.results import CheckReport
-from salon.check.settings import CheckSettings
 from salon.cli.main import COMMANDS, salon
-from salon.flows.judge_report import report_judges
-from salon.flows.simulate import SimulateSettings, ppaint_like_study, simulate_study
-from salon.fuse.bridge import score_bridge
+from salon.flows.bench_plan import SuitePlan
+from salon.flows.bench_reported import SuiteRun
+from salon.flows.posters_judge import JudgedReport
+from salon.flows.posters_run import RunReport
 from salon.fuse.bridge_results import BridgeReport
-from salon.fuse.bridge_settings import BridgeSettings
-from salon.fuse.bridge_simulate import Rehearsal, RehearsalSettings, rehearse_bridge
-from salon.fuse.fuse import fuse_study
-from salon.fuse.labels import LabelSettings, make_labels
+from salon.fuse.bridge_simulate import Rehearsal
 from salon.fuse.results import FuseReport
-from salon.generate.houses import house_generator
-from salon.generate.ready import ReadyReport, check_ready
+from salon.generate.ready import ReadyReport
 from salon.generate.results import GenerateReport
-from salon.generate.run import generate_items
-from salon.generate.settings import GenerateSettings
-from salon.judge.report_settings import ReportSettings
 from salon.judge.results import JudgeReport
-from salon.judge.run import JudgeRun, judge_study
-from salon.judge.settings import JudgeSettings
-from salon.judge.simulated import Simulated
-from salon.judge.truth import panel_truth
+from salon.judge.run import JudgeRun
 from salon.render.layout import Layout
-from salon.store import save_study
-from salon.store.nulls import null_for
-from salon.study import Prompt
-from salon.train.evaluate import evaluate
-from salon.train.evaluate_data import Contestant, make_trial
 from salon.train.evaluate_results import EvaluateReport
-from salon.train.evaluate_settings import EvaluateSettings
 from salon.train.probe_results import ProbeReport
 from tools.field_notes import NOTES
+from tools.reference_examples import ABOUT, example
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 WIDTH = 100
@@ -79,8 +63,20 @@ REPORTS: dict[str, type[BaseModel]] = {
     "train probe": ProbeReport,
     "judge run": JudgeRun,
     "judge report": JudgeReport,
+    "bench run": SuiteRun,
+    "bench run --plan": SuitePlan,
+    "bench verify": VerifyReport,
+    "bench diff": BoardDiff,
+    "bench result": EntryResult,
+    "bench arena": ArenaSnapshot,
+    "bench raters": RaterTables,
+    "bench posters run": RunReport,
+    "bench posters judge": JudgedReport,
+    "bench posters score": PosterReport,
 }
 """What each command prints with --json."""
+_PRINTED_BY_NONE = {"bench result": "result.json of an entry"}
+"""Forms that stand in files only, and what they are called."""
 LONGEST = 3
 """Entries of a list that an example shows."""
 SMALLEST = 1e-9
@@ -98,12 +94,13 @@ def pages() -> dict[str, str]:
     trained = json_page(_TRAIN_INTRO, ("evaluate", "train probe"))
     pages = {"check-json.md": checked, "fuse-json.md": fused, "generate-json.md": made, "judge-json.md": judged}
     pages["train-json.md"] = trained
+    pages["bench-json.md"] = json_page(_BENCH_INTRO, [name for name in REPORTS if name.startswith("bench")])
     return {"commands.md": commands_page(), **pages, **schemas}
 
 
 def schema_file(command: str) -> str:
     """Name of the schema of what `salon COMMAND --json` prints."""
-    return f"{command.replace(' ', '-')}.schema.json"
+    return f"{command.replace('--', '').replace(' ', '-')}.schema.json"
 
 
 # -- commands ----------------------------------------------------------------------------------------------------
@@ -119,12 +116,15 @@ def commands_page() -> str:
     return "\n".join(parts)
 
 
-def _paths(name: str) -> list[tuple[str, ...]]:
+def _paths(*path: str) -> list[tuple[str, ...]]:
     """A command, and the commands under it."""
     context = click.Context(salon)
-    command = salon.get_command(context, name)
+    command: click.Command | None = salon
+    for name in path:
+        assert isinstance(command, click.Group)
+        command = command.get_command(context, name)
     under = command.list_commands(context) if isinstance(command, click.Group) else []
-    return [(name,), *((name, inner) for inner in under)]
+    return [path, *(deeper for name in under for deeper in _paths(*path, name))]
 
 
 def help_of(path: tuple[str, ...]) -> str:
@@ -155,9 +155,9 @@ def json_page(intro: str, commands: Sequence[str], *after: str) -> str:
     parts = [intro]
     for name in commands:
         report = REPORTS[name]
-        parts.append(f"## salon {name} --json\n")
-        if name in _ABOUT:
-            parts.append(f"Abridged (`...`), numbers rounded, from {_ABOUT[name]}:\n")
+        parts.append(f"## {_PRINTED_BY_NONE.get(name, f'salon {name} --json')}\n")
+        if name in ABOUT:
+            parts.append(f"Abridged (`...`), numbers rounded, from {ABOUT[name]}:\n")
             parts.append(f"```json\n{as_text(abridged(example(name)))}\n```\n")
         parts += [_table(model) for model in models(report) if model not in seen]
         seen += models(report)
@@ -211,21 +211,21 @@ probe](train-probe.schema.json).
 Every key is always there. A number that cannot be given is `null`, never NaN. Errors have the form of [the other
 commands](check-json.md#errors).
 """
-_ABOUT = {
-    "judge run": "a simulated judge on a simulated study of twelve prompts, three items and five raters",
-    "judge report": "the same judge",
-    "evaluate": "made-up numbers of a model and a scorer on a simulated study of twelve prompts and three items",
-    "generate": "one prompt by one house, and one that cannot be drawn",
-    "ready": "the same study",
-    "check": "a simulated study of forty prompts, four items and five raters",
-    "anchor": "the same study drawn down to three items and three raters",
-    "plan": "three items, three raters and forty prompts",
-    "plan budget": "eight items and five raters",
-    "plan budget study": "a simulated study of twelve paintings and five raters",
-    "fuse": "`salon fuse --compare` on a simulated study of twelve paintings and five raters",
-    "bridge score": "the same study, a pool of eight and three opponents",
-    "bridge simulate": "sixty items, a pool of ten and four opponents",
-}
+_BENCH_INTRO = """# The JSON of bench
+
+Written by `make docs` from the report classes; do not edit. What `salon bench run --json` prints is one `SuiteRun`,
+with `--plan` one `SuitePlan`; `salon bench verify` gives one `VerifyReport`, `diff` one `BoardDiff`, `arena` one
+`ArenaSnapshot`, `raters` one `RaterTables`; `salon bench posters run` one `RunReport`, `judge` one `JudgedReport`,
+`score` one `PosterReport`. What is published of an entry (`result.json` in its folder on a board, and among the
+downloads of a site) is one `EntryResult`. JSON Schemas: [run](bench-run.schema.json),
+[plan](bench-run-plan.schema.json), [verify](bench-verify.schema.json), [diff](bench-diff.schema.json),
+[result](bench-result.schema.json), [arena](bench-arena.schema.json), [raters](bench-raters.schema.json), posters
+[run](bench-posters-run.schema.json), [judge](bench-posters-judge.schema.json),
+[score](bench-posters-score.schema.json).
+
+Every key is always there. A number that cannot be given is `null`, never NaN. Within one `format` keys are only added,
+never renamed. Errors have the form of [the other commands](check-json.md#errors).
+"""
 _NULL_AND_ERRORS = """## salon null --json
 
 Numbers are fractions in text, such as `"3875/18432"`: where the law is exact no digit is lost.
@@ -318,78 +318,7 @@ def schema(report: type[BaseModel]) -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 
-# -- examples ----------------------------------------------------------------------------------------------------
-
-
-def example(name: str) -> dict[str, Any]:
-    """A real report, as its command would print it; only the time it took is made up."""
-    if name == "plan":
-        budget = BudgetSettings(budget_items=8, studies=20)
-        settings = PlanSettings(items=3, raters=3, prompts=40, tau=0.2, sims=400)
-        return plan(settings, budget, null_for).model_dump(mode="json")
-    if name == "plan budget":
-        return simulated_budget(SimulatedBudgetSettings(items=8, studies=20), seed=0).model_dump(mode="json")
-    if name == "bridge simulate":
-        return rehearse_bridge(RehearsalSettings(items=60, pool=10, opponents=4)).model_dump(mode="json")
-    if name in ("fuse", "bridge score", "plan budget study"):
-        return _painted_example(name)
-    if name in ("generate", "ready"):
-        return _drawn_example(name)
-    if name in ("judge run", "judge report"):
-        return _judged_example(name)
-    if name == "evaluate":
-        return _evaluated_example()
-    study = simulate_study(SimulateSettings(prompts=40, tau=0.2, seed=7))
-    if name == "anchor":
-        return anchor(study, AnchorSettings(items=3, raters=3, draws=2000)).model_dump(mode="json")
-    report = check_study(study, CheckSettings(draws=500, faction_draws=200))
-    return report.model_copy(update={"seconds": 0.5}).model_dump(mode="json")
-
-
-def _drawn_example(name: str) -> dict[str, Any]:
-    prompts = [Prompt(id="fair", text='A poster, "Small Press Fair", teal'), Prompt(id="empty", text=" ")]
-    with TemporaryDirectory() as folder:
-        place = f"{folder}/study"
-        made = generate_items(prompts, [house_generator("proof", 1)], GenerateSettings(size="256x360"), place)
-        report: BaseModel = made if name == "generate" else check_ready(place)
-        found = report.model_dump(mode="json")
-    return found | {key: value for key, value in (("study", "study"), ("seconds", 0.1)) if key in found}
-
-
-def _judged_example(name: str) -> dict[str, Any]:
-    study = simulate_study(SimulateSettings(prompts=12, items=3, tau=0.4, seed=7, protocol="comparisons"))
-    judge = Simulated("judge", panel_truth(study), accuracy=0.8, position_bias=0.2, unparsed_rate=0.02)
-    with TemporaryDirectory() as folder:
-        place = Path(folder) / "study"
-        save_study(study, place)
-        run = judge_study(study, place, judge, JudgeSettings(), looks=False)
-        if name == "judge run":
-            return run.model_dump(mode="json") | {"folder": "study/judges/judge", "seconds": 0.1}
-        report = report_judges(study, place, ReportSettings(draws=200), check=False)
-    found = report.model_dump(mode="json")
-    return found | {"seconds": 0.1} if "seconds" in found else found
-
-
-def _evaluated_example() -> dict[str, Any]:
-    study = simulate_study(SimulateSettings(prompts=12, items=3, tau=0.4, seed=7))
-    labels = make_labels(study, LabelSettings(ties="keep", train=1, validation=0, test=0)).table
-    names = {one.id: one.title for one in study.criteria}
-    trial = make_trial(labels, split="all", names=names, study=study.name, data=study.hash, simulated=True)
-    rng, every = np.random.default_rng(7), np.ones(len(trial), bool)
-    lead = trial.votes[:, 0] - trial.votes[:, 1]
-    model = Contestant("model", "heads", rng.normal(lead, 3) / 3, every, is_logit=True, form="scalar", guarded=True)
-    scorer = Contestant("scorer", "scorer", rng.normal(lead, 9), every)
-    return evaluate([(trial, [model, scorer])], EvaluateSettings(draws=200)).model_dump(mode="json")
-
-
-def _painted_example(name: str) -> dict[str, Any]:
-    paintings = ppaint_like_study(categories=1, items=12, pairs=66)
-    if name == "plan budget study":
-        return thin_study(paintings, ThinSettings(fraction=(0.5, 1.0), repeats=3)).model_dump(mode="json")
-    if name == "bridge score":
-        return score_bridge(paintings, BridgeSettings(pool=8, opponents=3)).model_dump(mode="json")
-    report = fuse_study(paintings, compare=True)
-    return report.model_copy(update={"seconds": 0.5}).model_dump(mode="json")
+# -- text -------------------------------------------------------------------------------------------------------
 
 
 def abridged(value: Any) -> Any:
