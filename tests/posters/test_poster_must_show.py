@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from pathlib import Path
 
@@ -27,8 +28,9 @@ OPTIONS = tuple(name for name in MADE if any(metric.k for metric in task_named(n
 
 def size(name: str) -> int:
     """Whole packs of cards, so that every option is dealt equally often."""
-    k = task_named(name).metrics[0].k
-    return 6 if k is None else 2 * k if k > 4 else 4 * k
+    ks = [metric.k for metric in task_named(name).metrics if metric.k]
+    k = math.lcm(*ks)
+    return 6 if not ks else k if k > 17 else 2 * k if k > 4 else 4 * k
 
 
 @cache
