@@ -6,7 +6,7 @@ Published numbers are computed again from the pictures, answers and scores in th
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -35,6 +35,7 @@ from salon.bench.suite_folder import open_suite, prompts_hash, read_suite, suite
 from salon.errors import BadFile, SalonError
 from salon.study.noun import Noun
 
+Kind = Literal["suite", "board", "bundle"]
 Recompute = Callable[[Suite, Entry, pa.Table, pa.Table], EntryResult]
 
 
@@ -52,23 +53,24 @@ class VerifyReport(Noun):
 
     format: Literal["salon.verify/1"] = "salon.verify/1"
     place: str
-    kind: Literal["suite", "board", "bundle"]
+    kind: Kind
     checks: tuple[Check, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether everything is what it says."""
-        return all(check.holds for check in self.checks)
+    holds: bool = Field(description="Whether everything is what it says.")
 
 
 def verify(place: str, recompute: Recompute, *, suite: str | None = None) -> VerifyReport:
     """Look at everything in `place`. `suite` names the suite of a bundle that is for none of the built-in ones."""
     path = Path(place)
     if is_bundle(path):
-        return VerifyReport(place=place, kind="bundle", checks=tuple(_bundle_checks(path, suite)))
+        return _report(place, "bundle", _bundle_checks(path, suite))
     if is_board(path):
-        return VerifyReport(place=place, kind="board", checks=tuple(_board_checks(path, recompute)))
-    return VerifyReport(place=place, kind="suite", checks=tuple(_suite_checks(suite_folder(place), place)))
+        return _report(place, "board", _board_checks(path, recompute))
+    return _report(place, "suite", _suite_checks(suite_folder(place), place))
+
+
+def _report(place: str, kind: Kind, checks: Iterable[Check]) -> VerifyReport:
+    found = tuple(checks)
+    return VerifyReport(place=place, kind=kind, checks=found, holds=all(check.holds for check in found))
 
 
 # -- suites --------------------------------------------------------------------------------------------------------

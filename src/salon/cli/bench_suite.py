@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from salon.bench.suite_folder import is_suite, open_suite
 from salon.bench.verify import VerifyReport
 from salon.bench.verify import verify as verified
 from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.flows.bench_judging import suite_roles
+from salon.flows.bench_named import MEASURED
 from salon.generate.prompts import read_prompts
 
 # -- list ----------------------------------------------------------------------------------------------------------
@@ -28,7 +30,7 @@ from salon.generate.prompts import read_prompts
 @click.argument("place", required=False)
 @json_option
 def list_(place: str | None, as_json: bool) -> None:
-    """The suites that come with Salon, or what PLACE holds: a suite's tags, a board's entries.
+    """The suites that come with Salon, or what PLACE holds: a suite's tags and judges, a board's entries.
 
     \b
       salon bench list
@@ -42,14 +44,31 @@ def list_(place: str | None, as_json: bool) -> None:
         _show("entries", _entry_rows(board), as_json, left=("status", "licence", "by"), title=_board_title(board))
     else:
         suite = open_suite(place)
-        _show("tags", _tag_rows(suite), as_json, left=("group", "name"), title=_suite_title(suite))
+        roles = {name: len(points) for name, points in suite_roles(suite).items()}
+        more = {"judges": roles, "oracle": suite.card.oracle}
+        _show("tags", _tag_rows(suite), as_json, left=("group", "name"), title=_suite_title(suite), more=more)
+        if not as_json:
+            _say_judges(roles, suite.card.oracle)
+
+
+def _say_judges(roles: Mapping[str, int], oracle: str | None) -> None:
+    for name, points in roles.items():
+        kind = "oracle, beside the board" if name == oracle else "judge"
+        free = ", needs no --judge" if name in MEASURED else f", named with --judge {name}=KIND:NAME"
+        say(f"{kind}: {name}, {points:,} points{free}")
 
 
 def _show(
-    kind: str, rows: Sequence[dict[str, Any]], as_json: bool, *, left: Sequence[str], title: str | None = None
+    kind: str,
+    rows: Sequence[dict[str, Any]],
+    as_json: bool,
+    *,
+    left: Sequence[str],
+    title: str | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> None:
     if as_json:
-        print_json({kind: list(rows)})
+        print_json({kind: list(rows), **(more or {})})
         return
     if title:
         say(title, bold=True)
@@ -208,7 +227,7 @@ def verify(place: str, suite: str | None, as_json: bool) -> None:
     with working("verifying", None):
         report = verified(place, entry_result, suite=suite)
     if as_json:
-        print_json({**report.model_dump(mode="json"), "holds": report.holds})
+        print_json(report.model_dump(mode="json"))
     else:
         _print_checks(report)
     if not report.holds:
