@@ -13,6 +13,7 @@ from typing import Any
 from salon.bench.posters.files import Record, new_file
 from salon.bench.posters.make import (
     comparison,
+    composition,
     effects,
     emptiness,
     fonts,
@@ -47,6 +48,7 @@ MAKERS: dict[str, Maker] = {
     "layout_comparison": comparison.layout_comparison,
     "layout_generation": posters.layout_generation,
     "style_understanding": posters.style_understanding,
+    "composition_understanding": composition.composition_understanding,
     "intention_understanding": posters.intention_understanding,
     "overall_rating": rating.overall_rating,
     **generation.PROMPTS,

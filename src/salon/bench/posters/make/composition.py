@@ -1,0 +1,284 @@
+"""Composition: posters to which one of the eight operations was done, sometimes with a second one on the lettering.
+
+Everything is built from one bold mark on a plain sheet, so that what was done to it can be seen and is not done by
+accident anywhere else. Key points say which operation, on what, and how: two for each operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.ndimage import distance_transform_edt, gaussian_filter, shift
+
+from salon.bench.posters.make.deal import dealt, pick
+from salon.bench.posters.make.lettering import line_in, painted
+from salon.bench.posters.make.made import Made
+from salon.bench.posters.make.words import title
+from salon.bench.posters.vocabulary import OPERATIONS
+from salon.render.brief import Subject
+from salon.render.chance import chance
+from salon.render.colors import NAMES, contrast, mix, to_rgb
+from salon.render.layout import Box, Face
+from salon.render.marks import Fill, Glyphs, Group, Mark, Tile
+from salon.render.motifs import emblem
+from salon.render.shapes import circle, rect, rounded
+from salon.render.styles.ways import flat, rays
+
+WIDTH, HEIGHT = 720, 960
+STAGE = Box(x=60, y=250, width=600, height=650)
+"""Where the picture stands, below the headline."""
+NOUNS: dict[Subject, str] = {
+    "bicycle": "bicycle", "bird": "bird", "boat": "sailing boat", "balloon": "hot-air balloon", "candle": "candle",
+    "cat": "cat's head", "chair": "armchair", "coffee": "cup of coffee", "fish": "fish", "flower": "flower",
+    "fruit": "pear", "hands": "hand", "heart": "heart", "house": "house", "lamp": "lamp", "leaf": "leaf",
+    "music": "musical note", "rocket": "rocket", "robot": "robot's head", "train": "train", "umbrella": "umbrella",
+}  # fmt: skip
+"""What can be told at a glance, as a mark and as a bare outline."""
+ROOMY: tuple[Subject, ...] = ("heart", "fruit", "house", "cat", "balloon", "leaf", "chair")
+"""Marks with room for another one inside."""
+TELLING: tuple[Subject, ...] = tuple(one for one in NOUNS if one not in ("robot", "train", "lamp", "candle"))
+"""Marks that a bare outline is enough to tell."""
+LOPSIDED: tuple[Subject, ...] = tuple(one for one in NOUNS if one not in ("fish", "bird", "flower", "leaf"))
+"""Marks that plainly stand upside down when they do."""
+LOOKS = (
+    ("cream", "navy", "coral"), ("mint", "forest", "tangerine"), ("sky", "midnight", "scarlet"),
+    ("blush", "burgundy", "amber"), ("sand", "petrol", "rust"), ("lavender", "indigo", "fuchsia"),
+    ("navy", "ivory", "amber"), ("teal", "cream", "coral"), ("plum", "blush", "mustard"),
+)  # fmt: skip
+"""Ground, main color, accent."""
+FACES = (Face(family="Archivo Black"), Face(family="Poppins", weight=800), Face(family="Playfair Display", weight=900),
+         Face(family="Montserrat", weight=800))  # fmt: skip
+PROMPT = (
+    "How is this poster composed? Say which operations its designer has used (misalignment, segmentation, nesting, "
+    "cutouts, repetition, extension, focus shifting, mirroring: one or two of them), on which element, and how "
+    "exactly. Answer in a few sentences."
+)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What an operation works with."""
+
+    subject: Subject
+    ground: str
+    main: str
+    accent: str
+    rng: np.random.Generator
+
+    @property
+    def noun(self) -> str:
+        """The subject in words."""
+        return NOUNS[self.subject]
+
+    def tones(self) -> list[str]:
+        """Colors of the mark's parts."""
+        return [mix(self.ground, self.main, amount) for amount in (0.1, 0.25, 0.55, 1.0)] + [
+            self.accent, max((self.ground, "#ffffff"), key=lambda color: contrast(color, self.main))]  # fmt: skip
+
+    def sheet(self, marks: Sequence[Mark]) -> np.ndarray:
+        """The marks on the ground."""
+        return painted(marks, WIDTH, HEIGHT, self.ground)
+
+
+Drawn = tuple[np.ndarray, list[str]]
+
+
+def composition_understanding(number: int, seed: int) -> Made:
+    """A poster under an operation; half of them with letters out of line as a second one."""
+    rng = chance(seed, "composition_understanding", str(number))
+    operation = dealt(OPERATIONS, number, seed, "composition_understanding")
+    second = dealt((False, True), number, seed, "composition_understanding", "second")
+    ground, main, accent = (NAMES[name] for name in pick(LOOKS, rng))
+    subjects = {"nesting": ROOMY, "cutouts": TELLING, "mirroring": LOPSIDED}.get(operation, tuple(NOUNS))
+    scene = Scene(pick(subjects, rng), ground, main, accent, rng)
+    pixels, points = DRAWN[operation](scene)
+    jumping = second or operation == "misalignment"
+    done = [operation] + ["misalignment"] * (jumping and operation != "misalignment")
+    pixels = _inked(pixels, _alpha(headline(title(rng, 2), pick(FACES, rng), jumping, rng)), main)
+    points = points + MISALIGNED * jumping
+    return Made("composition understanding", operation, PROMPT, {"gt": points, "operations": done}, pixels,
+                {"operations": len(done)})  # fmt: skip
+
+
+# -- lettering -----------------------------------------------------------------------------------------------------
+
+MISALIGNED = [
+    "Letters of the headline are shifted out of line on purpose (misalignment).",
+    "The shift is upwards and downwards: neighbouring letters stand at different heights.",
+]
+
+
+def headline(text: str, face: Face, jumping: bool, rng: np.random.Generator) -> tuple[Glyphs, ...]:
+    """The headline, each letter on the line or every other one above it."""
+    done = line_in(text, face, Box(x=60, y=60, width=600, height=150), paint="#000000", size=84, align="center")
+    if not jumping:
+        return done.glyphs
+    high = 0.3 * done.size
+    return tuple(replace(run, ys=tuple(y + (high if at % 2 else -high) * float(rng.uniform(0.8, 1.1))
+                                       for at, y in enumerate(run.ys))) for run in done.glyphs)  # fmt: skip
+
+
+# -- operations ----------------------------------------------------------------------------------------------------
+
+
+def _plain(scene: Scene) -> Drawn:
+    """The mark in the middle: with the lettering out of line, that is all there is to tell."""
+    return scene.sheet(placed(scene, _middle(430))), []
+
+
+def _segmented(scene: Scene) -> Drawn:
+    marks, box = placed(scene, _middle(470)), _middle(470)
+    count, upright = int(scene.rng.integers(4, 7)), bool(scene.rng.random() < 0.5)
+    strips: list[Mark] = []
+    for k in range(count):
+        off = (k - (count - 1) / 2) * 26
+        part = (rect(box.x + k * box.width / count, 0, box.width / count, HEIGHT) if upright else
+                rect(0, box.y + k * box.height / count, WIDTH, box.height / count))  # fmt: skip
+        dx, dy = (off, 0.0) if upright else (0.0, off)
+        strips.append(Group((Group(marks, clip=part),), transform=(1, 0, 0, 1, dx, dy)))
+    way = "upright" if upright else "level"
+    return scene.sheet(strips), [
+        f"The {scene.noun} is cut into separate pieces (segmentation).",
+        f"The pieces are {count} {way} strips with gaps between them.",
+    ]
+
+
+def _nested(scene: Scene) -> Drawn:
+    """A small mark in the widest place of a large one's outline."""
+    alpha = _alpha(placed(scene, _middle(560)))
+    depth = distance_transform_edt(alpha > 0.5)
+    y, x = np.unravel_index(int(depth.argmax()), depth.shape)
+    half = 0.68 * float(depth[y, x])
+    inner = replace(scene, subject=pick([one for one in NOUNS if one != scene.subject], scene.rng), ground=scene.main,
+                    main=scene.ground)  # fmt: skip
+    small = placed(inner, Box(x=float(x) - half, y=float(y) - half, width=2 * half, height=2 * half))
+    pixels = _inked(scene.sheet(()), alpha, scene.main)
+    for mark in small:
+        pixels = painted_over(pixels, mark)
+    return pixels, [
+        f"One thing is placed inside the outline of another: the {scene.noun} holds a second picture (nesting).",
+        f"Inside the {scene.noun} there is a {inner.noun}.",
+    ]
+
+
+def _cut_out(scene: Scene) -> Drawn:
+    """A hole in the shape of the mark, with a shadow along its edge and a pattern behind."""
+    alpha = _alpha(placed(scene, _middle(520)))
+    name = pick(("stripes", "dots", "rays"), scene.rng)
+    light = mix(scene.accent, "#ffffff", 0.55)
+    behind = painted(_pattern(name, scene.accent), WIDTH, HEIGHT, light).astype(float)
+    dark = gaussian_filter(shift(1 - alpha, (9, 9), order=0, mode="nearest"), 6)[..., None]
+    hole = behind * (1 - 0.6 * dark)
+    pixels = scene.sheet(()) * (1 - alpha[..., None]) + hole * alpha[..., None]
+    return pixels.round().astype(np.uint8), [
+        f"The {scene.noun} is cut out of the surface: it is a hole, not a thing (cutouts).",
+        f"A pattern of {name} that lies behind the surface shows through the hole.",
+    ]
+
+
+def _pattern(name: str, color: str) -> list[Mark]:
+    whole = rect(0, 0, WIDTH, HEIGHT)
+    if name == "rays":
+        return [Fill(rays(WIDTH / 2, STAGE.middle[1], 900, 18), color)]
+    cell = rect(0, 0, 44, 22) if name == "stripes" else circle(22, 22, 12)
+    return [Tile((Fill(cell, color),), 44, 44, whole, 45.0)]
+
+
+def _repeated(scene: Scene) -> Drawn:
+    columns, rows = pick(((3, 3), (3, 4), (4, 4), (4, 3)), scene.rng)
+    wide, high = STAGE.width / columns, STAGE.height / rows
+    side = 0.78 * min(wide, high)
+    corners = [(STAGE.x + (column + 0.5) * wide - side / 2, STAGE.y + (row + 0.5) * high - side / 2)
+               for row in range(rows) for column in range(columns)]  # fmt: skip
+    marks = [mark for x, y in corners for mark in placed(scene, Box(x=x, y=y, width=side, height=side))]
+    return scene.sheet(marks), [
+        f"The {scene.noun} is repeated many times (repetition).",
+        f"The copies stand in a regular grid of {columns} columns and {rows} rows.",
+    ]
+
+
+def _extended(scene: Scene) -> Drawn:
+    """The mark breaks out of a frame by a third of its own size."""
+    way = pick(("upper", "right", "left"), scene.rng)
+    frame = {"upper": Box(x=140, y=430, width=440, height=440), "right": Box(x=60, y=300, width=430, height=540),
+             "left": Box(x=230, y=300, width=430, height=540)}[way]  # fmt: skip
+    x, y = frame.middle
+    ink = ink_box(_alpha(placed(scene, Box(x=x - 190, y=y - 190, width=380, height=380))))
+    out = 0.35 * (ink.height if way == "upper" else ink.width)
+    dx = {"upper": 0.0, "right": frame.right + out - ink.right, "left": frame.x - out - ink.x}[way]
+    dy = frame.y - out - ink.y if way == "upper" else 0.0
+    panel = Fill(rounded(frame.x, frame.y, frame.width, frame.height, 14), mix(scene.ground, scene.main, 0.28))
+    moved = Group(placed(scene, Box(x=x - 190, y=y - 190, width=380, height=380)), transform=(1, 0, 0, 1, dx, dy))
+    return scene.sheet((panel, moved)), [
+        f"The {scene.noun} does not keep to its frame but runs over the edge of it (extension).",
+        f"It breaks out at the {way} edge of the frame.",
+    ]
+
+
+def _off_focus(scene: Scene) -> Drawn:
+    side = pick(("left", "right"), scene.rng)
+    box = Box(x=40 if side == "left" else WIDTH - 200, y=HEIGHT - 200, width=160, height=160)
+    return scene.sheet(placed(scene, box)), [
+        f"The {scene.noun} stands far off the middle, so that the eye is drawn to the side (focus shifting).",
+        f"It is small and stands in the lower {side} corner; the rest of the picture is left empty.",
+    ]
+
+
+def _mirrored(scene: Scene) -> Drawn:
+    ink = ink_box(_alpha(placed(scene, Box(x=200, y=260, width=320, height=300))))
+    marks = placed(scene, Box(x=200, y=260, width=320, height=300))
+    dy, axis = 570 - ink.bottom, 582.0
+    upper = Group(marks, transform=(1, 0, 0, 1, 0, dy))
+    lower = Group((upper,), transform=(1, 0, 0, -1, 0, 2 * axis), opacity=0.6)
+    line = Fill(rect(STAGE.x, axis - 2, STAGE.width, 4), scene.main)
+    return scene.sheet((lower, upper, line)), [
+        f"The {scene.noun} appears together with its mirror image (mirroring).",
+        "The mirror image hangs upside down below the original.",
+    ]
+
+
+DRAWN: dict[str, Callable[[Scene], Drawn]] = {
+    "misalignment": _plain, "segmentation": _segmented, "nesting": _nested, "cutouts": _cut_out,
+    "repetition": _repeated, "extension": _extended, "focus shifting": _off_focus, "mirroring": _mirrored,
+}  # fmt: skip
+
+
+# -- marks and ink -------------------------------------------------------------------------------------------------
+
+
+def placed(scene: Scene, box: Box) -> tuple[Mark, ...]:
+    """The subject's mark in the box; drawn from chance of its own, so that copies are alike."""
+    return flat(emblem(scene.subject, box, chance(0, "composition", scene.subject)), scene.tones())
+
+
+def _middle(side: float) -> Box:
+    x, y = STAGE.middle
+    return Box(x=x - side / 2, y=y - side / 2, width=side, height=side)
+
+
+def _alpha(marks: Sequence[Mark]) -> np.ndarray:
+    """How much of each pixel the marks cover, whatever their colors."""
+    covers = [painted(marks, WIDTH, HEIGHT, ground).astype(float) for ground in ("#ffffff", "#000000")]
+    return 1 - (covers[0] - covers[1]).mean(axis=2) / 255
+
+
+def ink_box(alpha: np.ndarray) -> Box:
+    """The box around what is covered."""
+    rows, columns = np.flatnonzero((alpha > 0.5).any(axis=1)), np.flatnonzero((alpha > 0.5).any(axis=0))
+    return Box(x=float(columns[0]), y=float(rows[0]), width=float(columns[-1] - columns[0] + 1),
+               height=float(rows[-1] - rows[0] + 1))  # fmt: skip
+
+
+def _inked(pixels: np.ndarray, alpha: np.ndarray, color: str) -> np.ndarray:
+    """The color laid over the pixels."""
+    mixed = pixels * (1 - alpha[..., None]) + np.array(to_rgb(color), float) * alpha[..., None]
+    return mixed.round().astype(np.uint8)
+
+
+def painted_over(pixels: np.ndarray, mark: Mark) -> np.ndarray:
+    """One more mark on top of finished pixels."""
+    light, dark = (painted((mark,), WIDTH, HEIGHT, ground).astype(float) for ground in ("#ffffff", "#000000"))
+    alpha = 1 - (light - dark).mean(axis=2, keepdims=True) / 255
+    return np.clip(dark + pixels * (1 - alpha), 0, 255).round().astype(np.uint8)
