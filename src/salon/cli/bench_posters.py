@@ -10,10 +10,10 @@ import click
 from click.core import ParameterSource
 
 from salon.bench.posters.compat import with_released
-from salon.bench.posters.files import find_files
+from salon.bench.posters.files import find_files, home_of
 from salon.bench.posters.report_page import report_page
 from salon.bench.posters.results import MetricResult, PosterReport, ScoreSettings, TaskResult
-from salon.bench.posters.run_card import read_card
+from salon.bench.posters.run_card import POSTERS, read_card
 from salon.bench.posters.score import score_files
 from salon.cli.console import json_option, print_json, print_table, say, working
 from salon.cli.later import LaterGroup
@@ -25,6 +25,7 @@ from salon.report.page import page_target
 LATER = {
     "run": ("salon.cli.bench_posters_run:run", "Have a contestant answer: an OCR engine, a VLM, a blind one."),
     "judge": ("salon.cli.bench_posters_run:judge", "Have a judge say which points answers and posters cover."),
+    "generate": ("salon.cli.bench_posters_generate:generate", "Have a generator make the posters that are asked for."),
     "make": ("salon.cli.bench_posters_make:make", "Draw task sets of any size, with their truth."),
 }
 """Commands whose module is loaded when they are called, and what the list says of them."""
@@ -69,8 +70,10 @@ def score(
     if html is not None:
         page_target(html)  # refuse before computing what could not be written after
     opened = find_files(files)
-    home = files[0] if files[0].is_dir() else files[0].parent
+    home = home_of(files[0])
     card = read_card(home)
+    if pictures is None and (home / POSTERS).is_dir():  # a generator's folder holds its posters
+        pictures = home
     if card is not None and click.get_current_context().get_parameter_source("boxes") is ParameterSource.DEFAULT:
         settings = settings.model_copy(update={"boxes": card.boxes})
     contestant = name or (home.resolve().name if card is None else card.contestant)

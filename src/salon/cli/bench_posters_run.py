@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import Any, get_args
 
@@ -9,7 +10,7 @@ import click
 
 from salon.bench.posters import contestants, engines
 from salon.bench.posters.answers_boxes import Convention
-from salon.bench.posters.files import find_files
+from salon.bench.posters.files import PosterFile, find_files, home_of
 from salon.cli.console import counting, json_option, print_json, print_table, say, seed_option
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadValue
@@ -104,13 +105,22 @@ def judge(folder: Path, pictures: Path | None, as_json: bool, **flags: Any) -> N
     Only tasks that need one: composition and intention, and the five tasks for generators. The judge's words become the
     records' `judge`; the same command goes on after an interruption, and asks again what got no reply.
 
+    Posters can be measured: --measured pixels answers the points that have a rule and leaves the others to the next
+    judge; --measured layout asks the record of how a poster was drawn, whose answers stand beside the score and never
+    in it.
+
     \b
       salon bench posters judge answers --model gpt-5 --prices prices.toml --budget 5
+      salon bench posters judge proof --measured pixels
       salon bench posters judge posters --pictures made --transformers ./Qwen3-VL-8B
     """
     named = settings_from(Named, flags)
     files = find_files([folder])
-    home = folder if folder.is_dir() else folder.parent
+    home = home_of(folder)
+    if named.measured is not None:
+        named.check()
+        _measure(files, named, pictures or home, as_json)
+        return
     with counting(named.judge, quiet=as_json) as watch:
         report = judge_named(files, named, home, pictures=pictures or home, watch=watch)
     if as_json:
@@ -119,6 +129,25 @@ def judge(folder: Path, pictures: Path | None, as_json: bool, **flags: Any) -> N
         say(f"{report.judge}: {report.asked:,} questions, {report.kept:,} verdicts there already", bold=True)
         rows = [(f"no reply: {reason}", f"{count:,}") for reason, count in report.no_reply.items()]
         rows += [("items with nothing to judge", f"{report.nothing_to_judge:,}")] if report.nothing_to_judge else []
+        if rows:
+            print_table(None, ("", ""), rows)
+    if report.no_reply:
+        click.get_current_context().exit(1)
+
+
+def _measure(files: list[PosterFile], named: Named, pictures: Path, as_json: bool) -> None:
+    """The same by a measurement; the reader of text is loaded only for it."""
+    flow = importlib.import_module("salon.flows.posters_measure")
+    with counting(named.judge, quiet=as_json) as watch:
+        report = flow.measure_files(files, named.measured, pictures=pictures, workers=named.workers, watch=watch)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        beside = " beside the score" if report.judge == "layout" else ""
+        say(f"{report.judge}: {report.answered:,} verdicts{beside}, {report.kept:,} there already", bold=True)
+        rows = [(f"no reply: {reason}", f"{count:,}") for reason, count in report.no_reply.items()]
+        rows += [("verdicts it cannot give", f"{report.not_asked:,}")] if report.not_asked else []
+        rows += [("items without a poster", f"{report.nothing_to_judge:,}")] if report.nothing_to_judge else []
         if rows:
             print_table(None, ("", ""), rows)
     if report.no_reply:

@@ -16,6 +16,7 @@ from pydantic import Field
 from salon.bench.posters.files import PosterFile, find_picture
 from salon.bench.posters.item import PosterItem
 from salon.bench.posters.vocabulary import ATTRIBUTES, STYLES
+from salon.errors import BadValue
 from salon.judge.named import Named, named_vlm
 from salon.judge.vlm import Conversation, Decoding, Reply, Sight, Vlm
 from salon.study import Study
@@ -71,17 +72,19 @@ def judge_files(
         said = {item.number: list(item.judge or ()) for item in file.items}
         kept += sum(bool(text) for texts in said.values() for text in texts)
         nothing += sum(not _has_answer(item, pictures) for item in file.items)
-        for index, reply in vlm.reply(question.conversation for question in questions):
-            question, asked = questions[index], asked + 1
-            if isinstance(reply, Reply):
-                texts = said[question.item.number]
-                texts += [""] * (question.point + 1 - len(texts))
-                texts[question.point] = reply.text
-            else:
-                no_reply[reply.kind] += 1
-            watch(asked, total)
-        news = {number: {"judge": texts} for number, texts in said.items() if any(texts)}
-        file.edited(news).write(file.path)
+        try:
+            for index, reply in vlm.reply(question.conversation for question in questions):
+                question, asked = questions[index], asked + 1
+                if isinstance(reply, Reply):
+                    texts = said[question.item.number]
+                    texts += [""] * (question.point + 1 - len(texts))
+                    texts[question.point] = reply.text
+                else:
+                    no_reply[reply.kind] += 1
+                watch(asked, total)
+        finally:  # whatever ended it, what was said is kept
+            news = {number: {"judge": texts} for number, texts in said.items() if any(texts)}
+            file.edited(news).write(file.path)
     return JudgedReport(
         judge=vlm.name, asked=asked, kept=kept, no_reply=dict(sorted(no_reply.items())), nothing_to_judge=nothing
     )
@@ -89,6 +92,11 @@ def judge_files(
 
 def judge_named(files: Sequence[PosterFile], named: Named, folder: Path, **settings: Any) -> JudgedReport:
     """The same by the VLM that the command line names."""
+    if not (named.looks or named.script is not None):
+        raise BadValue(
+            "a VLM that can be shown a poster and asked anything is needed", found=named.judge,
+            remedy="--model NAME --endpoint URL, --transformers FOLDER or --script FILE; --measured pixels for posters",
+        )  # fmt: skip
     with named_vlm(named, Study("posters", ()), folder) as vlm:
         return judge_files(files, vlm, **settings)
 

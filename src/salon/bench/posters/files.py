@@ -150,6 +150,13 @@ def find_files(places: Sequence[Path]) -> list[PosterFile]:
     return sorted(found, key=lambda one: order.index(one.task.name))
 
 
+def home_of(place: Path) -> Path:
+    """The folder that paths in a file's records start from: that of the tree the file stands in."""
+    if place.is_dir():
+        return place
+    return place.parent.parent if place.parent.name in FOLDERS.values() else place.parent
+
+
 def find_picture(folder: Path, path: str) -> Path | None:
     """The picture of a record below `folder`: at its path, or else under its bare name. None where there is none."""
     parts = [part for part in PurePosixPath(path.replace("\\", "/")).parts if part not in ("/", "..", ".")]

@@ -12,6 +12,9 @@ from salon.errors import BadFile
 from salon.store.atomic import whole_file
 from salon.study.noun import Noun
 
+POSTERS = "posters"
+"""The study with a generator's pictures, inside its folder."""
+
 
 class RunCard(Noun):
     """Who answered, and how it writes boxes."""

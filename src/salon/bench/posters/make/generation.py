@@ -18,7 +18,7 @@ from salon.bench.posters.make.deal import dealt
 from salon.bench.posters.make.made import Made
 from salon.bench.posters.vocabulary import OPERATIONS, STYLES
 from salon.errors import BadValue
-from salon.render.brief import Brief, Place
+from salon.render.brief import Brief, Place, Style
 from salon.render.brief_text import LABELS, read_brief
 from salon.render.brief_words import named_colors
 from salon.render.chance import chance
@@ -36,6 +36,8 @@ COLORS = (
     ("white", "navy"), ("violet", "lime"), ("tangerine", "midnight"),
 )  # fmt: skip
 """The color that leads and another one."""
+KEEPING: tuple[Style, ...] = ("Flat Design", "Minimalist", "Papercut", "Illustrative", "Typographic Minimalism")
+"""Styles that leave colors as they are named."""
 PLACES: tuple[Place, ...] = ("top", "middle", "bottom")
 CONTRAST = 3.0
 """WCAG's least contrast of large text."""
@@ -67,11 +69,13 @@ def gen_dense(number: int, seed: int) -> Made:
     texts = dealt(TEXTS, number, seed, "gen_dense")
     colors = dealt(COLORS, number, seed, "gen_dense", "colors")
     place = dealt(PLACES, number, seed, "gen_dense", "place")
+    style = dealt(KEEPING, number, seed, "gen_dense", "style")
 
     def written(rng: np.random.Generator) -> tuple[Brief, str]:
-        brief = make_brief("dense", rng, texts=texts).model_copy(update={"palette": colors, "headline_at": place})
+        brief = make_brief("dense", rng, texts=texts, style=style)
+        brief = brief.model_copy(update={"palette": colors, "headline_at": place})
         return brief, (
-            f"Design a poster. Motif of the picture: {brief.subject}; mood: {brief.mood}. "
+            f"Design a poster. Motif of the picture: {brief.subject}; mood: {brief.mood}; style: {style}. "
             f"Colors: {colors[0]} over large areas, and {colors[1]}. The headline stands at the {place} and is larger "
             f"than everything else. All text can be told clearly from its ground. The client wants to {brief.intent}. "
             f"Set these texts and no others, every word as written:\n{_listed(brief)}"

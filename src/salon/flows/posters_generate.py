@@ -1,0 +1,163 @@
+"""Have a generator make the posters that the generation files ask for.
+
+    OUT/gen_task/NAME.json      the files, each record's `path` leading to its poster
+    OUT/posters/                the posters: a study as `salon generate` makes it, with what became of every ask
+    OUT/run.json                who made them
+
+Each poster is kept before the next is paid for: the same call goes on where it stopped, and asks again for what failed.
+A poster that is not there leaves its record as it was, and is worth nothing when scored. Verdicts on a poster go when
+another picture takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pydantic import Field
+
+from salon.bench.posters.files import PosterFile, open_file
+from salon.bench.posters.item import PosterItem
+from salon.bench.posters.run_card import POSTERS, RunCard, claim
+from salon.errors import BadFile, BadValue
+from salon.generate.named import Terms, generator_named
+from salon.generate.names import item_id
+from salon.generate.record import Generation, read_generations
+from salon.generate.results import GenerateReport
+from salon.generate.run import Watch, generate_items
+from salon.generate.settings import GenerateSettings
+from salon.study import Generator, Prompt
+from salon.study.noun import Noun
+
+VERDICTS = ("judge", "why", "oracle", "oracle_why")
+"""Fields that say something about one picture."""
+_ADDED = ("response", "picture", *VERDICTS)
+_SAME = ("task", "name", "prompt")
+
+
+class MadeReport(Noun):
+    """What a run of a generator did."""
+
+    generator: str = Field(description="Who made the posters.")
+    signature: str = Field(description="What would have to be equal for the same posters.")
+    wanted: int = Field(description="Prompts of the files.")
+    made: int = Field(description="Posters made now.")
+    kept: int = Field(description="Posters that were there already.")
+    failed: dict[str, int] = Field(description="Posters that are not there, by reason: worth nothing when scored.")
+    not_asked: dict[str, int] = Field(description="Items of tasks that ask for no poster, by task.")
+    cost: float | None = Field(description="What the generator said it cost.")
+    files: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def generate_named(
+    files: Sequence[PosterFile], name: str, out: Path, settings: GenerateSettings, terms: Terms, *,
+    watch: Watch | None = None,
+) -> MadeReport:  # fmt: skip
+    """The generator that the command line names, over the prompts of these files."""
+    generator = generator_named(name, [prompt for _, _, prompt in _prompts(_asking(files))], terms)
+    return generate_files(files, generator, out, settings, watch=watch)
+
+
+def generate_files(
+    files: Sequence[PosterFile],
+    generator: Generator,
+    out: Path,
+    settings: GenerateSettings = GenerateSettings(),  # noqa: B008 - frozen
+    *,
+    watch: Watch | None = None,
+) -> MadeReport:
+    """Every poster that these files ask for and that is not in `out` yet, and the files that lead to them."""
+    asking = _asking(files)
+    started = [_started(file, out / file.task.place) for file in asking]
+    told = f"{generator.signature.method}|seed:{settings.first_seed}|size:{settings.size or 'own'}"
+    claim(out, RunCard(contestant=generator.name, signature=told))
+    prompts = list(_prompts(asking))
+    try:
+        report = generate_items([prompt for _, _, prompt in prompts], [generator], settings, out / POSTERS, watch)
+    finally:  # whatever ended the run, the files lead to what is there
+        known = read_generations(out / POSTERS)[0] if (out / POSTERS).is_dir() else {}
+        ids = {(task, number): item_id(p.id, generator.name, settings.first_seed) for task, number, p in prompts}
+        for bare, there in zip(asking, started):
+            _led(bare, there, ids, known, out).write(out / bare.task.place)
+    return _told(report, files, asking)
+
+
+def _asking(files: Sequence[PosterFile]) -> list[PosterFile]:
+    found = [file for file in files if file.task.side == "generation"]
+    if not found:
+        raise BadValue(
+            "files that ask for posters are needed", found=", ".join(file.task.name for file in files) or "none",
+            remedy="gen_dense, gen_font, gen_style, gen_composition or gen_intention: of PosterIQ, or from "
+            "salon bench posters make",
+        )  # fmt: skip
+    return found
+
+
+def _told(report: GenerateReport, files: Sequence[PosterFile], asking: Sequence[PosterFile]) -> MadeReport:
+    (part,) = report.generators
+    return MadeReport(
+        generator=part.generator,
+        signature=part.signature,
+        wanted=report.wanted,
+        made=report.made,
+        kept=report.reused,
+        failed=dict(sorted(report.kinds())),
+        not_asked={file.task.name: len(file.items) for file in files if file not in asking},
+        cost=report.cost,
+        files=tuple(file.task.place for file in asking),
+        notes=report.notes,
+    )
+
+
+# -- prompts and where their posters are -------------------------------------------------------------------------------
+
+
+def _prompts(files: Sequence[PosterFile]) -> Iterator[tuple[str, int, Prompt]]:
+    """Task, number in its file, and the prompt as generators get it: the record's words and nothing else."""
+    for file in files:
+        seen: set[str] = set()
+        for item in file.items:
+            name = _id(file, item)
+            name = name if name not in seen else f"{name}-{item.number}"
+            seen.add(name)
+            yield file.task.name, item.number, Prompt(id=name, text=item.prompt, category="posters")
+
+
+def _id(file: PosterFile, item: PosterItem) -> str:
+    """The record's name, with that of its task: names of two files may be the same."""
+    stem = PurePosixPath(item.name.replace("\\", "/")).stem or str(item.number)
+    return stem if stem.startswith(file.task.name) else f"{file.task.name}-{stem}"
+
+
+def _started(file: PosterFile, place: Path) -> PosterFile:
+    """What an earlier run left at `place`, if it was about the same prompts; else the file without any answer."""
+    if file.path.resolve() == place.resolve():
+        raise BadFile("another folder than that of the prompts is needed", found="the same", where=str(place),
+                      remedy="choose another folder with -o")  # fmt: skip
+    if not place.is_file():
+        return file.edited({item.number: dict.fromkeys(_ADDED) for item in file.items})
+    there = open_file(place)
+    if [[r.get(f) for f in _SAME] for r in there.records] != [[r.get(f) for f in _SAME] for r in file.records]:
+        raise BadFile("posters of the same prompts are needed to go on", found="other prompts", where=str(place),
+                      remedy="choose another folder with -o")  # fmt: skip
+    return there
+
+
+def _led(
+    bare: PosterFile, there: PosterFile, ids: Mapping[tuple[str, int], str], known: Mapping[str, Generation], out: Path
+) -> PosterFile:
+    """The file with `path` leading to each poster; verdicts on another picture are taken away."""
+    changes: dict[int, dict[str, Any]] = {}
+    for item in bare.items:
+        line = known.get(ids[bare.task.name, item.number])
+        stored = line is not None and line.is_stored(out / POSTERS)
+        fields: dict[str, Any] = {
+            "path": f"{POSTERS}/{line.image}" if line is not None and stored else item.path,
+            "picture": (line.sha256 or "")[:12] if line is not None and stored else None,
+        }
+        if there.records[item.number].get("picture") != fields["picture"]:
+            fields |= dict.fromkeys(VERDICTS)
+        changes[item.number] = fields
+    return there.edited(changes)
