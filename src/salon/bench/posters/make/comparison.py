@@ -1,7 +1,8 @@
 """Two layouts of one poster, one of them with a violation that was planted and is named on record.
 
 Violations of place and size: texts out of line, crowded, all of one size, on top of one another, cut by the edge. Those
-that the renderer plants are on its record of defects; the others are done here to the finished poster.
+that the renderer plants are on its record of defects; the others are done here to the finished poster. Each is measured
+in the two layouts, and a pair in which it hardly shows is not used: the measure and its least value stand in MEASURES.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from salon.render.poster import Poster
 
 WIDTH = 480
 STRENGTHS = (0.4, 0.6, 0.8, 1.0)
-_ATTEMPTS = 30
+_ATTEMPTS = 100
 _GAP, _HEAD = 24, 56
 PROMPT = (
     "The picture shows two layouts, A on the left and B on the right, of one poster. One of them is sound; in the "
@@ -41,8 +42,9 @@ def layout_comparison(number: int, seed: int) -> Made:
     strength = dealt(STRENGTHS, number, seed, "layout_comparison", "strength")
     sound, spoiled = both(violation, strength, number, seed)
     pixels = _side_by_side(in_place(pixels_of(sound), [pixels_of(spoiled)], "AB".index(letter)))
-    return Made("layout comparison", violation, PROMPT, {"gt": letter, "violation": violation}, pixels,
-                {"strength": strength})  # fmt: skip
+    measured = round(MEASURES[violation][0](sound, spoiled), 3)
+    truth = {"gt": letter, "violation": violation, "measured": measured}
+    return Made("layout comparison", violation, PROMPT, truth, pixels, {"strength": strength})
 
 
 def both(violation: str, strength: float, number: int, seed: int) -> tuple[Poster, Poster]:
@@ -56,7 +58,7 @@ def both(violation: str, strength: float, number: int, seed: int) -> tuple[Poste
         except BadValue:
             continue
         spoiled = VIOLATIONS[violation](brief, drawing, sound, strength)
-        if spoiled is not None:
+        if spoiled is not None and shows(violation, sound, spoiled):
             return sound, spoiled
     raise BadValue("a layout that can be spoiled is needed", found="none", where=f"{violation}, item {number}")
 
@@ -66,11 +68,11 @@ def both(violation: str, strength: float, number: int, seed: int) -> tuple[Poste
 Violation = Callable[[Brief, int, Poster, float], Poster | None]
 
 
-def _planted(kind: DefectKind) -> Violation:
-    """A flaw that the renderer knows; None where this brief does not show it."""
+def _planted(kind: DefectKind, least: float) -> Violation:
+    """A flaw that the renderer knows, from `least` on; None where this brief does not show it."""
 
     def spoil(brief: Brief, drawing: int, sound: Poster, strength: float) -> Poster | None:
-        poster = draw_poster(brief, seed=drawing, width=WIDTH, knobs={kind: strength})
+        poster = draw_poster(brief, seed=drawing, width=WIDTH, knobs={kind: least + (1 - least) * strength})
         shown = any(defect.kind == kind for defect in poster.layout.defects)
         return poster if shown and poster.layout.arrangement == sound.layout.arrangement else None
 
@@ -83,7 +85,7 @@ def _overlap(brief: Brief, drawing: int, sound: Poster, strength: float) -> Post
     if head.rotation or not others:
         return None
     near = min(others, key=lambda one: abs(one.box.middle[1] - head.box.middle[1]))
-    deep = strength * min(near.box.height, 0.5 * head.box.height)
+    deep = (0.3 + 0.7 * strength) * min(near.box.height, 0.5 * head.box.height)
     below = near.box.middle[1] > head.box.middle[1]
     dy = head.box.bottom - deep - near.box.y if below else head.box.y + deep - near.box.bottom
     poster = shifted(sound, near, 0.0, dy)
@@ -116,13 +118,78 @@ def shifted(poster: Poster, element: Element, dx: float, dy: float) -> Poster:
 
 
 VIOLATIONS: dict[str, Violation] = {
-    "misalignment": _planted("misalignment"),
-    "crowding": _planted("crowding"),
-    "broken hierarchy": _planted("broken-hierarchy"),
+    "misalignment": _planted("misalignment", 0.7),
+    "crowding": _planted("crowding", 0.6),
+    "broken hierarchy": _planted("broken-hierarchy", 0.85),
     "overlap": _overlap,
     "cut off": _cut_off,
 }
 """Name to what spoils a layout that way."""
+
+
+# -- measures ------------------------------------------------------------------------------------------------------
+
+
+def shows(violation: str, sound: Poster, spoiled: Poster) -> bool:
+    """Whether the spoiled layout has the violation plainly, and the sound one has not."""
+    measure, least = MEASURES[violation]
+    return measure(sound, spoiled) >= least
+
+
+def _strayed(sound: Poster, spoiled: Poster) -> float:
+    """The median text's way sideways from its place in the sound layout, in widths of the poster."""
+    ways = [abs(spoiled.element(one.id).box.x - one.box.x) for one in sound.layout.elements if one.kind == "text"]
+    return float(np.median(ways)) / WIDTH
+
+
+def _margin_lost(sound: Poster, spoiled: Poster) -> float:
+    """The share of the margin that is gone: the distance of the nearest text from an edge of the poster."""
+    before, after = (min(_to_edge(one.box, poster) for one in poster.layout.elements if one.kind == "text")
+                     for poster in (sound, spoiled))  # fmt: skip
+    return 1 - max(after, 0.0) / before if before > 0 else 0.0
+
+
+def _to_edge(box: Box, poster: Poster) -> float:
+    return min(box.x, box.y, poster.layout.width - box.right, poster.layout.height - box.bottom)
+
+
+def _leveled(sound: Poster, spoiled: Poster) -> float:
+    """How many times more the headline stood out by its size before; 0 where it still does or never did."""
+    before, after = (_lead(poster) for poster in (sound, spoiled))
+    return before / after if before >= 1.7 and after <= 1.3 else 0.0
+
+
+def _lead(poster: Poster) -> float:
+    sizes = {one.role: one.lettering.size for one in poster.layout.elements if one.lettering}
+    return sizes["headline"] / max(size for role, size in sizes.items() if role != "headline")
+
+
+def _covered(sound: Poster, spoiled: Poster) -> float:
+    """The largest share of a text that lies under or over the headline."""
+    head, others = _texts(spoiled)
+    return max((_shared(head.box, one.box) for one in others), default=0.0)
+
+
+def _shared(head: Box, box: Box) -> float:
+    across = min(head.right, box.right) - max(head.x, box.x)
+    down = min(head.bottom, box.bottom) - max(head.y, box.y)
+    return max(across, 0.0) * max(down, 0.0) / (box.width * box.height)
+
+
+def _lost(sound: Poster, spoiled: Poster) -> float:
+    """The share of the headline's width that is off the poster."""
+    box = _texts(spoiled)[0].box
+    return (max(0.0, -box.x) + max(0.0, box.right - WIDTH)) / box.width
+
+
+MEASURES: dict[str, tuple[Callable[[Poster, Poster], float], float]] = {
+    "misalignment": (_strayed, 0.045),
+    "crowding": (_margin_lost, 0.5),
+    "broken hierarchy": (_leveled, 1.4),
+    "overlap": (_covered, 0.3),
+    "cut off": (_lost, 0.1),
+}
+"""What is measured of a violation, sound layout against spoiled one, and the least of it that counts."""
 
 
 def _side_by_side(pictures: list[np.ndarray]) -> np.ndarray:

@@ -66,7 +66,7 @@ def font_effect(number: int, seed: int) -> Made:
     marks = [*plain.set().glyphs, *DRAWN[effect](changed)]
     truth = {"gt": letter, "text": text, "options": options, "font": face.key}
     return Made("font effect", effect, _prompt(options), truth, painted(marks, WIDTH, HEIGHT, ground),
-                {"strength": strength})  # fmt: skip
+                {} if effect == "italic" else {"strength": strength})  # fmt: skip
 
 
 def _prompt(options: list[str]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from salon.bench.posters.make.deal import dealt, pick
-from salon.bench.posters.make.lettering import GROUNDS, ink_on, painted
+from salon.bench.posters.make.lettering import GROUNDS, ink_on, label, painted
 from salon.bench.posters.make.made import Made
 from salon.bench.posters.make.typefaces import PLAIN
 from salon.bench.posters.make.words import title
@@ -37,21 +37,41 @@ Cells = tuple[int, int, int, int]
 
 
 def empty_space(number: int, seed: int) -> Made:
-    """A sheet with three to eight pieces; the patches without any are asked for."""
+    """A sheet with three to eight pieces; the patches without any are asked for, with the grid on it or without."""
     pieces = dealt(PIECES, number, seed, "empty_space")
+    shown = dealt(("grid", "bare"), number, seed, "empty_space", "grid")
+    pixels, ground, ink, shares = _sheet(pieces, number, seed)
+    gt = [int(one) for one in np.flatnonzero(shares == 0)]
+    truth = {"gt": gt, "background": ground, "size": [SIDE, SIDE]}
+    hard = {"pieces": pieces, "empty patches": len(gt), "grid shown": float(shown == "grid")}
+    return Made("empty space", shown, _prompt(len(gt), shown), truth, _with_grid(pixels, ink) if shown == "grid" else
+                pixels, hard)  # fmt: skip
+
+
+def _sheet(pieces: int, number: int, seed: int) -> tuple[np.ndarray, str, str, np.ndarray]:
+    """Pixels, ground, ink, and how much of each patch is inked, of the first sheet that leaves no doubt."""
     for attempt in range(_ATTEMPTS):
         rng = chance(seed, "empty_space", str(number), str(attempt))
         ground = pick(GROUNDS, rng)
+        ink = ink_on(ground, 5.0, pick(GROUNDS, rng))
         cells = _cells(pieces, rng)
-        pixels = painted([mark for one in cells for mark in _piece(one, ground, rng)], SIDE, SIDE, ground)
+        pixels = painted([mark for one in cells for mark in _piece(one, ground, ink, rng)], SIDE, SIDE, ground)
         shares = ink_shares(pixels, ground)
-        if ((shares == 0) | (shares >= LEAST_INK)).all() and 4 <= (shares == 0).sum() <= 41:
-            break
-    else:
-        raise BadValue("a sheet that leaves no doubt is needed", found="none", where=f"empty_space {number}")
-    gt = [int(one) for one in np.flatnonzero(shares == 0)]
-    return Made("empty space", "grid", _prompt(len(gt)), {"gt": gt, "background": ground, "size": [SIDE, SIDE]}, pixels,
-                {"pieces": len(cells), "empty patches": len(gt)})  # fmt: skip
+        clear = ((shares == 0) | (shares >= LEAST_INK)).all()
+        if clear and len(cells) == pieces and 4 <= (shares == 0).sum() <= 41:
+            return pixels, ground, ink, shares
+    raise BadValue("a sheet that leaves no doubt is needed", found="none", where=f"empty_space {number}")
+
+
+def _with_grid(pixels: np.ndarray, ink: str) -> np.ndarray:
+    """Fine lines between the patches, and the number of each in its corner."""
+    marked = pixels.copy()
+    for at in range(PATCH, SIDE, PATCH):
+        marked[at, :] = marked[:, at] = to_rgb(ink)
+    numbers = [mark for n in range(GRID * GRID)
+               for mark in label(str(n), n % GRID * PATCH + 5, n // GRID * PATCH + 4, 13, "#000000")]  # fmt: skip
+    alpha = 1 - painted(numbers, SIDE, SIDE, "#ffffff").astype(float).mean(axis=2, keepdims=True) / 255
+    return (marked * (1 - alpha) + np.array(to_rgb(ink), float) * alpha).round().astype(np.uint8)
 
 
 def ink_shares(pixels: np.ndarray, ground: str) -> np.ndarray:
@@ -60,12 +80,13 @@ def ink_shares(pixels: np.ndarray, ground: str) -> np.ndarray:
     return ink.reshape(GRID, PATCH, GRID, PATCH).mean(axis=(1, 3)).ravel()
 
 
-def _prompt(count: int) -> str:
+def _prompt(count: int, shown: str) -> str:
+    grid = "This poster lies under" if shown == "grid" else "Think of this poster as"
+    but = "but the plain background (and the grid with its numbers)" if shown == "grid" else "but the plain background"
     return (
-        f"Think of this poster as a grid of {GRID} by {GRID} equal patches, numbered from 0 to {GRID * GRID - 1} row "
-        "by row: 0 is the upper left one, 6 the upper right one, 48 the lower right one. A patch is empty when nothing "
-        f"but the plain background is in it. Exactly {count} patches are empty. Answer with a JSON list of their "
-        "numbers."
+        f"{grid} a grid of {GRID} by {GRID} equal patches, numbered from 0 to {GRID * GRID - 1} row by row: 0 is the "
+        f"upper left one, 6 the upper right one, 48 the lower right one. A patch is empty when nothing {but} is in it. "
+        f"Exactly {count} patches are empty. Answer with a JSON list of their numbers."
     )
 
 
@@ -82,12 +103,11 @@ def _cells(count: int, rng: np.random.Generator) -> list[Cells]:
     return found
 
 
-def _piece(cells: Cells, ground: str, rng: np.random.Generator) -> tuple[Mark, ...]:
+def _piece(cells: Cells, ground: str, ink: str, rng: np.random.Generator) -> tuple[Mark, ...]:
     """A line of type where the piece is low and long, otherwise a picture on a panel, or a button."""
     x, y, wide, high = cells
     box = Box(x=x * PATCH + _BREATH, y=y * PATCH + _BREATH, width=wide * PATCH - 2 * _BREATH,
               height=high * PATCH - 2 * _BREATH)  # fmt: skip
-    ink = ink_on(ground, 5.0, pick(GROUNDS, rng))
     if high == 1 and wide > 1 and rng.random() < 0.7:
         return _words(box, wide, ink, rng)
     panel = Fill(rounded(box.x, box.y, box.width, box.height, 10), mix(ground, ink, 0.3))

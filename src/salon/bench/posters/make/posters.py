@@ -137,13 +137,51 @@ def layout_generation(number: int, seed: int) -> Made:
     for element in text_elements(poster):
         poster = poster.drop_element(element.id)
     prompt = (
-        "All texts have been taken off this poster. Put them back where a designer would set them, so that each is as "
-        f"large as its importance asks and none covers another.\n{_numbered(truth['texts'])}\nAnswer with a JSON list "
-        "of boxes [x1, y1, x2, y2] in this order, as shares of the picture's width and height from 0 to 1, (0, 0) "
-        "being the upper left corner."
+        "All texts have been taken off this poster. Put them back as the designer specified; percentages are of the "
+        f"picture's width (across) and height (down).\n{specification(truth)}\nAnswer with a JSON list of boxes "
+        "[x1, y1, x2, y2] in this order, as shares of the picture's width and height from 0 to 1, (0, 0) being the "
+        "upper left corner."
     )
-    return Made("layout generation", "poster", prompt, {"gt": truth["text_bbox"], **truth}, pixels_of(poster),
+    return Made("layout generation", "specification", prompt, {"gt": truth["text_bbox"], **truth}, pixels_of(poster),
                 {"texts": len(truth["texts"])})  # fmt: skip
+
+
+def specification(truth: dict[str, Any]) -> str:
+    """Size and place of every text in words, the first on the sheet and the others by those before them."""
+    width, height = truth["size"]
+    boxes = truth["text_bbox"]
+    lines = []
+    for at, (text, (x1, y1, x2, y2)) in enumerate(zip(truth["texts"], boxes)):
+        size = f"{100 * (x2 - x1) / width:.1f} % wide, {100 * (y2 - y1) / height:.1f} % high"
+        places = (_across(boxes, at, width), _down(boxes, at, height))
+        lines.append(f"{at + 1}. “{text}”: {size}, {places[0]}, {places[1]}.")
+    return "\n".join(lines)
+
+
+def _across(boxes: list[list[int]], at: int, width: int) -> str:
+    """Where a box stands from left to right: in line with an earlier one, or measured."""
+    x1, _, x2, _ = boxes[at]
+    for other, (left, _, right, _) in enumerate(boxes[:at], 1):
+        if abs(x1 - left) <= 1:
+            return f"left edge in line with that of text {other}"
+        if abs(x2 - right) <= 1:
+            return f"right edge in line with that of text {other}"
+        if abs(x1 + x2 - left - right) <= 2:
+            return f"centered on text {other} from left to right"
+    return f"left edge at {100 * x1 / width:.1f} %"
+
+
+def _down(boxes: list[list[int]], at: int, height: int) -> str:
+    """Where a box stands from top to bottom: below or above the nearest earlier one, or measured."""
+    _, y1, _, y2 = boxes[at]
+    earlier = list(enumerate(boxes[:at], 1))
+    below = [(y1 - box[3], f"with its top {{}} % below the bottom of text {n}") for n, box in earlier]
+    above = [(box[1] - y2, f"with its bottom {{}} % above the top of text {n}") for n, box in earlier]
+    free = [(gap, words) for gap, words in (*below, *above) if gap >= 0]
+    if not free:
+        return f"top at {100 * y1 / height:.1f} %"
+    gap, words = min(free)
+    return words.format(f"{100 * gap / height:.1f}")
 
 
 def _numbered(texts: list[str]) -> str:
@@ -170,7 +208,7 @@ def intention_understanding(number: int, seed: int) -> Made:
                             always=("subhead", "body"))  # fmt: skip
     prompt = (
         "What does this poster want to tell, and to whom does it speak? Say what it is for, what it offers or asks, "
-        "when and where, who is behind it, and how its picture supports it. Answer in a few sentences."
+        "when and where, who is behind it, and what its picture shows. Answer in a few sentences."
     )
     truth = {"gt": intentions(brief, poster.layout.style)}
     return Made("intention understanding", "poster", prompt, truth, pixels_of(poster), {"points": len(truth["gt"])})
@@ -184,5 +222,5 @@ def intentions(brief: Brief, style: str) -> list[str]:
     points += [f"It calls on the reader: {brief.cta}."] if brief.cta else []
     points += [f"It comes from {brief.brand}."] if brief.brand else []
     if brief.subject != "abstract" and style != ABSTRACT:
-        points.append(f"The picture, a motif of {brief.subject}, belongs to what the poster is about.")
+        points.append(f"The picture shows this motif: {brief.subject}.")
     return points
