@@ -10,18 +10,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
 
 import numpy as np
 
 from salon.bench.arena import ArenaBoard, ArenaSnapshot
+from salon.bench.routing_table import Job
+from salon.flows.bench_arena import ALIKE, arena_snapshot
+from salon.flows.bench_arena_fits import LOGIT
+from salon.flows.designers import DesignerSettings, designers_study
 from salon.generate.houses import HOUSES, House, expected_quality, poster_seed
 from salon.render.brief import Brief
 from salon.render.layout import Defect, Grid, Layout
+from salon.report.estimate import Figure
 from salon.store.folder import save_study
 from salon.study import Item, Prompt, Study, builtin_criterion
 
+Figures = dict[tuple[str, ...], Figure]
+Protocol = Literal["rankings", "comparisons"]
+PROTOCOLS: tuple[Protocol, ...] = ("rankings", "comparisons")
 WITHIN = 1e-3
 """Expected qualities nearer than this are the same."""
+POOL, SIZES, STUDIES = 480, (12, 24, 48), 10
+"""Prompts that a panel judges, prompts of the studies made of them, and studies of each size."""
+FIRST = {"rankings": "items", "comparisons": "a", "ratings": "item"}
+"""Columns with the first item of an answer."""
 
 
 def recorded_posters(folder: Path, prompts: int, *, seed: int) -> Path:
@@ -135,3 +149,105 @@ def pooled(found: Sequence[Recovered]) -> dict[str, float]:
 def snapshot_recovered(snapshot: ArenaSnapshot) -> list[Recovered]:
     """Every board over all categories that has places."""
     return [recovered(board) for board in snapshot.boards if board.category is None and board.places]
+
+
+# -- panels, and studies made of what they said ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What one panel said, fitted at once and in parts."""
+
+    panel: int
+    protocol: Protocol
+    pool: ArenaSnapshot
+    studies: dict[int, list[ArenaSnapshot]]
+    """By number of prompts; studies of one size share none."""
+
+
+def judged_panel(task: tuple[int, Protocol]) -> Judged:
+    """A panel with prompts of its own."""
+    panel, protocol = task
+    with TemporaryDirectory() as home:
+        folder = recorded_posters(Path(home) / "houses", POOL, seed=panel)
+        study = designers_study(folder, DesignerSettings(seed=panel, protocol=protocol))
+    studies = {size: [arena_snapshot(one) for one in parts(study, size)] for size in SIZES}
+    return Judged(panel, protocol, arena_snapshot(study), studies)
+
+
+def parts(study: Study, size: int) -> list[Study]:
+    """Studies of `size` prompts each; the first prompts first, none in two of them."""
+    prompts = study.ids("prompts").to_pylist()
+    numbers = {prompt: number for number, prompt in enumerate(prompts)}
+    of_item = {item.id: numbers[str(item.prompt)] for item in study.nouns("items")}
+    places = {"prompts": np.arange(len(prompts)), "items": np.array(list(of_item.values()))}
+    for kind in FIRST:
+        if study.counts.get(kind):
+            first = (
+                one if isinstance(one, str) else one[0] for one in study.table(kind).column(FIRST[kind]).to_pylist()
+            )
+            places[kind] = np.array([of_item[item] for item in first])
+    return [
+        Study.build(
+            f"{study.name}-{number}",
+            study.criteria,
+            tables={"raters": study.table("raters")}
+            | {kind: study.table(kind).filter(own // size == number) for kind, own in places.items()},
+            **{name: getattr(study, name) for name in ("compare_within", "cohorts", "design", "simulated")},
+        )
+        for number in range(STUDIES)
+    ]
+
+
+# -- what intervals are held against -----------------------------------------------------------------------------------
+
+
+def _boards(snapshot: ArenaSnapshot) -> list[ArenaBoard]:
+    """Those with scores in logits."""
+    return [board for board in snapshot.boards if board.places and board.scale == LOGIT]
+
+
+def scores(snapshot: ArenaSnapshot) -> Figures:
+    """(criterion, house) to its score."""
+    return {(board.criterion, place.generator): place.score for board in _boards(snapshot) for place in board.places}
+
+
+def chances(snapshot: ArenaSnapshot) -> Figures:
+    """(criterion, house, house) to the chance of the first against the second by their scores."""
+    return {
+        (board.criterion, one, other): duel.fitted
+        for board in _boards(snapshot)
+        for one, other in combinations(HOUSES, 2)
+        if board.matrix and (duel := board.matrix.duel(one, other)) and duel.fitted
+    }
+
+
+def weighed(snapshot: ArenaSnapshot) -> Figures:
+    """House to its score for the job in which all criteria count alike."""
+    return {(one.generator,): one.score for job in _alike(snapshot) for one in job.candidates}
+
+
+def _alike(snapshot: ArenaSnapshot) -> list[Job]:
+    return [job for job in snapshot.routing.jobs if job.name == ALIKE and job.category is None]
+
+
+def leads(snapshot: ArenaSnapshot) -> Figures:
+    """(first, second) of the job in which all criteria count alike, to the lead of the first."""
+    return {
+        tuple(one.generator for one in job.candidates[:2]): job.margin
+        for job in _alike(snapshot)
+        if job.margin is not None
+    }
+
+
+def reversed_pairs(snapshot: ArenaSnapshot) -> dict[tuple[str, str, str], float]:
+    """(criterion, better house, worse house) to the chance of the better one, where that is surely below one half."""
+    found = {}
+    for board in snapshot.boards:
+        truth = {name: expected_quality(house)[board.criterion] for name, house in HOUSES.items()}
+        for one, other in combinations(truth, 2):
+            told = _pair(board, one, other, truth) if board.places and board.category is None else None
+            if told is not None and told[2] < 0.5:
+                better, worse = sorted((one, other), key=truth.__getitem__, reverse=True)
+                found[board.criterion, better, worse] = told[0]
+    return found

@@ -1,4 +1,4 @@
-"""What `prove.board` makes: a model, a field of 32 entries, a reference frozen from it, and the board with it.
+"""What `prove.board` makes: a field of 32 entries, a model, a reference frozen from both, and the board with it.
 
 Every step keeps what it has in the scratch folder, so that a proof which was stopped goes on.
 """
@@ -16,20 +16,23 @@ from salon.bench.suite_folder import hashed, open_suite
 from salon.flows.bench_freeze import carry_entries, field_reference, with_reference
 from salon.flows.bench_named import JudgeTerms, judges_named, read_roles
 from salon.flows.bench_run import run_suite
+from salon.flows.designers import FLAG
 from salon.flows.taste_drawn import drawn_study
 from salon.flows.training import train_study
 from salon.generate.houses import HOUSES, house_generator
 from salon.judge.scorers.trained import is_model, trained_scorer
-from salon.models.preference_model import read_card
 from salon.render.defects import DEFECTS
+from salon.render.quality import WEIGHTS
 from salon.store.folder import is_study, open_study
-from salon.study import Generator, Scorer
+from salon.study import Generator, Scorer, Study
 from salon.train.settings import HeadSettings
 
 HEADLINE = "taste/aesthetics-preference"
 STRENGTHS = (0.4, 0.8)
 CLEAN = "proof"
 SETTINGS = HeadSettings(form="scalar", encoder="effnet-lite2+look")
+LEARNED = 28
+"""Prompts of each criterion that the model learns from: about half of those that `prove.heads` trains a fold on."""
 LICENCE = "Apache-2.0"
 
 
@@ -48,23 +51,41 @@ def trained_model(scratch: Path, drawn: Path) -> Path:
     if not is_model(folder):
         if not is_study(study) or not open_study(study).counts.get("rankings"):
             drawn_study(study)
-        report = train_study(open_study(study), study, SETTINGS, folder, overwrite=True)
+        report = train_study(learned(open_study(study)), study, SETTINGS, folder, overwrite=True)
         print(f"heads: validation accuracy {report.validation[0].accuracy.value:.3f}", flush=True)
     return folder
 
 
-def columns(model: Path) -> dict[str, str]:
-    """Columns of EPS and their criteria: the headline first, then every other criterion of the model."""
-    others = [one.id for one in read_card(model).criteria if one.id != HEADLINE]
+def learned(study: Study) -> Study:
+    """The rankings of the first prompts of each criterion."""
+    prompt_of = {item.id: str(item.prompt) for item in study.nouns("items")}
+    first = [items[0] for items in study.table("rankings").column("items").to_pylist()]
+    named = {
+        "prompts": study.ids("prompts").to_pylist(),
+        "items": list(prompt_of.values()),
+        "rankings": [prompt_of[item] for item in first],
+    }
+    kept = {kind: [int(one.rpartition("-")[2]) <= LEARNED for one in own] for kind, own in named.items()}
+    return Study.build(
+        study.name,
+        [one for one in study.criteria if one.id in columns().values()],
+        tables={"raters": study.table("raters")} | {kind: study.table(kind).filter(own) for kind, own in kept.items()},
+        **{name: getattr(study, name) for name in ("compare_within", "cohorts", "design", "simulated", "note")},
+    )
+
+
+def columns() -> dict[str, str]:
+    """Columns of EPS and their criteria: the headline first, then every other criterion that designers rank by."""
+    others = [id for id in WEIGHTS if id not in (HEADLINE, FLAG)]
     return {"eps": HEADLINE} | {f"eps-{id.removeprefix('taste/')}": id for id in others}
 
 
-def wide_suite(model: Path) -> Suite:
+def wide_suite() -> Suite:
     """The posters suite with a column of EPS for every criterion."""
     suite = open_suite("posters")
     rules = tuple(
         PreferenceRule(id=column, title=_title(column), criterion=criterion, headline=column == "eps")
-        for column, criterion in columns(model).items()
+        for column, criterion in columns().items()
     )
     return hashed(replace(suite, card=suite.card.model_copy(update={"preferences": rules})))
 
@@ -81,16 +102,17 @@ def field_names() -> list[str]:
 
 def made_board(scratch: Path, drawn: Path) -> Made:
     """Everything, from nothing or from where it stopped."""
-    model = trained_model(scratch, drawn)
-    suite = wide_suite(model)
-    scorers: dict[str, Scorer] = {name: trained_scorer(model, one) for name, one in columns(model).items()}
+    suite, field = wide_suite(), scratch / "field"
     generators: list[Generator] = [house_generator(name) for name in field_names()]
-    _run(suite, scratch / "field", generators, scorers)
+    _run(suite, field, generators, {})
+    model = trained_model(scratch, drawn)
+    scorers: dict[str, Scorer] = {name: trained_scorer(model, one) for name, one in columns().items()}
+    _run(suite, field, [], scorers)
     note = "Heads trained on posters of four built-in houses that simulated designers ranked: no person was asked."
-    frozen = with_reference(suite, field_reference(open_board(scratch / "field"), note))
+    frozen = with_reference(suite, field_reference(open_board(field), note))
     place = scratch / "board"
     board = open_board(place) if is_board(place) else new_board(place, frozen)
-    carry_entries(open_board(scratch / "field"), board)
+    carry_entries(open_board(field), board)
     _run(frozen, place, [], scorers)
     board = open_board(place)
     results = {one.name: read_published(entry_folder(board, one.name)) for one in board.entries}
@@ -102,6 +124,6 @@ def _run(suite: Suite, place: Path, generators: list[Generator], scorers: dict[s
         done = run_suite(suite, place, generators, judges, scorers, licence=LICENCE, by="Salon")
     fresh = [one for one in done.entries if not one.before]
     print(f"{place.name}: {len(done.entries)} entries, {len(fresh)} of them now, {done.seconds:.0f} s", flush=True)
-    for one in done.entries:
+    for one in done.entries if scorers else ():
         if one.status == "provisional":
             print(f"  {one.entry}: {'; '.join(one.open)}", flush=True)

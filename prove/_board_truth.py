@@ -44,7 +44,7 @@ class Known:
     @cached_property
     def columns(self) -> dict[str, str]:
         """Columns of EPS and their criteria."""
-        return columns(self.made.model)
+        return columns()
 
     def values(self, entry: str, axis: str) -> dict[str, float]:
         """What each prompt adds to an axis, 0 to 1."""
