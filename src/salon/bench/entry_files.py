@@ -89,7 +89,7 @@ def _read_table(path: Path, schema: pa.Schema) -> pa.Table:
     if not path.exists():
         return schema.empty_table()
     try:
-        return pq.read_table(path).select(schema.names).cast(schema)
+        return pq.ParquetFile(path).read().select(schema.names).cast(schema)
     except (pa.ArrowException, KeyError, OSError, ValueError) as error:
         raise BadFile(f"a table with {', '.join(schema.names)} is needed", found=error, where=str(path)) from None
 

@@ -63,6 +63,11 @@ class BoardRow:
         """Ranks it may hold there."""
         return self.cells[0].range
 
+    @property
+    def spoken(self) -> str:
+        """What stands between the two for who does not see the line of a tie group."""
+        return f", tie group {self.cells[0].tier}, ranks " if self.cells[0].tier else ""
+
 
 @dataclass(frozen=True)
 class BoardTable(SiteBlock):

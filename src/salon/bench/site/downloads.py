@@ -18,6 +18,7 @@ from salon.bench.site.material import Material, Shown
 from salon.bench.site.shots import point_text
 from salon.report import Column, Section, Table, numbers
 from salon.report.svg import element
+from salon.study.noun import Noun
 
 FORMAT = "salon.site/1"
 HIDDEN = {"points": {}, "said": {}, "missing": None, "image": None}
@@ -43,14 +44,12 @@ def downloads(material: Material) -> Iterator[Download]:
         if one.result:
             path = f"results/{material.entry_pages[one.name]}.json"
             yield Download(
-                path, f"Every answer and score of {material.labels[one.name]}", _json(public_result(material, one))
+                path, f"Every answer and score of {material.labels[one.name]}", _noun(public_result(material, one))
             )
     for snapshot in material.arenas:
-        yield Download(f"arena/{snapshot.number:04}.json", "What raters say", _json(snapshot.model_dump(mode="json")))
+        yield Download(f"arena/{snapshot.number:04}.json", "What raters say", _noun(snapshot))
     for tables in material.raters:
-        yield Download(
-            f"raters/{tables.number:04}.json", "What raters are worth", _json(tables.model_dump(mode="json"))
-        )
+        yield Download(f"raters/{tables.number:04}.json", "What raters are worth", _noun(tables))
 
 
 def board_document(material: Material) -> dict[str, Any]:
@@ -142,10 +141,10 @@ def prompts_csv(material: Material) -> bytes:
     return _csv(["prompt", "tag", "group", "eps", "private", "digest", "text", "point"], rows)
 
 
-def public_result(material: Material, one: Shown) -> dict[str, Any]:
+def public_result(material: Material, one: Shown) -> EntryResult:
     """A result without what would give private prompts away."""
     private = {prompt.prompt.id for prompt in material.suite.prompts if prompt.private}
-    return _hidden(one.result, private).model_dump(mode="json")
+    return _hidden(one.result, private)
 
 
 def _hidden(result: EntryResult, private: set[str]) -> EntryResult:
@@ -180,6 +179,11 @@ def downloads_page(material: Material, files: Sequence[tuple[str, str, int]]) ->
             f"{numbers.count(len(files))} files.",
         ],
     )
+
+
+def _noun(held: Noun) -> bytes:
+    """The same JSON, from the noun itself: ten times as fast where there are thousands of answers."""
+    return (held.model_dump_json(indent=1) + "\n").encode()
 
 
 def _json(record: object) -> bytes:

@@ -11,6 +11,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from salon.bench.site.wording import coded
 from salon.report.block import Block, Card
 from salon.report.page import Section, anchors, asset, style
 from salon.report.words import one_way
@@ -70,6 +71,7 @@ class SitePage:
             anchors=anchors([section.title for section in self.sections]),
             policy=POLICY,
             assets=asset_names(),
+            coded=coded,
         )  # fmt: skip
         return one_way(text)
 

@@ -17,6 +17,7 @@ from salon.bench.site.places import web_link
 from salon.bench.site.prompt_pages import shot_maker
 from salon.bench.site.shots import Shot, ShotMaker, Shots
 from salon.bench.site.strengths import strength_sections
+from salon.bench.site.wording import code_line, opening
 from salon.report import Card, Cell, Column, Figure, Note, Section, Table, charts, numbers
 from salon.report.svg import element
 from salon.report.words import brief, sentence
@@ -113,7 +114,7 @@ class GeneratorPages:
             "figure": Cell(
                 found.figure, why=f"{found.figure.method}, n = {found.figure.n} {found.figure.unit}", under=best
             ),
-            "rank": Cell(rank_range(standing) or numbers.MISSING, why=tied_words(standing, self.material.labels)),
+            "rank": Cell(rank_range(standing) or numbers.MISSING, under=tied_words(standing, self.material.labels)),
             "pictures": f"{numbers.count(cover.made)} of {numbers.count(cover.wanted)}",
             "answers": f"{numbers.count(cover.given)} of {numbers.count(cover.asked)}",
             "unread": cover.unread,
@@ -153,13 +154,16 @@ class GeneratorPages:
     def _seen(self, one: Shown) -> Iterator[tuple[str, PictureResult]]:
         for prompt in one.result.prompts:
             for picture in prompt.pictures:
-                if isinstance(self.pictures.get((one.name, picture.item)), Thumb):
+                if isinstance(self.pictures.get((one.name, picture.item)), Thumb) and self._is_ordered(picture):
                     yield prompt.prompt, picture
 
     def _worth(self, picture: PictureResult) -> tuple[float, float]:
         held = sum(state == "pass" for state in picture.points.values()) / max(1, len(picture.points))
-        chance = picture.wins.get(self.material.headline or "")
-        return (held, 0.0) if self.material.headline is None else (0.5 if chance is None else chance, held)
+        return picture.wins.get(self.material.headline or "", 0.0), held
+
+    def _is_ordered(self, picture: PictureResult) -> bool:
+        """Pictures of prompts where preference does not count are neither best nor worst by it."""
+        return self.material.headline is None or self.material.headline in picture.wins
 
     def _shot(self, one: Shown, prompt: str, picture: PictureResult) -> Shot:
         text = self._texts[prompt]
@@ -167,9 +171,9 @@ class GeneratorPages:
             one.name,
             prompt,
             picture,
-            title=brief(text or prompt, 60),
+            title=opening(text, 60) or brief(prompt, 60),
             href=f"../prompts/{self.material.prompt_pages[prompt]}.html",
-            alt=brief(text or prompt, 120),
+            alt=opening(text, 120) or brief(prompt, 120),
         )
 
     def _about(self, one: Shown) -> Table:
@@ -179,14 +183,14 @@ class GeneratorPages:
             ("Name", entry.name),
             ("Submitted by", entry.by),
             ("Generator", entry.generator),
-            ("Its signature", entry.signature),
+            ("Its signature", code_line(entry.signature) if entry.signature else ""),
             (
                 "Link",
                 element("a", brief(link, 80), href=link, rel="noopener nofollow") if link else entry.link,
             ),
             ("Licence of its pictures", entry.licence),
             ("Pictures", f"{sum(bool(p.image) for p in entry.pictures)} of {len(entry.pictures)}"),
-            ("Digest of pictures, answers, scores", one.result.digest if one.result else ""),
+            ("Digest of pictures, answers, scores", code_line(one.result.digest) if one.result else ""),
         ]
         if one.result and not entry.retracted:
             place = f"../data/results/{self.material.entry_pages[one.name]}.json"

@@ -13,7 +13,7 @@ from salon.bench.site.frame import SitePage
 from salon.bench.site.material import Axis, Material, Shown
 from salon.bench.site.multiples import criterion_multiples, group_multiples
 from salon.bench.site.raters_page import raters_summary
-from salon.report import Badge, Card, Cell, Column, Figure, Note, Section, Table, charts, numbers
+from salon.report import Card, Column, Figure, Note, Section, Table, charts, numbers
 from salon.report.svg import element
 from salon.report.words import brief, counted, listed, sentence
 
@@ -106,7 +106,7 @@ def _empty() -> Note:
 
 
 def _provisional(material: Material) -> Table:
-    columns = [Column("name", "Entry"), Column("open", "Open", "count"), Column("missing", "Pictures missing", "count")]
+    columns = [Column("name", "Entry"), Column("open", "Answers open"), Column("missing", "Pictures missing")]
     columns += [Column(axis.id.replace(".", " "), axis.title) for axis in material.axes]
     return Table(
         columns, [_provisional_row(material, one) for one in material.provisional], sortable=False, label="Provisional"
@@ -117,12 +117,12 @@ def _provisional_row(material: Material, one: Shown) -> dict[str, object]:
     missing = sum(picture.image is None for picture in one.entry.pictures)
     row: dict[str, object] = {
         "name": entry_link(material, one),
-        "open": Cell(None, "not judged yet"),
-        "missing": missing,
+        "open": "not judged yet",
+        "missing": numbers.count(missing),
     }
     found = {axis.id.replace(".", " "): axis.of(one.result) if one.result else None for axis in material.axes}
     if one.result:
-        row["open"] = max((axis.coverage.open for axis in found.values() if axis), default=0)
+        row["open"] = numbers.count(max((axis.coverage.open for axis in found.values() if axis), default=0))
     return row | {id: _bounds(axis) for id, axis in found.items()}
 
 
@@ -136,7 +136,7 @@ def _bounds(axis: AxisResult | None) -> str:
 def _retracted(material: Material) -> Table:
     rows = [
         {
-            "name": material.labels[one.name],
+            "name": entry_link(material, one),
             "reason": sentence(brief(one.entry.retracted.reason, 400)),
             "at": one.entry.retracted.at[:10],
         }
@@ -181,5 +181,4 @@ def _notes(material: Material) -> list[str]:
 
 def entry_link(material: Material, one: Shown, root: str = "") -> Markup:
     """A link to an entry's page."""
-    link = element("a", material.labels[one.name], href=f"{root}generators/{material.entry_pages[one.name]}.html")
-    return link if one.published else link + " " + Badge("provisional", "open")
+    return element("a", material.labels[one.name], href=f"{root}generators/{material.entry_pages[one.name]}.html")

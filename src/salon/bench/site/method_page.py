@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from salon.bench.site.frame import SitePage
 from salon.bench.site.material import Material
+from salon.bench.site.wording import code_line, coded
 from salon.bench.suite import CAPABILITY, EPS, PreferenceReference
-from salon.report import Column, Details, Note, Section, Table, numbers
+from salon.report import Cell, Column, Details, Note, Section, Table, numbers
 from salon.report.words import brief, listed, sentence
 
 FIFTY = (
@@ -58,7 +59,7 @@ def _axes(material: Material) -> Iterator[str | Note]:
         "EPS, the expected preference share, is 100 times the mean over eligible prompts of the logistic function of "
         f"the picture's logit less the reference's logit for that prompt, {sure}."
     )
-    yield Note(FIFTY, heading="What 50 means")
+    yield Note(FIFTY, heading="What 50 means.")
     weights = card.weights
     yield (
         f"Overall is {weights.get(CAPABILITY, 0):g} times Capability plus {weights.get(EPS, 0):g} times EPS; one "
@@ -94,7 +95,10 @@ def _intervals(material: Material) -> Iterator[str]:
 def _policies(material: Material) -> Table:
     policies = dict.fromkeys(policy for one in material.entries if one.result for policy in one.result.policies)
     return Table(
-        [Column("policy", "Policy")], [{"policy": policy} for policy in policies], sortable=False, label="Policies"
+        [Column("policy", "Policy")],
+        [{"policy": coded(policy)} for policy in policies],
+        sortable=False,
+        label="Policies",
     )
 
 
@@ -106,7 +110,7 @@ def _suite(material: Material) -> Iterator[object]:
         ("Licences that pictures may have", ", ".join(card.image_licences) or "any that is stated"),
         ("Pictures of each prompt", f"{card.images}, seeds from {card.first_seed}"),
         ("Private prompts", str(sum(one.private for one in suite.prompts))),
-        ("Hash of everything", suite.hash),
+        ("Hash of everything", code_line(suite.hash)),
     ]
     yield Table(
         [Column("what", "What"), Column("is", "Is")],
@@ -114,7 +118,7 @@ def _suite(material: Material) -> Iterator[object]:
         sortable=False,
         label="Suite",
     )
-    rows = [{"file": name, "hash": digest} for name, digest in suite.hashes.items()]
+    rows = [{"file": name, "hash": code_line(digest)} for name, digest in suite.hashes.items()]
     yield Table(
         [Column("file", "File"), Column("hash", "SHA-256 of what it says")], rows, sortable=False, label="Files"
     )
@@ -145,7 +149,7 @@ def _reference(material: Material) -> Iterator[object]:
     columns = [Column("column", "Column"), Column("scorer", "Scorer"), Column("measures", "Measures"),
                Column("logit", "Logits"), Column("prompts", "Prompts", "count")]  # fmt: skip
     yield Table(columns, rows, sortable=False, label="Scorers")
-    field = [{"name": brief(one.name, 60), "digest": one.digest} for one in reference.field]
+    field = [{"name": brief(one.name, 60), "digest": code_line(one.digest)} for one in reference.field]
     yield Details(
         f"The field: {len(field)} entries",
         [
@@ -171,17 +175,20 @@ def _reference_row(titles: dict[str, str], one: PreferenceReference) -> dict[str
 
 def _signatures(material: Material) -> Iterator[object]:
     rows = [
-        {"entry": material.labels[one.name], "line": one.result.signature_line, "digest": one.result.digest[:16]}
+        {"entry": Cell(material.labels[one.name], under=code_line(one.result.signature_line))}
         for one in material.entries
         if one.result
     ]
-    columns = [Column("entry", "Entry"), Column("line", "Signature"), Column("digest", "Digest")]
-    yield Table(columns, rows, label="Signatures") if rows else Note("No entry is judged yet.")
+    yield (
+        Table([Column("entry", "Entry")], rows, sortable=False, label="Signatures")
+        if rows
+        else Note("No entry is judged yet.")
+    )
     for kind, snapshots in (("Arena", material.arenas), ("Rater tables", material.raters)):
-        held = [{"number": one.number, "line": one.signature_line} for one in snapshots]
+        held = [{"number": Cell(f"Snapshot {one.number}", under=code_line(one.signature_line))} for one in snapshots]
         if held:
             yield Table(
-                [Column("number", f"{kind}, snapshot", "count"), Column("line", "Signature")],
+                [Column("number", kind)],
                 held,
                 sortable=False,
                 label=kind,

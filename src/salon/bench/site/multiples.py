@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from markupsafe import Markup
+
 from salon.bench.site.material import Material, Shown
 from salon.report import SMALL, Figure, Figures, Section, charts
 from salon.report import estimate as estimates
+from salon.report.svg import element
 
 MOST = 8
 """Rows of a panel; where there are more entries, the best of each panel."""
@@ -58,11 +61,13 @@ def _capability(material: Material, one: Shown, group: str) -> estimates.Figure 
     return found.capability if found else None
 
 
-def _caption(material: Material, axis: str) -> str:
+def _caption(material: Material, axis: str) -> Markup:
     many = len(material.published) > FEW
     which = (
         f"The best {MOST} of {len(material.published)} in each panel: the first of many is partly luck"
         if many
         else "All entries"
     )
-    return f"{axis}, 0 to 100, with intervals. {which}. Every number, tag by tag: Tags."
+    return Markup("{}, 0 to 100, with intervals. {}. Every number, tag by tag: {}.").format(
+        axis, which, element("a", "Tags", href="tags.html")
+    )

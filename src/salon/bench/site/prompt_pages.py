@@ -16,6 +16,7 @@ from salon.bench.site.listing import Listing, ListRow
 from salon.bench.site.material import Material, Shown
 from salon.bench.site.pictures import Pictures
 from salon.bench.site.shots import Shot, ShotMaker, Shots, point_text
+from salon.bench.site.wording import opening
 from salon.bench.suite import SuitePrompt
 from salon.report import Cell, Column, Note, Section, Table, numbers
 from salon.report.words import brief
@@ -75,7 +76,11 @@ class PromptPages:
         yield Section("Pictures", [Shots(shots)] if shots else [Note("No entry yet.")], self._pictures_words())
 
     def _pictures_words(self) -> str:
-        eps = " EPS is the chance, of 100, to be preferred to the frozen reference." if self.material.headline else ""
+        eps = (
+            " EPS is the chance, of 100, to be preferred to the frozen reference; after it stands the scorer's logit."
+            if self.material.headline
+            else ""
+        )
         return f"In the board's order. Numbers with a tick are points that hold.{eps}"
 
     def _points_table(self, one: SuitePrompt, asked: list[Point]) -> Table:
@@ -115,7 +120,7 @@ class PromptPages:
                 picture,
                 title=label + several,
                 href=f"../generators/{self.material.entry_pages[shown.name]}.html",
-                alt=f"{label}{several}: {brief(self.material.words_of(one), 120)}",
+                alt=f"{label}{several}: {opening(self.material.words_of(one), 120)}",
                 whys=self._whys[shown.name],
                 badge="" if shown.published else "provisional",
             )
@@ -221,7 +226,7 @@ def _prompt_row(material: Material, one: SuitePrompt) -> ListRow:
     return ListRow(
         href=f"{material.prompt_pages[one.prompt.id]}.html",
         label=brief(one.prompt.id, 40),
-        under="private" if one.private else brief(text, SHORT),
+        under="private" if one.private else opening(text, SHORT),
         words=" ".join([one.prompt.id, tag.name, tag.group, "private" if one.private else text]).lower(),
         group=tag.group,
         cells={

@@ -69,8 +69,8 @@ class Shot:
     missing: str = ""
     ticks: Sequence[Tick] = ()
     answers: Sequence[Answer] = ()
-    scores: Sequence[tuple[str, str]] = ()
-    """(column, chance against the reference with the logit it comes from)."""
+    scores: Sequence[tuple[str, str, str]] = ()
+    """(column, chance against the reference, the logit it comes from)."""
     badge: str = ""
 
     @property
@@ -133,18 +133,20 @@ class ShotMaker:
             return {"missing": f"cannot be read: {shorten(str(thumb.found), 120)}"}
         return {"missing": shorten(result.missing or "no picture", 160)}
 
-    def _scores(self, result: PictureResult) -> list[tuple[str, str]]:
-        return [(title, chance_words(result, id)) for id, title in self.columns.items() if id in result.wins]
+    def _scores(self, result: PictureResult) -> list[tuple[str, str, str]]:
+        return [
+            (title, numbers.fixed(100 * result.wins[id], 0), logit_words(result, id))
+            for id, title in self.columns.items()
+            if id in result.wins
+        ]
 
 
-def chance_words(result: PictureResult, column: str) -> str:
-    """`64 (logit 0.57 ± 0.50)`."""
-    chance = numbers.fixed(100 * result.wins[column], 0)
+def logit_words(result: PictureResult, column: str) -> str:
+    """`0.57 ± 0.50`."""
     if column not in result.logits:
-        return chance
-    logit = numbers.fixed(result.logits[column], 2)
+        return ""
     spread = f" ± {numbers.fixed(result.sigmas[column], 2)}" if column in result.sigmas else ""
-    return f"{chance} (logit {logit}{spread})"
+    return numbers.fixed(result.logits[column], 2) + spread
 
 
 def point_text(point: Point) -> str:

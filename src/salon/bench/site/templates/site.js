@@ -35,12 +35,17 @@
       return keyed.map((one) => one.row);
     };
     const ranked = (rows, column) => {
-      if (!heads[column].dataset.axis) return;
+      if (!heads[column].dataset.axis) {
+        rows.forEach((row) => row.classList.remove("starts"));
+        return;
+      }
+      heads[0].lastElementChild.textContent = heads[column].textContent;
       let last = null;
       rows.forEach((row) => {
         const cell = row.cells[column];
         const place = row.cells[0];
         place.firstElementChild.textContent = cell.dataset.rank || "–";
+        place.children[1].textContent = cell.dataset.tier ? ", tie group " + cell.dataset.tier + ", ranks " : "";
         place.lastElementChild.textContent = cell.dataset.range || "";
         const starts = cell.dataset.tier !== last;
         row.classList.toggle("starts", starts);
