@@ -138,7 +138,7 @@ def _adjusted(
     sides = {}
     for name, table in (("places", z), ("plain", z[:, :0])):
         fit = fit_covariates(a, b, duels.outcome, table, len(present), model, prior=prior)
-        sides[name] = fit, _errors(fit, (a, b, duels.outcome, table), cluster)
+        sides[name] = fit, board_errors(fit, (a, b, duels.outcome, table), cluster)
     fit, errors = sides["places"]
     labels = [names[code] for code in present]
     counts = np.bincount(np.concatenate([a, b]), minlength=len(present))
@@ -161,7 +161,7 @@ def _clusters(study: Study, duels: Duels) -> tuple[Ints | None, str]:
     return None, "answer"
 
 
-def _errors(fit: CovariateFit, answers: tuple[Ints, Ints, Ints, Floats], cluster: Ints | None) -> CovariateErrors:
+def board_errors(fit: CovariateFit, answers: tuple[Ints, Ints, Ints, Floats], cluster: Ints | None) -> CovariateErrors:
     """Clustered errors, nowhere below those of independent answers."""
     alone = covariate_errors(fit, *answers)
     if cluster is None:
