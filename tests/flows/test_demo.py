@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.csv
 import pytest
 
-from salon.flows import demo
+from salon.flows import demo, demo_board
 from salon.flows.simulate import ppaint_like_study
 from salon.report import disagreements
 from salon.store.folder import open_study
@@ -44,12 +44,16 @@ def test_the_whole_demo_fits_on_a_screen(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(demo, "EVERY", 40)  # a quarter of the posters
+    monkeypatch.setattr(demo_board, "EVERY", 12)
     demo._run(tmp_path)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= SCREEN
     assert max(map(len, lines)) <= 100 + len(str(tmp_path))
     assert "no person gave these answers" in lines[0]
-    assert "  24 posters" in lines
+    assert lines[1] == "Four houses draw 6 briefs ... 24 posters"
+    assert [line.split()[1:5] for line in lines if line.startswith("  entry ")] == [
+        ["Capability", "EPS", "Overall", "rank"]
+    ]
     assert sum("best house: " in line for line in lines) == 9
     assert [line.split()[0] for line in lines[-len(demo.FILES) :]] == [str(tmp_path / name) for name in demo.FILES]
     others = ("check.json", "houses.json", "fuse.json", "posters/study.toml")

@@ -1,8 +1,8 @@
-"""The demo: posters drawn, looked at, judged, checked and fused, from one command and without a network.
+"""The demo: posters drawn, judged, checked, fused, learned from and ranked, from one command and without a network.
 
 Four houses draw the same briefs; simulated designers rank the posters: do they share a taste, and which house does what
-best? Simulated judges are asked about the same pairs: what is their word worth? Then simulated experts compare and rate
-the same paintings: which score has each?
+best? Simulated judges are asked about the same pairs: what is their word worth? Simulated experts compare and rate the
+same paintings: which score has each? Last, a model learns what the designers prefer, and a leaderboard is measured.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import click
 from salon.check.check import check_study
 from salon.check.report import check_page
 from salon.check.results import CheckReport
+from salon.errors import MissingExtra
+from salon.flows.demo_board import DemoBoard, make_board
 from salon.flows.designers import designers_study
 from salon.flows.judge_report import report_judges, report_page
 from salon.flows.simulate import ppaint_like_study
@@ -57,6 +59,7 @@ FILES = {
     "paintings-check.html": "comparing against rating, by the same experts",
     "fuse.html": "a score with its interval for every painting",
     "scores.csv": "the scores as a table",
+    "board-site/index.html": "the leaderboard: six entries, every picture and answer",
 }
 
 
@@ -112,18 +115,23 @@ def _checked(study: Study, page: Path) -> CheckReport:
 
 def _run(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    click.echo("Real posters, simulated raters: no person gave these answers.\n\nFour houses draw 24 briefs ...")
-    drawn = draw_posters(folder, read_prompts("briefs")[::EVERY])
-    click.echo(f"  {drawn.made + drawn.reused} posters\n\nFive designers rank them. Do they share a taste? ...")
+    click.echo("Real posters, simulated raters: no person gave these answers.")
+    prompts = read_prompts("briefs")[::EVERY]
+    click.echo(f"Four houses draw {len(prompts)} briefs ... ", nl=False)
+    drawn = draw_posters(folder, prompts)
+    click.echo(f"{drawn.made + drawn.reused} posters\n\nFive designers rank them. Do they share a taste? ...")
     _tell_posters(*judge_posters(folder))
     click.echo("\nTwo judges are asked about the same pairs, in both orders. What is their word worth? ...")
     _tell_judges(ask_judges(folder))
     click.echo("\nExperts compare and rate the same paintings. Which score has each? ...")
     _tell_paintings(*fuse_paintings(folder))
+    click.echo("\nA model learns what the designers prefer, and a board is measured with it. Who leads? ...")
+    _tell_board(folder)
     click.echo("\nOpen:")
-    width = max(len(str(folder / name)) for name in FILES)
-    for name, about in FILES.items():
-        click.echo(f"  {folder / name!s:<{width}}  {about}")
+    there = {folder / name: about for name, about in FILES.items() if (folder / name).exists()}
+    width = max(len(str(place)) for place in there)
+    for place, about in there.items():
+        click.echo(f"  {place!s:<{width}}  {about}")
 
 
 def _tell_posters(checked: CheckReport, fused: FuseReport) -> None:
@@ -144,7 +152,10 @@ def _tell_judges(report: JudgeReport) -> None:
 
 
 def _share(figure: Figure | None) -> str:
-    return "not known" if figure is None else f"{figure.value:.0%} [{figure.low:.0%}, {figure.high:.0%}]"
+    if figure is None:
+        return "not known"
+    known = figure.low is not None and figure.high is not None
+    return f"{figure.value:.0%}" + (f" [{figure.low:.0%}, {figure.high:.0%}]" if known else "")
 
 
 def _tell_paintings(checked: CheckReport, fused: FuseReport) -> None:
@@ -154,13 +165,47 @@ def _tell_paintings(checked: CheckReport, fused: FuseReport) -> None:
         f"  two experts agree (Spearman): comparing {fixed(agreement.comparisons.value, 2)}, "
         f"rating {fixed(agreement.ratings.value, 2)}"
     )
-    click.echo(f"  {len(fused.scores)} scores by {fused.method} on the scale {fused.scale}; the best overall:")
-    for row in fused.scores:
-        if row.criterion == SHOWN and row.rank == 1:
-            score = estimate(row.value, row.low, row.high, 2)
-            click.echo(f"    {row.item:<20} {score}, its rank between {row.rank_low} and {row.rank_high}")
     methods = fused.compare.pairs[0]
-    click.echo(f"  {methods.first} and {methods.second} order {methods.decisions:.1%} of the pairs alike")
+    click.echo(
+        f"  {len(fused.scores)} scores by {fused.method} on the scale {fused.scale}; "
+        f"{methods.first} orders {methods.decisions:.1%} of the pairs alike"
+    )
+    best = max((row for row in fused.scores if row.criterion == SHOWN), key=lambda row: row.value)
+    score = estimate(best.value, best.low, best.high, 2)
+    click.echo(f"  the best overall: {best.item}, {score}, its rank between {best.rank_low} and {best.rank_high}")
+
+
+def _tell_board(folder: Path) -> None:
+    """Every entry's axes and rank, and what EPS rests on; or what is not installed."""
+    try:
+        board = make_board(folder)
+    except MissingExtra as error:
+        click.echo(f"  no board: {error.needed} ({error.remedy})")
+        return
+    for line in board_lines(board):
+        click.echo(f"  {line}")
+
+
+def board_lines(board: DemoBoard) -> list[str]:
+    """A small table, best entry first, and a line on EPS."""
+    results = {one.entry: one for one in board.results}
+    rows = [("entry", "Capability", "EPS", "Overall", "rank")]
+    for place in board.standings.places:
+        one = results[place.entry]
+        axes = (one.capability, *one.eps.values(), one.overall)
+        told = [estimate(axis.figure.value, axis.figure.low, axis.figure.high, 1) if axis else "" for axis in axes]
+        ranks = f"{place.low}-{place.high}" if place.low < place.high else f"{place.rank}"
+        rows.append((place.entry, *(told + [""] * 3)[:3], ranks))
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    if board.missing:
+        return [*lines, f"no EPS: {board.missing}"]
+    return [*lines, f"EPS by a model trained just now on the simulated designers; right on validation: {_right(board)}"]
+
+
+def _right(board: DemoBoard) -> str:
+    found = board.validation
+    return "not known" if found is None else f"{_share(found.accuracy)} of {found.pairs} pairs"
 
 
 if __name__ == "__main__":

@@ -7,12 +7,14 @@ Capability. The entries themselves are the field whose median logits become the 
 from __future__ import annotations
 
 import importlib
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from salon.bench.board import entry_folder, open_board, read_result
+from salon.bench.board import entry_folder, is_board, open_board, read_result
+from salon.bench.entry_files import read_logits
 from salon.bench.results import EntryResult
 from salon.bench.site import build_site
 from salon.bench.standings import Standings, standings
@@ -27,12 +29,15 @@ from salon.store.folder import open_study
 from salon.study import Scorer
 from salon.train.settings import HeadSettings
 
+if TYPE_CHECKING:  # torch, for who has it
+    from salon.train.head_figures import HeadFigures
+
 ENTRIES = ("atelier", "carnival", "ledger", "mirage", "proof", "proof+low-contrast@0.7")
 """Four houses with flaws of their own, one without, and that one with a planted flaw."""
 EVERY = 2
 """Every second prompt of the suite: all its tags."""
 CRITERION = "taste/aesthetics-preference"
-HEADS = HeadSettings(encoder="effnet-lite2+look", form="scalar", flags=False)
+HEADS = HeadSettings(encoder="effnet-lite2+look", form="scalar", flags=False, train=0.7, validation=0.3, test=0.0)
 NOTE = "A model of the demo's simulated designers, trained on 96 posters minutes before: no person's taste is in it."
 LICENCE = "Apache-2.0"
 
@@ -43,8 +48,8 @@ class DemoBoard:
 
     results: tuple[EntryResult, ...]
     standings: Standings
-    accuracy: float | None
-    """Share of the designers' validation pairs that the model gets right."""
+    validation: HeadFigures | None
+    """How the model does on the designers' validation pairs."""
     missing: str | None = None
     """Why there is no EPS, where a part of Salon is not installed."""
 
@@ -53,14 +58,16 @@ def make_board(folder: Path) -> DemoBoard:
     """`folder`/model, `folder`/field, `folder`/board and its pages, from the judged posters in `folder`/posters."""
     suite = demo_suite()
     try:
-        scorer, accuracy = learned(folder)
+        scorer, validation = learned(folder)
     except MissingExtra as error:
         return _without_eps(suite, folder, f"{error.needed} ({error.remedy})")
+    _of_another_model(folder / "field", str(scorer.signature))
     _run(suite, folder / "field", scorer)
     field = open_board(folder / "field")
     frozen = with_reference(suite, field_reference(field, NOTE))
+    _of_another_suite(folder / "board", frozen)
     run_suite(frozen, folder / "board", carry=field)
-    return _shown(folder, OVERALL, accuracy)
+    return _shown(folder, OVERALL, validation)
 
 
 def demo_suite() -> Suite:
@@ -80,15 +87,15 @@ def demo_suite() -> Suite:
     )
 
 
-def learned(folder: Path) -> tuple[Scorer, float]:
+def learned(folder: Path) -> tuple[Scorer, HeadFigures]:
     """A scorer that learned from the designers' rankings; and how often it is right where it was not trained."""
-    training: Any = importlib.import_module("salon.flows.training")  # torch, for who has it
+    training: Any = importlib.import_module("salon.flows.training")
     trained: Any = importlib.import_module("salon.judge.scorers.trained")
     posters = folder / "posters"
     report = training.train_study(
         open_study(posters), posters, HEADS, folder / "model", criteria=[CRITERION], overwrite=True
     )
-    return trained.trained_scorer(folder / "model", CRITERION), report.validation[0].accuracy.value
+    return trained.trained_scorer(folder / "model", CRITERION), report.validation[0]
 
 
 def _run(suite: Suite, board: Path, scorer: Scorer | None) -> None:
@@ -97,17 +104,33 @@ def _run(suite: Suite, board: Path, scorer: Scorer | None) -> None:
         run_suite(suite, board, generators, judges, {"eps": scorer} if scorer else {}, licence=LICENCE)
 
 
+def _of_another_model(place: Path, signature: str) -> None:
+    """Remove the field of an earlier demo whose model was another: its scores are no longer this demo's."""
+    if is_board(place):
+        board = open_board(place)
+        logits = [read_logits(entry_folder(board, entry.name)) for entry in board.entries]
+        if any(set(table.column("scorer").to_pylist()) - {signature} for table in logits):
+            shutil.rmtree(place)
+
+
+def _of_another_suite(place: Path, suite: Suite) -> None:
+    """Remove the board of an earlier demo that was measured against another reference."""
+    if is_board(place) and open_board(place).suite.hash != suite.hash:
+        shutil.rmtree(place)
+
+
 def _without_eps(suite: Suite, folder: Path, why: str) -> DemoBoard:
+    _of_another_suite(folder / "board", suite)
     _run(suite, folder / "board", None)
     return replace(_shown(folder, CAPABILITY, None), missing=why)
 
 
-def _shown(folder: Path, axis: str, accuracy: float | None) -> DemoBoard:
+def _shown(folder: Path, axis: str, validation: HeadFigures | None) -> DemoBoard:
     board = open_board(folder / "board")
     build_site(board, folder / "board-site")
     results = [read_result(entry_folder(board, name)) for name in _names(board.entries)]
     found = tuple(result for result in results if result is not None)
-    return DemoBoard(found, standings(found, axis), accuracy)
+    return DemoBoard(found, standings(found, axis), validation)
 
 
 def _names(entries: Sequence[Any]) -> list[str]:

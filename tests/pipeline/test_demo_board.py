@@ -1,0 +1,130 @@
+"""From judged posters to a model, a frozen reference and a leaderboard: the demo's last part, small."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from red_study import Colors
+
+from salon.bench.board import entry_folder, open_board
+from salon.bench.entry_files import RESULT, read_published
+from salon.bench.result import entry_result
+from salon.bench.suite import Suite
+from salon.bench.suite_folder import hashed
+from salon.bench.verify import verify
+from salon.errors import MissingExtra
+from salon.flows import demo, demo_board, training
+from salon.flows.demo_board import demo_suite, make_board
+from salon.flows.designers import designers_study
+from salon.generate.houses import house_generator
+from salon.generate.prompts import read_prompts
+from salon.generate.run import generate_items
+from salon.generate.settings import GenerateSettings
+from salon.models import preference_model
+from salon.store.folder import save_study
+
+ENTRIES = ("atelier", "proof", "proof+low-contrast@0.7")
+WHOLE = demo_suite
+
+
+def small_suite() -> Suite:
+    """Two prompts at a quarter of the size."""
+    suite = WHOLE()
+    return hashed(replace(suite, card=suite.card.model_copy(update={"size": "184x260"})))
+
+
+@pytest.fixture(scope="module")
+def posters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six small briefs by three houses, ranked by simulated designers."""
+    folder = tmp_path_factory.mktemp("judged") / "posters"
+    houses = [house_generator(name) for name in demo.HOUSES[:3]]
+    generate_items(read_prompts("briefs")[::40], houses, GenerateSettings(size="92x130"), folder)
+    save_study(designers_study(folder), folder, overwrite=True)
+    return folder
+
+
+@pytest.fixture
+def folder(posters: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A demo's folder up to the judged posters; the model that will learn from them sees mean colors."""
+    (tmp_path / "posters").symlink_to(posters)
+    for module in (training, preference_model):
+        monkeypatch.setattr(module, "encoder_named", lambda name, **options: Colors())
+    monkeypatch.setattr(demo_board, "HEADS", demo_board.HEADS.model_copy(update={"axes": 0, "epochs": 3, "width": 4}))
+    monkeypatch.setattr(demo_board, "ENTRIES", ENTRIES)
+    monkeypatch.setattr(demo_board, "EVERY", 12)
+    monkeypatch.setattr(demo_board, "demo_suite", small_suite)
+    return tmp_path
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    board = open_board(folder / "board")
+    return {one.name: (entry_folder(board, one.name) / RESULT).read_bytes() for one in board.entries}
+
+
+def without(extra: str, *modules: str):
+    """What importing is like where a part is not installed."""
+
+    there = importlib.import_module
+
+    def imported(name: str, package: str | None = None):
+        if name in modules:
+            raise MissingExtra(extra)
+        return there(name, package)
+
+    return imported
+
+
+def test_the_model_a_reference_and_a_board_again_and_by_another_model(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = make_board(folder)
+    assert [one.entry for one in made.results] == sorted(ENTRIES)
+    assert all(one.status == "complete" and one.overall is not None for one in made.results)
+    assert made.validation.pairs > 0
+    board = open_board(folder / "board")
+    assert "no person's taste" in board.suite.reference.note
+    assert all(read_published(entry_folder(board, name)) is not None for name in ENTRIES)
+    assert verify(str(folder / "board"), entry_result).holds
+    page = (folder / "board-site" / "index.html").read_text(encoding="utf-8")
+    assert all(name in page for name in ENTRIES)
+
+    lines = demo.board_lines(made)
+    assert lines[0].split() == ["entry", "Capability", "EPS", "Overall", "rank"]
+    assert {line.split()[0] for line in lines[1:-1]} == set(ENTRIES)
+    assert "simulated designers; right on validation: " in lines[-1]
+    assert lines[-1].endswith(f"of {made.validation.pairs} pairs")
+
+    before = bytes_of(folder)
+    make_board(folder)
+    assert bytes_of(folder) == before
+
+    monkeypatch.setattr(demo_board, "HEADS", demo_board.HEADS.model_copy(update={"seed": 1}))
+    other = make_board(folder)
+    assert bytes_of(folder) != before
+    assert [one.capability for one in other.results] == [one.capability for one in made.results]
+
+
+def test_without_a_trained_model_the_board_has_capability_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib, "import_module", without("train", "salon.flows.training"))
+    demo._tell_board(folder)
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == len(ENTRIES) + 2
+    assert told[-1] == "  no EPS: the optional part 'train' is needed for this (pip install 'salon[train]')"
+    assert (folder / "board-site" / "index.html").exists()
+
+
+def test_where_nothing_can_read_a_picture_the_demo_says_so_and_ends(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    absent = without("models", "salon.flows.training", "salon.judge.pixel_judge")
+    monkeypatch.setattr(importlib, "import_module", absent)
+    demo._tell_board(folder)
+    assert capsys.readouterr().out == (
+        "  no board: the optional part 'models' is needed for this (pip install 'salon[models]')\n"
+    )
+    assert not (folder / "board-site").exists()
