@@ -39,8 +39,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder of the board, with a SUITE.")
 @click.option(
     "--judge", "judges", multiple=True, metavar="ROLE=KIND:NAME",
-    help="Who answers as a judge of the suite's routes: measured:pixels, openai:MODEL[@URL], transformers:FOLDER, "
-    "scripted:FILE, simulated:accuracy=0.8; repeatable.",
+    help="Who plays ROLE, a judge that the suite's routes name: measured:pixels, openai:MODEL[@URL], "
+    "transformers:FOLDER, scripted:FILE, simulated:accuracy=0.8; repeatable, once for each role.",
 )  # fmt: skip
 @click.option(
     "--scorer", "scorers", multiple=True, metavar="COLUMN=NAME",
@@ -81,11 +81,17 @@ def run(
     entry provisional, with bounds; the next run asks again, and pays for nothing twice. A complete result is published,
     and never changes. Leaves with 0 when every entry is published, with 1 when one is provisional.
 
+    A suite names its judges by role, and its routes say which role answers which points; salon bench list SUITE shows
+    them. posters has the role pixels, which needs no --judge. broad has four, each for a VLM of your choice: general,
+    second and third vote, and reader and general must both have read a text.
+
     \b
       salon bench run posters -g atelier -g carnival -g proof -o board
-      salon bench run broad -g openai:gpt-image-1 -o board --judge vlm=openai:gpt-4o --prices prices.toml --plan
-      salon bench run broad -g folder:flux=pictures -o board --judge vlm=openai:qwen@http://localhost:8000/v1
-      salon bench run board --scorer eps=model:taste-heads@taste/mood          finish what is open
+      salon bench run broad -g openai:gpt-image-1 -o board --prices prices.toml --plan \\
+          --judge general=openai:gpt-4o --judge reader=openai:gpt-4.1 \\
+          --judge second=openai:qwen@http://localhost:8000/v1 --judge third=transformers:./Qwen3-VL-8B
+      salon bench run board --judge third=transformers:./Qwen3-VL-8B           finish what is open
+      salon bench run board --scorer eps=model:taste-heads@taste/mood          score what is there
       salon bench run posters-2 -o board-2 --entries-of board                  the same entries by another suite
     """
     suite, board = _placed(place, output, private)

@@ -28,8 +28,12 @@ from salon.study import Criterion, Item, Study, builtin_criterion
 from salon.study.point import Point, points_for, settled_point
 
 SETTINGS = JudgeSettings(protocol="checklist")
-ASKED = Criterion(id="points", name="What was asked for")
-"""The criterion of points that belong to none."""
+ASKED = Criterion(
+    id="points",
+    name="What was asked for",
+    rubric="A statement about a thing that is not in the picture is false. Left and right are as the viewer sees them.",
+)
+"""The criterion of points that belong to none: what every judge is told before the point."""
 LASTING = ("refused", "too-long", "broken-image")
 """Kinds of no reply that asking again would not change; all others are outages."""
 LAYOUTS = "layouts"
