@@ -8,18 +8,18 @@ from typing import Any, get_args
 
 import click
 
-from salon.bench.posters import contestants, engines
+from salon.bench.posters import contestants, engines, measured
 from salon.bench.posters.answers_boxes import Convention
 from salon.bench.posters.files import PosterFile, find_files, home_of
 from salon.cli.console import counting, json_option, print_json, print_table, say, seed_option
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadValue
 from salon.flows.posters_judge import judge_named
-from salon.flows.posters_run import RunReport, run_blind, run_engine, run_named
+from salon.flows.posters_run import RunReport, run_blind, run_engine, run_measured, run_named
 from salon.judge.named import Named
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
-_OURS = (*contestants.NAMES, *engines.ENGINES)
+_OURS = (*contestants.NAMES, *engines.ENGINES, measured.NAME)
 
 
 @click.command()
@@ -49,8 +49,9 @@ def run(
     """Have a contestant answer the files in FOLDER; its answers become files of the same layout.
 
     FOLDER holds PosterIQ's public files, or those salon bench posters make drew. A contestant is one that comes with
-    Salon (perfect, random, always-a, list-everything, empty look at nothing; rapidocr and tesseract read), or a VLM
-    named as for salon judge run. Answers are saved as they come: the same command goes on after an interruption.
+    Salon (perfect, random, always-a, list-everything, empty look at nothing; rapidocr and tesseract read; measure
+    has rules about pixels), or a VLM named as for salon judge run. Answers are saved as they come: the same command
+    goes on after an interruption.
 
     \b
       salon bench posters run set --contestant rapidocr --workers 2
@@ -71,6 +72,8 @@ def run(
             report = run_blind(files, contestant, out, seed=seed, boxes=boxes)
         elif contestant in engines.ENGINES:
             report = run_engine(files, contestant, seen, out, boxes=boxes, workers=named.workers or 1, watch=watch)
+        elif contestant == measured.NAME:
+            report = run_measured(files, seen, out, boxes=boxes, workers=named.workers or 1, watch=watch)
         else:
             report = run_named(files, named, seen, out, boxes=boxes, max_tokens=max_tokens, watch=watch)
     if as_json:

@@ -14,9 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import Field
 
-from salon.bench.posters import contestants, engines
+from salon.bench.posters import contestants, engines, measured
 from salon.bench.posters.answers_boxes import Convention
 from salon.bench.posters.files import PosterFile, find_picture, open_file
 from salon.bench.posters.item import PosterItem
@@ -25,6 +26,7 @@ from salon.engine.processes import over_processes
 from salon.errors import BadFile, BadValue
 from salon.judge.named import Named, named_vlm
 from salon.judge.vlm import Conversation, Decoding, Reply, Sight, Vlm
+from salon.store.pictures import read_picture
 from salon.study import Study
 from salon.study.noun import Noun
 
@@ -81,6 +83,34 @@ def run_engine(
                 yield index, engines.engine_response(asked[index][0], lines, boxes), ""
 
     return _run(files, card, pictures, out, answer, engines.can_answer, watch)
+
+
+def run_measured(
+    files: Sequence[PosterFile],
+    pictures: Path,
+    out: Path,
+    *,
+    boxes: Convention = "share",
+    workers: int | None = 1,
+    watch: Watch = lambda done, wanted: None,
+) -> RunReport:
+    """Rules about pixels, over the files they have a rule for; they get the prompt and the picture, as a VLM does."""
+    card = RunCard(contestant=measured.NAME, signature=measured.SIGNATURE, boxes=boxes)
+
+    def answer(asked: Sequence[tuple[PosterItem, Path]]) -> Answered:
+        shown = ((item.task.name, item.prompt, path, boxes) for item, path in asked)
+        for index, said in over_processes(_measured, shown, processes=workers):
+            if isinstance(said, Exception):
+                yield index, None, "broken picture" if isinstance(said, BadFile) else type(said).__name__
+            else:
+                yield index, said, "no rule for it" if said is None else ""
+
+    return _run(files, card, pictures, out, answer, lambda item: measured.can_measure(item.task.name), watch)
+
+
+def _measured(shown: tuple[str, str, Path, Convention]) -> str | None:
+    task, prompt, path, boxes = shown
+    return measured.measured_answer(task, prompt, np.asarray(read_picture(path).image), boxes)
 
 
 def run_vlm(

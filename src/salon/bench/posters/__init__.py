@@ -5,7 +5,7 @@ files, item ─ the public JSON layout, in and out without loss
 answers*    ─ what a response says, read strictly
 metrics*    ─ what the answers are worth, with intervals; `groups` puts tasks together
 compat      ─ the released scoring, reproduced with its faults, for comparison with published tables
-contestants, engines ─ who can answer here: perfect, random, blind, and OCR engines
+contestants, engines, measured* ─ who can answer here: perfect, random, blind; OCR engines; rules about pixels
 report*     ─ the result as JSON and as a page
 make/       ─ task sets of any size drawn here
 """
