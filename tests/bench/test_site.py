@@ -18,6 +18,7 @@ from salon.bench.board import Board, open_board, retract
 from salon.bench.numbered import publish
 from salon.bench.site import build_site
 from salon.bench.site.places import places, web_link
+from salon.bench.site.wording import code_line, coded, opening
 from salon.cli.bench_site import site as command
 from salon.errors import BadFile
 from salon.report import disagreements
@@ -147,6 +148,24 @@ def test_pictures_that_are_missing_or_broken_say_why(folder):
     assert text.count("the generator refused it") == 1
     assert text.count("<img") == 3
     assert (folder / "prompts" / "p004.html").read_text(encoding="utf-8").count("cannot be read") == 1
+
+
+def test_best_and_worst_are_of_prompts_where_preference_counts(board, folder):
+    text = (folder / "generators" / "atlas.html").read_text(encoding="utf-8")
+    shown = text[text.index("Its best pictures</h2>") : text.index("Where it comes from</h2>")]
+    linked = set(re.findall(r'href="../prompts/(\w+).html"', shown))
+    eligible = {one.prompt.id for one in board.suite.prompts if board.suite.tag_of(one.prompt.id).eps}
+    assert linked
+    assert linked <= eligible
+
+
+def test_code_breaks_after_its_parts_and_texts_end_with_a_word():
+    assert coded("counts as `at_best` <here>") == "counts as <code>at_best</code> &lt;here&gt;"
+    assert coded("one ` alone") == "one ` alone"
+    assert code_line("suite:a|<b>") == '<code class="line">suite:a|<wbr>&lt;b&gt;</code>'
+    assert opening("Jump in, towels are free", 12) == "Jump in…"
+    assert opening("Jump\nin", 12) == "Jump in"
+    assert opening("x" * 20, 12) == "x" * 11 + "…"
 
 
 def test_the_same_board_gives_the_same_bytes_and_draws_no_picture_twice(board, folder, tmp_path):

@@ -27,7 +27,7 @@ PAGES = (
     "index.html", "generators/atlas.html", "generators/gone.html", "prompts/p001.html", "prompts/p012.html",
     "prompts/index.html", "tags.html", "arena.html", "raters.html", "method.html", "data/index.html",
 )  # fmt: skip
-ON_PHONES = ("index.html", "generators/atlas.html", "prompts/p001.html", "tags.html", "arena.html")
+"""One of each kind: a published entry and a retracted one, a public prompt and a private one."""
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -67,13 +67,12 @@ def names(page: Any) -> list[str]:
     return page.eval_on_selector_all(".board tbody tr:not([hidden]) .name a", "all => all.map(one => one.textContent)")
 
 
-@pytest.mark.parametrize(
-    ("width", "theme", "paths"), [(1280, "light", PAGES), (390, "dark", ON_PHONES)], ids=["desk", "phone"]
-)
-def test_every_page_is_sound_accessible_and_asks_for_nothing(chromium, root, width, theme, paths):
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390], ids=["desk", "phone"])
+def test_every_page_is_sound_accessible_and_asks_for_nothing(chromium, root, width, theme):
     axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
     page = shown(chromium, root, PAGES[0], width=width, theme=theme)
-    for path in paths:
+    for path in PAGES:
         page.goto(f"{root}/{path}")
         assert page.evaluate(OVERFLOW) <= 0, path
         assert page.evaluate("window.pwned") is None, path
@@ -102,6 +101,26 @@ def test_a_click_sorts_and_the_address_brings_it_back(chromium, root):
     assert "#sort=eps" in again.url
     assert names(again) == by_eps[::-1]
     assert faults(page, root) + faults(again, root) == []
+
+
+def test_keys_alone_sort_and_the_rank_says_of_which_axis_it_is(chromium, root):
+    page = shown(chromium, root, "index.html")
+    page.focus("th[data-column=overall] button")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Capability"
+    page.keyboard.press("Enter")
+    values = page.eval_on_selector_all(".board tbody tr", "all => all.map(one => Number(one.cells[3].dataset.sort))")
+    assert values == sorted(values, reverse=True)
+    assert page.text_content("th.place .under") == "Capability"
+    assert page.text_content("td.place .spoken").startswith(", tie group 1, ranks")
+    page.keyboard.press("Space")
+    again = page.eval_on_selector_all(".board tbody tr", "all => all.map(one => Number(one.cells[3].dataset.sort))")
+    assert again == sorted(values)
+    page.click("th[data-column=name] button")
+    assert names(page)[:3] == ["atlas", "birch", "cedar"]
+    assert page.text_content("th.place .under") == "Capability", "a name has no rank: the last one stays"
+    assert page.locator(".board tr.starts").count() == 0, "nor have names tie groups"
+    assert faults(page, root) == []
 
 
 def test_words_and_makers_filter_and_stay_in_the_address(chromium, root):
@@ -187,7 +206,10 @@ def test_a_web_server_serves_it_below_any_path(chromium, root):
         page = shown(chromium, served, "prompts/p002.html#theme=dark")
         page.wait_for_function("[...document.images].slice(0, 3).every(one => one.complete && one.naturalWidth)")
         page.click("text=Board")
-        assert names(page)[0] == "atlas"
+        page.click("th[data-column=eps] button")
+        assert names(page)[:2] == ["atlas", "birch"]
+        page.fill(".filter input", "cedar")
+        assert names(page) == ["cedar"]
         assert faults(page, served) == []
         page.context.close()
         server.shutdown()
