@@ -1,7 +1,8 @@
 """Whole sets: every item drawn, its picture beside its record, in the layout of the public files.
 
-FOLDER/und_task/<file>.json is written last, so a set that has its file is complete. Pictures stand under
-FOLDER/pictures/<task>/.
+FOLDER/und_task/<file>.json is written last, so a task that has its file is complete. Pictures stand under
+FOLDER/pictures/<task>/. A file that is there is never drawn over: answers may stand in it. With `resume`, tasks that
+are complete are left as they are, and the others are drawn from the start.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from salon.bench.posters.files import Record, new_file
+from salon.bench.posters.files import Record, new_file, open_file
 from salon.bench.posters.make import (
     comparison,
     composition,
@@ -25,7 +26,7 @@ from salon.bench.posters.make import (
     reading,
 )
 from salon.bench.posters.make.made import Made
-from salon.bench.posters.task import task_named
+from salon.bench.posters.task import FOLDERS, task_named
 from salon.engine.processes import over_processes
 from salon.errors import BadFile, BadValue
 from salon.render.paint.png import encode_png
@@ -66,27 +67,34 @@ def make_tasks(
     n: int = 100,
     seed: int = 0,
     *,
+    resume: bool = False,
     progress: Callable[[int, int], None] = lambda done, all: None,
     processes: int | None = None,
 ) -> list[Path]:
     """Make `n` items of each task under `folder`; the files written, one for each task.
 
     The same tasks, number and seed give the same bytes. `progress` is told how many items are done, of how many.
-    BadValue for an unknown task, a number below 1 or a negative seed; BadFile where a task's file is there already.
+    BadValue for an unknown task, a number below 1 or a negative seed; BadFile where a task's file is there already
+    (with `resume`: where it is that of another set), or the folder holds something else.
     """
     tasks = list(dict.fromkeys(tasks))
     _check(folder, tasks, n, seed)
-    for task in tasks:
+    open = [task for task in tasks if not _is_done(folder, task, n, seed, resume)]
+    for task in open:
         (folder / _pictures(task)).mkdir(parents=True, exist_ok=True)
-    orders = [(task, number, seed, folder) for task in tasks for number in range(n)]
-    records: dict[str, list[Record]] = {task: [{}] * n for task in tasks}
+    orders = [(task, number, seed, folder) for task in open for number in range(n)]
+    records: dict[str, list[Record]] = {task: [{}] * n for task in open}
+    left = dict.fromkeys(open, n)
     for done, (at, record) in enumerate(over_processes(_drawn, orders, processes=processes), 1):
         if isinstance(record, Exception):
             raise record
         task, number, _, _ = orders[at]
         records[task][number] = record
+        left[task] -= 1
+        if not left[task]:
+            _write(folder, task, records.pop(task))
         progress(done, len(orders))
-    return [_written(folder, task, records[task]) for task in tasks]
+    return [folder / task_named(task).place for task in tasks]
 
 
 def make_task(task: str, n: int, seed: int, folder: Path, *, workers: int = 1) -> None:
@@ -105,34 +113,62 @@ def _check(folder: Path, tasks: Sequence[str], n: int, seed: int) -> None:
     for task in tasks:
         if task_named(task).name not in MAKERS:
             raise BadValue("a task that can be made is needed", found=task, remedy="one of " + ", ".join(MADE))
-        if (place := folder / task_named(task).place).exists():
-            raise BadFile(
-                "a folder without this task's file is needed",
-                found="a file that answers may stand in",
-                where=str(place),
-                remedy="name another folder, or move the file away",
-            )
     if not 1 <= n <= MOST:
         raise BadValue(f"a number of items from 1 to {MOST:,} is needed", found=n)
     if seed < 0:
         raise BadValue("a seed of 0 or more is needed", found=seed)
+    held = sorted(one.name for one in folder.iterdir()) if folder.is_dir() else []
+    if held and not set(held) & {*FOLDERS.values(), "pictures"}:
+        raise BadFile(
+            "a new or empty folder, or one with a made set, is needed",
+            found=", ".join(held[:3]) + (", ..." if len(held) > 3 else ""),
+            where=str(folder),
+            remedy="name another folder",
+        )
+
+
+def _is_done(folder: Path, task: str, n: int, seed: int, resume: bool) -> bool:
+    """Whether the task's file is there; BadFile where it must not be, or is not that of this number and seed."""
+    place = folder / task_named(task).place
+    if not place.exists():
+        return False
+    if not resume:
+        raise BadFile(
+            "a folder without this task's file is needed",
+            found="a file that answers may stand in",
+            where=str(place),
+            remedy="name another folder, move the file away, or resume to leave complete tasks as they are",
+        )
+    records = open_file(place).records
+    first = make_item(task, 0, seed).record(*_name(task, 0))
+    if len(records) != n or any(records[0].get(key) != value for key, value in first.items()):
+        raise BadFile(
+            f"a file of {n:,} items drawn with seed {seed} is needed to resume",
+            found=f"{len(records):,} items of another seed, number or version",
+            where=str(place),
+            remedy="resume with the number and seed of that set, or name another folder",
+        )
+    return True
 
 
 def _drawn(order: _Order) -> dict[str, Any]:
     """Draw one item, write its picture, give its record."""
     task, number, seed, folder = order
     made = make_item(task, number, seed)
-    name = f"{task}_{number:05d}"
-    path = f"{_pictures(task)}/{name}.png"
+    name, path = _name(task, number)
     if made.pixels is not None:
         (folder / path).write_bytes(encode_png(made.pixels))
     return made.record(name, path)
 
 
-def _written(folder: Path, task: str, records: Sequence[Record]) -> Path:
-    place = folder / task_named(task).place
-    new_file(task_named(task), records).write(place)
-    return place
+def _name(task: str, number: int) -> tuple[str, str]:
+    """An item's name, and where its picture stands."""
+    name = f"{task}_{number:05d}"
+    return name, f"{_pictures(task)}/{name}.png"
+
+
+def _write(folder: Path, task: str, records: Sequence[Record]) -> None:
+    new_file(task_named(task), records).write(folder / task_named(task).place)
 
 
 def _pictures(task: str) -> str:
