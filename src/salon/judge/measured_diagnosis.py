@@ -3,9 +3,9 @@
 Both answer the question of `diagnose` as a VLM would, with the picture and the prompts in it and nothing else, and both
 revise the prompt by asks (`salon.render.asks`): one sentence for each flaw found, which the built-in houses heed.
 
-By pixels nine of the thirteen flaws can be found. Each has a measurement (`salon.judge.measurements`) and a bound. The
+By pixels eight of the thirteen flaws can be found. Each has a measurement (`salon.judge.measurements`) and a bound. The
 bounds were set once, on clean posters of the house `proof` and posters with one flaw planted (docs/methods/loop.md).
-By layout all are known: an oracle, the most that looking could give.
+The rest are not looked for: no rule here finds them. By layout all are known: an oracle, the most that looking gives.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple
 from salon.engine.processes import cores, over_processes
 from salon.errors import BadFile, SalonError
 from salon.judge.diagnose import shown_prompts, told
-from salon.judge.measurements.boxes import alignment, headline_place, hierarchy, room
+from salon.judge.measurements.boxes import alignment, headline_place, hierarchy
 from salon.judge.measurements.contrast import text_contrast
 from salon.judge.measurements.palette import palette_match
 from salon.judge.measurements.seen import Seen
@@ -52,18 +52,17 @@ class Bound(NamedTuple):
 
 
 BOUNDS: dict[DefectKind, Bound] = {
-    "low-contrast": Bound("contrast", text_contrast, 3.0, "The letters stand out from the ground by {value:.1f} to 1."),
+    "low-contrast": Bound("contrast", text_contrast, 4.5, "The letters stand out from the ground by {value:.1f} to 1."),
     "broken-hierarchy": Bound("hierarchy", hierarchy, 1.2, "The largest line is 2^{value:.1f} times the others."),
-    "misalignment": Bound("layout", alignment, 0.6, "Few blocks of text share an edge ({value:.2f} of 1)."),
-    "crowding": Bound("layout", room, 0.012, "Lines have {value:.1%} of the width around them."),
-    "bad-kerning": Bound("typography", even_spacing, -0.09, "Gaps between the headline's letters vary by {value:.2f}."),
-    "wrong-color": Bound("color", palette_match, 0.7, "The colors are {value:.2f} of 1 near to those named."),
-    "wrong-position": Bound("layout", headline_place, 0.75, "The headline is not where it was asked for."),
-}  # fmt: skip
+    "misalignment": Bound("layout", alignment, 0.65, "Few blocks of text share an edge ({value:.2f} of 1)."),
+    "bad-kerning": Bound("typography", even_spacing, -0.075, "Gaps between the headline's letters vary: {value:.2f}."),
+    "wrong-color": Bound("color", palette_match, 0.8, "The colors are {value:.2f} of 1 near to those named."),
+    "wrong-position": Bound("layout", headline_place, 0.84, "The headline is not where it was asked for."),
+}
 """Flaw to the measurement that finds it."""
 ABOUT: dict[DefectKind, str] = {
     "misspelling": "text", "missing-text": "text", "clashing-colors": "color", "wrong-font-pairing": "typography",
-    "off-mood-style": "style and mood", "extra-element": "content",
+    "off-mood-style": "style and mood", "extra-element": "content", "crowding": "layout",
     **{kind: bound.about for kind, bound in BOUNDS.items()},
 }  # fmt: skip
 Found = tuple[DefectKind, str]
