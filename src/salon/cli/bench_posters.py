@@ -27,6 +27,7 @@ LATER = {
     "judge": ("salon.cli.bench_posters_run:judge", "Have a judge say which points answers and posters cover."),
     "generate": ("salon.cli.bench_posters_generate:generate", "Have a generator make the posters that are asked for."),
     "make": ("salon.cli.bench_posters_make:make", "Draw task sets of any size, with their truth."),
+    "loop": ("salon.cli.bench_posters_loop:loop", "Draw, have a VLM look and revise the prompt, draw again."),
 }
 """Commands whose module is loaded when they are called, and what the list says of them."""
 
