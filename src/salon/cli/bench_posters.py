@@ -13,7 +13,7 @@ from salon.bench.posters.compat import with_released
 from salon.bench.posters.files import find_files, home_of
 from salon.bench.posters.report_page import report_page
 from salon.bench.posters.results import MetricResult, PosterReport, ScoreSettings, TaskResult
-from salon.bench.posters.run_card import POSTERS, read_card
+from salon.bench.posters.run_card import POSTERS, read_card, read_judges
 from salon.bench.posters.score import score_files
 from salon.cli.console import json_option, print_json, print_table, say, working
 from salon.cli.later import LaterGroup
@@ -79,7 +79,8 @@ def score(
         settings = settings.model_copy(update={"boxes": card.boxes})
     contestant = name or (home.resolve().name if card is None else card.contestant)
     with working("scoring", None):
-        report = score_files(opened, settings, contestant=contestant, pictures=pictures)
+        judges = read_judges(home)
+        report = score_files(opened, settings, contestant=contestant, pictures=pictures, judges=judges)
         if compat:
             report = with_released(report, opened, pictures)
     if html is not None:
@@ -93,33 +94,60 @@ def score(
 def print_report(report: PosterReport, html: Path | None = None) -> None:
     """Tasks, groups, overall; what is missing; policies and signature."""
     released = report.compat is not None
-    titles = ("task", "metric", "value", "chance", "fixed answer", *(("released", "of") if released else ()), "items")
+    beside = _beside(report)
+    titles = ("task", "metric", "value", *beside.values(), "chance", "fixed answer",
+              *(("released", "of") if released else ()), "items")  # fmt: skip
     rows = [
         (task.title if i == 0 else "", metric.title + (" ↓" if metric.better == "low" else ""), _told(metric.figure),
+         *(_number(getattr(metric, name)) for name in beside),
          _number(metric.chance), _number(metric.fixed), *_released(metric, released), f"{_n(metric, task):,}")
         for task in report.tasks
         for i, metric in enumerate(task.metrics)
     ]  # fmt: skip
     print_table(f"{report.contestant}: poster tasks", titles, rows, left=(0, 1))
+    best = any(one.at_best is not None for one in report.groups)
     absent = {one.group: f"without {', '.join(one.absent)}" if one.absent else "" for one in report.groups}
     groups = [
-        (one.group, _told(one.figure), f"{one.metrics}", *((_number(one.released),) if released else ()),
-         absent[one.group])
+        (one.group, _told(one.figure), *((_number(one.at_best),) if best else ()), f"{one.metrics}",
+         *((_number(one.released),) if released else ()), absent[one.group])
         for one in report.groups
     ]  # fmt: skip
-    columns = ("group", "mean", "metrics", *(("released",) if released else ()), "")
+    columns = ("group", "mean", *(("at best",) if best else ()), "metrics", *(("released",) if released else ()), "")
     print_table("\nGroups", columns, groups, left=(0, len(columns) - 1))
     told = "" if report.overall_released is None else f"   released {_number(report.overall_released)}"
     if report.overall is not None:
         say(f"\nOverall {_told(report.overall)}{told}", bold=True)
     if report.gap is not None:
         say(f"Simple less hard OCR {_told(report.gap)}")
+    _print_points(report)
     _print_missing(report)
+    if report.judges:
+        say("judged by " + ", ".join(f"{one.judge} ({one.verdicts:,})" for one in report.judges))
     for words in report.policies:
         say(f"- {words}", dim=True)
     say(str(report.signature), dim=True)
     if html is not None:
         say(f"wrote {html}")
+
+
+def _beside(report: PosterReport) -> dict[str, str]:
+    """Columns that only some reports have, and their titles."""
+    columns = {"at_best": "at best", "oracle": "oracle"}
+    metrics = [metric for task in report.tasks for metric in task.metrics]
+    return {name: title for name, title in columns.items() if any(getattr(one, name) is not None for one in metrics)}
+
+
+def _print_points(report: PosterReport) -> None:
+    """Key points of generated posters, by kind."""
+    rows = [
+        (task.title if i == 0 else "", one.kind, _told(one.met), f"{one.points:,}", f"{one.owed:,}",
+         _number(one.oracle), f"{one.agree:,} of {one.both:,}" if one.both else MISSING)
+        for task in report.tasks
+        for i, one in enumerate(task.points)
+    ]  # fmt: skip
+    if rows:
+        columns = ("points by kind", "", "met", "points", "verdicts owed", "oracle", "oracle agrees")
+        print_table("", columns, rows, left=(0, 1))
 
 
 def _print_missing(report: PosterReport) -> None:

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from salon.bench.posters.files import PosterFile, find_picture
+from salon.bench.posters.files import PosterFile, find_picture, home_of
 from salon.bench.posters.item import PosterItem
+from salon.bench.posters.run_card import note_judge
 from salon.bench.posters.vocabulary import ATTRIBUTES, STYLES
 from salon.errors import BadValue
 from salon.judge.named import Named, named_vlm
@@ -85,6 +86,8 @@ def judge_files(
         finally:  # whatever ended it, what was said is kept
             news = {number: {"judge": texts} for number, texts in said.items() if any(texts)}
             file.edited(news).write(file.path)
+    if files:
+        note_judge(home_of(files[0].path), vlm.name, str(vlm.signature), asked - no_reply.total())
     return JudgedReport(
         judge=vlm.name, asked=asked, kept=kept, no_reply=dict(sorted(no_reply.items())), nothing_to_judge=nothing
     )

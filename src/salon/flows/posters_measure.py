@@ -18,20 +18,23 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from salon.bench.posters.files import PosterFile, find_picture
+from salon.bench.posters.files import PosterFile, find_picture, home_of
 from salon.bench.posters.item import PosterItem
 from salon.bench.posters.points import rules_of, said_of
+from salon.bench.posters.run_card import note_judge
 from salon.engine.processes import over_processes
 from salon.errors import BadFile
 from salon.flows.posters_oracle import DRAWN_ONLY, layout_attributes, layout_picture
 from salon.judge.layout_judge import by_layout
 from salon.judge.measuring_judge import Look
 from salon.judge.pixel_judge import look_at_pixels
-from salon.judge.pixel_rules import Finding, Rule, read_rule
+from salon.judge.pixel_rules import VERSION, Finding, Rule, read_rule
 from salon.models.kept import kept_file
+from salon.models.ocr import READER
 from salon.render.layout import Layout
 from salon.store.pictures import read_bytes
 from salon.study.noun import Noun
+from salon.study.signature import Signature
 
 Way = Literal["pixels", "layout"]
 FIELDS: dict[Way, tuple[str, str]] = {"pixels": ("judge", "why"), "layout": ("oracle", "oracle_why")}
@@ -97,6 +100,9 @@ def measure_files(
         verdict, why = FIELDS[way]
         news = {number: {verdict: texts, why: whys} for number, (texts, whys) in said.items() if any(texts)}
         file.edited(news).write(file.path)
+    if made and way == "pixels":  # an oracle is no judge
+        method = Signature(method="pixels", settings={"rules": VERSION, "reader": READER})
+        note_judge(home_of(made[0].path), way, str(method), counts["answered"])
     return MeasuredReport(
         judge=way,
         answered=counts["answered"],

@@ -25,6 +25,8 @@ _DECODER = json.JSONDecoder()
 _GAP = re.compile(r"[ \t\r\n]*")
 CARD = "run.json"
 """What a run writes beside its files: who answered."""
+JUDGES = "judges.json"
+"""What judges write beside the files: who gave how many verdicts."""
 _LAYOUT = "a file of the public layout is a JSON list of records, each with task, name, path and prompt"
 
 
@@ -175,7 +177,7 @@ def _files(place: Path) -> list[Path]:
         return [place]
     folders = [place, *(place / name for name in FOLDERS.values())]
     held = [path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.json"))]
-    found = [path for path in held if path.name != CARD]
+    found = [path for path in held if path.name not in (CARD, JUDGES)]
     if not found:
         raise BadFile("a folder with the public JSON files is needed", found="none", where=str(place))
     return found

@@ -47,11 +47,13 @@ def _group(name: str, drawn: ByTask, level: float) -> PosterGroup:
     members = _members(name, drawn)
     wanted = [(task, metric) for task in TASKS if task.group == name for metric in task.metrics if metric.grouped]
     absent = tuple(f"{task.name}.{metric.id}" for task, metric in wanted if task.name not in drawn)
-    figure = None
+    figure, best = None, None
     if members:
         value, draws, edge = _mean(members)
         figure = _figure(value, draws, edge, _items(drawn, name), level)
-    return PosterGroup(group=name, figure=figure, metrics=len(members), absent=absent)
+    if any(one.at_best is not None for one in members):
+        best = float(np.mean([one.value if one.at_best is None else one.at_best for one in members]))
+    return PosterGroup(group=name, figure=figure, metrics=len(members), at_best=best, absent=absent)
 
 
 def _members(name: str, drawn: ByTask) -> list[Drawn]:

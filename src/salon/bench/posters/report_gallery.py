@@ -59,7 +59,7 @@ def _line(label: str, words: str) -> Markup:
 
 def gallery_section(report: PosterReport, pictures: Path | None) -> list[Section]:
     """The failures of each task behind a line, those of the first one open."""
-    tasks = [task for task in report.tasks if task.failures]
+    tasks = [task for task in report.tasks if task.failures and not task.posters]
     blocks = [
         Details(
             Markup("{} <span class='soft'>{}</span>").format(task.title, counted(len(task.failures), "answer")),
@@ -77,10 +77,10 @@ def _shown(cases: Sequence[Failure], folder: Path | None) -> dict[int, str]:
     if folder is None:
         return {}
     paths = {case.number: find_picture(folder, case.path) for case in cases}
-    return {number: url for number, path in paths.items() if path is not None and (url := _data_url(path))}
+    return {number: url for number, path in paths.items() if path is not None and (url := picture_url(path))}
 
 
-def _data_url(path: Path) -> str | None:
+def picture_url(path: Path) -> str | None:
     """The picture small; None for one that cannot be read."""
     try:
         image = read_picture(path).image

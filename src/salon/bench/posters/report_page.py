@@ -8,7 +8,8 @@ from pathlib import Path
 from markupsafe import Markup
 
 from salon.bench.posters.report_gallery import gallery_section
-from salon.bench.posters.results import DifficultyCurve, MetricResult, PosterReport, TaskResult
+from salon.bench.posters.report_posters import point_sections, poster_sections
+from salon.bench.posters.results import DifficultyCurve, MetricResult, PosterGroup, PosterReport, TaskResult
 from salon.report import (
     SMALL,
     WIDE,
@@ -33,6 +34,7 @@ _WHY_RELEASED = (
     "options found anywhere in a text, refusals and unread answers left out, boxes by the best of four readings, four "
     "options scored as nine, style taken from layout comparison. It is for comparison with published tables only."
 )
+_ORACLE = "By the record of how the posters were drawn: beside the value, never in it."
 _LOW = 220
 """Height of a difficulty curve."""
 
@@ -45,7 +47,9 @@ def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
         *([_released_section()] if here.compat else []),
         _task_section(here),
         *_curve_sections(here),
+        *point_sections(here),
         *_lacking_sections(here),
+        *poster_sections(report, pictures),
         *gallery_section(report, pictures),
     ]
     items = sum(task.items for task in report.tasks)
@@ -61,6 +65,7 @@ def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
         notes=[
             Markup("Intervals in brackets, at {}.").format(fixed(here.settings.level, 2)),
             f"Boxes are read as {report.settings.boxes}.",
+            *([Markup("Judged by {}.").format(_judges(report))] if report.judges else []),
             *report.policies,
         ],
         signature=one_way(str(report.signature)),
@@ -73,13 +78,22 @@ def _cards(report: PosterReport) -> list[Card]:
         groups = sum(one.group != "Generation" for one in report.groups)
         cards.append(Card("Overall", estimate_value(report.overall, None, 3), f"mean of {groups} groups"))
     cards += [
-        Card(
-            one.group, estimate_value(one.figure, None, 3), f"{one.metrics} metrics" if one.metrics > 1 else "1 metric"
-        )
+        Card(one.group, estimate_value(one.figure, None, 3), _under(one))
         for one in report.groups
         if one.figure is not None
     ]
     return cards
+
+
+def _under(one: PosterGroup) -> Markup:
+    told = counted(one.metrics, "metric")
+    return told if one.at_best is None else Markup("{}; provisional, at best {}").format(told, fixed(one.at_best, 3))
+
+
+def _judges(report: PosterReport) -> Markup:
+    return Markup(", ").join(
+        Markup("{} ({})").format(brief(one.judge), counted(one.verdicts, "verdict")) for one in report.judges
+    )
 
 
 def _group_section(report: PosterReport) -> Section:
@@ -117,6 +131,7 @@ def _task_section(report: PosterReport) -> Section:
         Column("value", "value", "estimate", 3),
         Column("chance", "chance", "number", hint="What an answer gets that is given without looking."),
         Column("fixed", "fixed answer", "number", hint="What the best single answer for every item gets."),
+        *([Column("oracle", "oracle", "number", hint=_ORACLE)] if _has_oracle(report) else []),
         *([Column("released", "released", "number", hint="By the published code.")] if report.compat else []),
         *(
             [Column("of", "of", "count", hint="Items (or boxes) the published code divides by.")]
@@ -142,11 +157,16 @@ def _row(task: TaskResult, metric: MetricResult, index: int) -> dict[str, object
         "value": Cell(metric.figure, metric.why or "", under),
         "chance": metric.chance,
         "fixed": metric.fixed,
+        "oracle": metric.oracle,
         "released": metric.released,
         "of": metric.released_n,
         "items": task.items if metric.figure is None else metric.figure.n,
         "flag": provisional,
     }
+
+
+def _has_oracle(report: PosterReport) -> bool:
+    return any(metric.oracle is not None for task in report.tasks for metric in task.metrics)
 
 
 def _curve_sections(report: PosterReport) -> list[Section]:

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from salon.bench.posters.answers_boxes import Convention
+from salon.bench.posters.run_card import JudgeCard
 from salon.report.estimate import Figure
 from salon.study.noun import Noun
 from salon.study.signature import Signature
@@ -38,6 +39,9 @@ class MetricResult(Noun):
     chance: float | None = Field(description="What answers get that are given without looking; null where unknown.")
     fixed: float | None = Field(default=None, description="What the best single answer for every item gets.")
     at_best: float | None = Field(default=None, description="The value if all that a judge owes turned out well.")
+    oracle: float | None = Field(
+        default=None, description="What the record of how posters were drawn gives: beside the value, never in it."
+    )
     released: float | None = Field(default=None, description="What the released scoring gives, where it was asked for.")
     released_n: int | None = Field(default=None, description="What the released scoring divides by.")
 
@@ -71,6 +75,43 @@ class Failure(Noun):
     worth: float
 
 
+class PointKind(Noun):
+    """Key points of one kind, over the posters of a task."""
+
+    kind: str = Field(description="Kind of the rule that measures it; eyes where only looking can tell.")
+    points: int = Field(description="Points of this kind: the denominator.")
+    met: Figure = Field(description="Share that is met; posters are drawn again for the interval.")
+    owed: int = Field(description="Verdicts a judge owes; they count as no.")
+    oracle: float | None = Field(description="Share that is met by the record, of the points it can answer.")
+    agree: int = Field(description="Points on which judge and record say the same.")
+    both: int = Field(description="Points on which both say something.")
+
+
+class PointCase(Noun):
+    """One key point of one poster."""
+
+    text: str
+    kind: str
+    holds: bool | None = Field(description="Null where the verdict is owed.")
+    why: str = Field(description="What was found, where a measurement judged.")
+    oracle: bool | None
+
+
+class PosterCase(Noun):
+    """One poster, for the gallery."""
+
+    number: int = Field(description="Its place in the file, from 0.")
+    name: str
+    path: str
+    prompt: str
+    worth: float
+    there: bool = Field(description="Whether the poster is there.")
+    wanted: str = Field(description="The style asked for; empty in other tasks.")
+    said: str = Field(description="What the judge said of style or lettering.")
+    oracle: str = Field(description="What the record says of them.")
+    points: tuple[PointCase, ...]
+
+
 class TaskResult(Noun):
     """One file."""
 
@@ -86,6 +127,8 @@ class TaskResult(Noun):
     no_picture: int | None = Field(None, description="Pictures not found; null where no folder was given.")
     metrics: tuple[MetricResult, ...]
     failures: tuple[Failure, ...] = ()
+    points: tuple[PointKind, ...] = Field((), description="Key points of generated posters, by kind.")
+    posters: tuple[PosterCase, ...] = Field((), description="Generated posters, the worst first.")
 
 
 class PosterGroup(Noun):
@@ -94,6 +137,7 @@ class PosterGroup(Noun):
     group: str
     figure: Figure | None
     metrics: int = Field(description="Metrics averaged.")
+    at_best: float | None = Field(None, description="The mean if all that a judge owes turned out well.")
     absent: tuple[str, ...] = Field(description="Metrics of the group that no file was given for.")
     released: float | None = None
 
@@ -111,6 +155,7 @@ class PosterReport(Noun):
     overall_released: float | None = None
     gap: Figure | None = Field(None, description="Word recall of simple OCR less that of hard OCR.")
     curves: tuple[DifficultyCurve, ...] = ()
+    judges: tuple[JudgeCard, ...] = Field((), description="Who gave the verdicts that the score rests on.")
     notes: tuple[str, ...] = ()
     policies: tuple[str, ...]
     signature: Signature

@@ -1,4 +1,4 @@
-"""Whose answers a folder holds: OUT/run.json, written by a run and read by the scoring."""
+"""Whose answers a folder holds, and who judged them: OUT/run.json and OUT/judges.json, read by the scoring."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Literal
 
+from pydantic import Field
+
 from salon.bench.posters.answers_boxes import Convention
-from salon.bench.posters.files import CARD
+from salon.bench.posters.files import CARD, JUDGES
 from salon.errors import BadFile
 from salon.store.atomic import whole_file
 from salon.study.noun import Noun
@@ -50,3 +52,35 @@ def read_card(out: Path) -> RunCard | None:
     except (OSError, ValueError) as error:
         raise BadFile("the card of a run is needed", found=str(error), where=str(out / CARD)) from None
     return RunCard.parse(record, where=str(out / CARD))
+
+
+class JudgeCard(Noun):
+    """Who gave verdicts on what a folder holds."""
+
+    judge: str
+    signature: str
+    verdicts: int = Field(ge=0, description="Verdicts given, over all runs.")
+
+
+def read_judges(out: Path) -> tuple[JudgeCard, ...]:
+    """Who judged in a folder; nobody where it does not say."""
+    place = out / JUDGES
+    if not place.is_file():
+        return ()
+    try:
+        record = json.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadFile("the list of a folder's judges is needed", found=str(error), where=str(place)) from None
+    rows = record if isinstance(record, list) else [record]
+    return tuple(JudgeCard.parse(row, where=str(place)) for row in rows)
+
+
+def note_judge(out: Path, judge: str, signature: str, verdicts: int) -> None:
+    """Write down that a judge gave so many verdicts in `out`."""
+    if not verdicts:
+        return
+    known = {(one.judge, one.signature): one.verdicts for one in read_judges(out)}
+    known[judge, signature] = known.get((judge, signature), 0) + verdicts
+    cards = [JudgeCard(judge=name, signature=told, verdicts=n).record() for (name, told), n in known.items()]
+    with whole_file(out / JUDGES) as file:
+        file.write((json.dumps(cards, ensure_ascii=False, indent=2) + "\n").encode())

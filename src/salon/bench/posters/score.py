@@ -12,9 +12,11 @@ from salon.bench.posters.answers import Unread
 from salon.bench.posters.difficulty import difficulty_curves
 from salon.bench.posters.failures import failures
 from salon.bench.posters.files import PosterFile, find_picture
+from salon.bench.posters.made_posters import oracle_file, point_kinds, poster_cases
 from salon.bench.posters.metrics import Drawn, drawn_metrics, metric_result
 from salon.bench.posters.metrics_items import NO_PICTURE, Scored, score_item
-from salon.bench.posters.results import PosterReport, ScoreSettings, TaskResult
+from salon.bench.posters.results import MetricResult, PosterReport, ScoreSettings, TaskResult
+from salon.bench.posters.run_card import JudgeCard
 from salon.study.signature import Signature
 
 POLICIES = (
@@ -35,6 +37,7 @@ def score_files(
     *,
     contestant: str = "",
     pictures: Path | None = None,
+    judges: Sequence[JudgeCard] = (),
 ) -> PosterReport:
     """The report on the responses (and judges' answers) in these files; `pictures` is the folder of their pictures."""
     scored = {one.task.name: _scored(one, settings, pictures) for one in files}
@@ -47,6 +50,7 @@ def score_files(
         overall=groups.overall(drawn, settings.level),
         gap=groups.gap(drawn, settings.level),
         curves=tuple(c for one in files for c in difficulty_curves(one.task, scored[one.task.name], settings)),
+        judges=tuple(judges),
         policies=POLICIES,
         signature=_signature(files, settings),
     )
@@ -76,9 +80,23 @@ def _task(
         bad_boxes=sum(one.bad_boxes for one in scored),
         owed=sum(one.owed for one in scored),
         no_picture=lost,
-        metrics=tuple(metric_result(one, settings) for one in drawn),
+        metrics=_metrics(file, drawn, settings, pictures),
         failures=tuple(failures(file.task, scored)),
+        points=tuple(point_kinds(file, scored, settings)),
+        posters=tuple(poster_cases(file, scored)),
     )
+
+
+def _metrics(
+    file: PosterFile, drawn: Sequence[Drawn], settings: ScoreSettings, pictures: Path | None
+) -> tuple[MetricResult, ...]:
+    """The metrics, each with what the oracle would have given, where it could answer everything."""
+    beside = oracle_file(file)
+    told = [] if beside is None else _scored(beside, settings, pictures)
+    whole = bool(told) and not any(one.owed for one in told)
+    oracle = {one.metric.id: one.value for one in drawn_metrics(file.task, told, settings)} if whole else {}
+    found = (metric_result(one, settings) for one in drawn)
+    return tuple(one.model_copy(update={"oracle": oracle.get(one.id)}) for one in found)
 
 
 def _signature(files: Sequence[PosterFile], settings: ScoreSettings) -> Signature:
