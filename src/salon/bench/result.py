@@ -18,7 +18,6 @@ from statistics import fmean
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import stdtrit
 
 from salon.bench.axis import DIGITS, Axis, Floats, Measure, at_best
 from salon.bench.capability import (
@@ -36,6 +35,7 @@ from salon.bench.results import AxisResult, Coverage, EntryResult, GroupResult, 
 from salon.bench.suite import CAPABILITY, EPS, Suite
 from salon.bench.wanted import wanted_pictures
 from salon.report.estimate import Figure
+from salon.stats.paired_means import mean_interval
 from salon.study.signature import Signature
 
 POLICIES = (
@@ -240,18 +240,9 @@ def _value(scores: Logits, column: str, picture: Pictured) -> float:
 
 def _mean_logit(values: Floats, level: float) -> Figure:
     """Mean with its t interval over prompts; none from one prompt, or from prompts that are all alike."""
-    n, mean = len(values), float(np.mean(values))
-    error = float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else 0.0
-    reach = float(stdtrit(n - 1, (1 + level) / 2)) * error if error else None
-    return Figure(
-        value=round(mean, DIGITS),
-        low=None if reach is None else round(mean - reach, DIGITS),
-        high=None if reach is None else round(mean + reach, DIGITS),
-        n=n,
-        unit="prompt",
-        level=level,
-        method="no interval: one prompt, or all alike" if reach is None else "t interval over prompts",
-    )
+    figure = Figure.of(mean_interval(values, level=level))
+    ends = {name: getattr(figure, name) for name in ("value", "low", "high")}
+    return figure.model_copy(update={name: None if end is None else round(end, DIGITS) for name, end in ends.items()})
 
 
 def _prompts(suite: Suite, judged: _Judged, scores: Logits) -> tuple[PromptResult, ...]:

@@ -20,6 +20,7 @@ LATER: dict[str, tuple[str, str]] = {
     "site": ("salon.cli.bench_site:site", "A board as a folder of pages."),
     "arena": ("salon.cli.bench_arena:arena", "Which generators raters prefer: boards by criterion, as snapshots."),
     "posters": ("salon.cli.bench_posters:posters", "Understanding and making posters: PosterIQ's tasks, done right."),
+    "rewards": ("salon.cli.bench_rewards:rewards", "Mean scores of generators by category; a report on one of them."),
     "raters": ("salon.cli.bench_arena:raters", "What scorers and judges are worth against people, on several studies."),
 }
 """Commands whose module is loaded when they are called, and what the list says of them."""

@@ -69,7 +69,7 @@ def study_parts(study: Study, criteria: Sequence[str], *, by_category: bool) -> 
             where=f"study {study.name!r}",
             remedy="leave out --by-category",
         )
-    labels = _labels(study)
+    labels = category_labels(study)
     for number, criterion in enumerate(study.criteria):
         whole = _part(study, number, None, None, "")
         if whole is None or (wanted and criterion.id not in wanted):
@@ -113,12 +113,13 @@ def item_prompts(study: Study) -> Ints:
 
 def item_categories(study: Study) -> Ints:
     """The number of the category of every item among `category_labels`; -1 where neither it nor its prompt has one."""
-    labels = _labels(study)
+    labels = category_labels(study)
     place = {label: number for number, label in enumerate(labels)}
     return np.array([place.get(label, -1) for label in _categories(study)], np.int64)
 
 
-def _labels(study: Study) -> tuple[str, ...]:
+def category_labels(study: Study) -> tuple[str, ...]:
+    """Names of all categories, sorted."""
     return tuple(sorted({label for label in _categories(study) if label is not None}))
 
 

@@ -1,0 +1,157 @@
+"""Rewards as a page, from their tables alone: generators by category, or the quality report of one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from salon.bench.reward_table import RewardBoard, RewardPlace, RewardTables, Verdict
+from salon.report import Badge, Cell, Column, Figure, Page, Section, Table, charts, located
+from salon.report.words import SIMULATED, brief, listed, one_way, sentence
+
+ALL = "All"
+_BADGES: dict[Verdict, Badge] = {
+    "ahead": Badge("ahead", "clear"),
+    "behind": Badge("behind", "alert"),
+    "not told apart": Badge("not told apart", "open"),
+    "alone": Badge("alone", "open"),
+    "no mean": Badge("no mean", "open"),
+}
+
+
+def reward_page(tables: RewardTables, generator: str | None = None) -> Page:
+    """All generators under each scorer; or one generator under all of them."""
+    here: RewardTables = located(tables)
+    many = f"{len(tables.generators):,} generators"
+    sections = [_scorer_section(here, one.name) for one in tables.scorers] if generator is None else []
+    if generator is not None:
+        sections = [_lead_section(here, generator), _report_section(here, generator)]
+    return Page(
+        title="Mean rewards" if generator is None else f"Quality report: {brief(generator)}",
+        subtitle=f"{many} of {brief(tables.study)}"
+        + (", by category." if generator is None else f": where {brief(generator)} is ahead and where behind."),
+        kicker=f"Salon bench · rewards · {brief(tables.study)}",
+        banner=SIMULATED if tables.simulated else "",
+        sections=sections,
+        notes=[sentence(words) for words in tables.policies],
+        signature=one_way(tables.signature_line),
+    )
+
+
+# -- all generators ----------------------------------------------------------------------------------------------------
+
+
+def _scorer_section(tables: RewardTables, name: str) -> Section:
+    boards = [board for board in tables.boards if board.scorer == name]
+    scorer = next(one for one in tables.scorers if one.name == name)
+    columns = [
+        Column("generator", "generator"),
+        Column("rank", "rank", hint="By the mean over all categories, with the ranks it may truly have."),
+        *(
+            Column(f"c{number}", f"{board.category or ALL} ({board.prompts:,})", "estimate", 2)
+            for number, board in enumerate(boards)
+        ),
+    ]
+    rows = [_row(place, boards) for place in boards[0].places] if boards else []
+    about = sentence(scorer.measures) if scorer.measures else ""
+    unit = "Logits: one more is odds of e to one." if scorer.is_logit else "On the scorer's own scale."
+    return Section(
+        brief(name), [Table(columns, rows, label=f"Rewards by {name}"), *_reasons(boards)], f"{about} {unit}"
+    )
+
+
+def _row(first: RewardPlace, boards: Sequence[RewardBoard]) -> dict[str, object]:
+    places = {
+        f"c{number}": _cell(next((one for one in board.places if one.generator == first.generator), None))
+        for number, board in enumerate(boards)
+    }
+    return {"generator": first.generator, "rank": _rank(first), **places}
+
+
+def _cell(place: RewardPlace | None) -> Cell:
+    if place is None:
+        return Cell(None, why="no pictures in this category")
+    if place.mean is None:
+        return Cell(None, why=f"{place.lacking:,} prompts without a picture or a score")
+    return Cell(place.mean, under="" if place.rank is None else f"rank {_rank(place)}")
+
+
+def _rank(place: RewardPlace) -> str:
+    if place.rank is None:
+        return ""
+    low, high = place.rank_low, place.rank_high
+    return f"{place.rank}" if low is None or low == high else f"{place.rank} ({low} to {high})"
+
+
+def _reasons(boards: Sequence[RewardBoard]) -> list[str]:
+    told = [f"{board.category or ALL}: {board.reason}." for board in boards if board.reason]
+    left = [f"{board.category or ALL}: {board.left_out:,} prompts left out." for board in boards if board.left_out]
+    return [*told, *left]
+
+
+# -- one generator -----------------------------------------------------------------------------------------------------
+
+
+def _lead_section(tables: RewardTables, generator: str) -> Section:
+    """A chart of its leads over all categories, and which of them are sure."""
+    found = [(board, one) for board, one in tables.of(generator) if board.category is None and one.lead is not None]
+    if not found:
+        return Section("In short", ["No scorer has a mean of it and of another generator on all prompts."])
+    drawings = [
+        Figure(
+            charts.dot_intervals(
+                [(brief(board.scorer), one.lead.value, one.lead.low, one.lead.high, "")],
+                null_line=0.0,
+                title=f"Lead under {board.scorer}",
+                x_label="mean less the mean of the others",
+                null_label="the others",
+            )
+        )
+        for board, one in found
+    ]
+    same_scale = all(scorer.is_logit for scorer in tables.scorers)
+    if same_scale:
+        rows = [(brief(board.scorer), one.lead.value, one.lead.low, one.lead.high, "") for board, one in found]
+        drawings = [
+            Figure(
+                charts.dot_intervals(
+                    rows, null_line=0.0, title="Leads over the others", x_label="logits", null_label="the others"
+                )
+            )
+        ]
+    return Section("In short", [_sentence(found), *drawings], "Its mean less that of all others on the same prompts.")
+
+
+def _sentence(found: Sequence[tuple[RewardBoard, RewardPlace]]) -> str:
+    parts = []
+    for verdict in ("ahead", "behind", "not told apart"):
+        names = [brief(board.scorer) for board, one in found if one.verdict == verdict]
+        if names:
+            parts.append(f"{verdict} under {listed(names).unescape()}")
+    return f"Over all categories: {'; '.join(parts)}."
+
+
+def _report_section(tables: RewardTables, generator: str) -> Section:
+    columns = [
+        Column("scorer", "scorer"),
+        Column("category", "category"),
+        Column("prompts", "prompts", "count"),
+        Column("mean", "mean", "estimate", 2),
+        Column("lead", "lead", "estimate", 2, "Its mean less that of all others on the same prompts."),
+        Column("beats", "beats", "estimate", 2, "Share of the others that its picture exceeds, ties half."),
+        Column("rank", "rank"),
+        Column("verdict", "", "badge"),
+    ]
+    rows = [
+        {
+            "scorer": brief(board.scorer),
+            "category": board.category or ALL,
+            "prompts": board.prompts,
+            "mean": Cell(one.mean, why="" if one.mean else f"{one.lacking:,} prompts without a picture or a score"),
+            "lead": one.lead,
+            "beats": one.beats,
+            "rank": _rank(one),
+            "verdict": _BADGES[one.verdict],
+        }
+        for board, one in tables.of(generator)
+    ]
+    return Section("Scorer by scorer", [Table(columns, rows, label=f"Rewards of {generator}")])

@@ -1,0 +1,85 @@
+"""Means of several generators on the same prompts (stats/paired_means.py)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from salon.errors import BadValue, TooFew
+from salon.stats.paired_means import mean_interval, paired_means
+
+
+def made(x, level: float = 0.95):
+    return paired_means(x, rng=np.random.default_rng(0), level=level)
+
+
+# ----------------------------------------------------------------------------------------------- by hand
+def test_three_prompts_and_two_generators_by_hand():
+    # a: 1 2 6, mean 3, sd sqrt(7) = 2.64575, se 1.527525, t_2 = 4.302653: +- 6.57241. b: 0 2 1. a - b: 1 0 5.
+    got = made([[1, 0], [2, 2], [6, 1]])
+    assert (got.means[0].value, got.means[0].high - 3) == pytest.approx((3, 6.57241), abs=1e-5)
+    assert (got.leads[0].value, got.leads[1].value) == (2, -2)
+    assert [one.value for one in got.beats] == pytest.approx([2.5 / 3, 0.5 / 3])  # a wins two and ties one
+    assert list(got.ranks.rank) == [1, 2]
+    assert (got.ranks.low[0], got.ranks.high[0]) == (1, 2)
+
+
+# ----------------------------------------------------------------------------------------------- by another tool
+def test_intervals_are_those_of_scipy():
+    x = np.random.default_rng(1).gamma(2, 3, (30, 4))
+    got = made(x, 0.9)
+    for g in range(4):
+        ends = stats.ttest_1samp(x[:, g], 0).confidence_interval(0.9)
+        assert (got.means[g].low, got.means[g].high) == pytest.approx(tuple(ends))
+    paired = stats.ttest_rel(x[:, 0], x[:, 1:].mean(axis=1)).confidence_interval(0.9)
+    assert (got.leads[0].low, got.leads[0].high) == pytest.approx(tuple(paired))
+
+
+# ----------------------------------------------------------------------------------------------- by property
+tables = arrays(float, st.tuples(st.integers(2, 8), st.integers(2, 4)), elements=st.integers(-20, 20).map(float))
+
+
+@settings(max_examples=50, deadline=None)
+@given(tables, st.floats(-1e3, 1e3), st.randoms(use_true_random=False))
+def test_an_offset_of_a_prompt_moves_no_lead_and_order_changes_nothing(x, offset, random):
+    shifted = x + np.eye(len(x))[:, [0]] * round(offset)  # an easier prompt is easier for all
+    before, after = made(x), made(shifted)
+    for one, other in zip(before.leads, after.leads, strict=True):
+        assert other.value == pytest.approx(one.value, abs=1e-9)
+        assert (other.low is None) == (one.low is None)
+    assert [one.value for one in after.beats] == [one.value for one in before.beats]
+    mixed = made(x[random.sample(range(len(x)), len(x))])
+    assert [one.value for one in mixed.means] == pytest.approx([one.value for one in before.means])
+    assert sum(one.value for one in before.beats) == pytest.approx(x.shape[1] / 2)
+
+
+# ----------------------------------------------------------------------------------------------- by recovery
+def test_leads_cover_and_ranks_are_not_false():
+    truth, covered, false = np.array([0.5, 0.5, 0.2]), [], 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        x = truth + rng.normal(0, 2, (20, 1)) + rng.normal(0, 1, (20, 3))
+        got = paired_means(x, rng=rng)
+        covered += [one.low <= lead <= one.high for one, lead in zip(got.leads, (0.15, 0.15, -0.3), strict=True)]
+        false += bool(got.ranks.better[2, 0] or got.ranks.better[2, 1] or got.ranks.better[0, 1])
+    assert 0.92 < np.mean(covered) < 0.98
+    assert false <= 200 * 0.05
+
+
+# ----------------------------------------------------------------------------------------------- at the edge
+def test_edges():
+    one = made([[1.0, 2.0]])
+    assert (one.means[0].low, one.ranks, one.beats[1].value) == (None, None, 1.0)
+    assert made([[1.0, 1.0], [1.0, 3.0]]).means[0].low is None  # all alike: no width
+    assert made([[1.0, 2.0], [3.0, 4.0]]).ranks is None  # one apart on every prompt
+    alone = made([[1.0], [2.0]])
+    assert (alone.leads, alone.beats, alone.ranks) == ((None,), (None,), None)
+    assert mean_interval([1e9, 1e9]).low is None
+    with pytest.raises(TooFew):
+        made(np.zeros((0, 2)))
+    with pytest.raises(BadValue):
+        made([[1.0, np.nan], [1.0, 2.0]])
