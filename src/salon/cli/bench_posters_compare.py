@@ -1,0 +1,82 @@
+"""The command that puts several contestants side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from salon.bench.posters.compared import ComparedReport, ComparedValue, Contestant, apart, compare_files
+from salon.bench.posters.files import find_files, home_of
+from salon.bench.posters.report_compared import compared_page
+from salon.bench.posters.results import ScoreSettings
+from salon.bench.posters.run_card import read_card
+from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.options import options_from, settings_from
+from salon.report.numbers import MISSING, estimate, fixed
+from salon.report.page import page_target
+
+
+@click.command()
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as one HTML file.")
+@options_from(ScoreSettings)
+@json_option
+def compare(folders: Sequence[Path], html: Path | None, as_json: bool, **flags: Any) -> None:
+    """Put the answers in FOLDERS side by side: by group and metric, with the best and who is not told apart from it.
+
+    Each folder holds one contestant's answers to the same items, as salon bench posters run leaves them. A contestant
+    that was not asked a task has no value there.
+
+    \b
+      salon bench posters compare set.rapidocr set.tesseract set.random --html posters.html
+    """
+    if html is not None:
+        page_target(html)  # refuse before computing what could not be written after
+    settings = settings_from(ScoreSettings, flags)
+    declared = click.get_current_context().get_parameter_source("boxes") is not ParameterSource.DEFAULT
+    with working("scoring", None):
+        report = compare_files([_contestant(folder, settings, declared) for folder in folders])
+    if html is not None:
+        compared_page(report).write(html)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        _print(report, html)
+
+
+def _contestant(folder: Path, settings: ScoreSettings, declared: bool) -> Contestant:
+    home = home_of(folder)
+    card = read_card(home)
+    if card is not None and not declared:
+        settings = settings.model_copy(update={"boxes": card.boxes})
+    return Contestant(home.resolve().name if card is None else card.contestant, find_files([folder]), settings)
+
+
+def _print(report: ComparedReport, html: Path | None) -> None:
+    names = report.contestants
+    groups = [(row.title, *map(_told, row.values)) for row in report.groups]
+    print_table("Groups", ("group", *names), groups, left=(0,))
+    rows = [
+        (row.title, row.metric + (" ↓" if row.better == "low" else ""), *map(_told, row.values),
+         MISSING if row.chance is None else fixed(row.chance, 3))
+        for row in report.rows
+    ]  # fmt: skip
+    print_table("\nTasks", ("task", "metric", *names, "chance"), rows, left=(0, 1))
+    say("* the best of its row   ~ not told apart from the best", dim=True)
+    for words in report.policies:
+        say(f"- {words}", dim=True)
+    for one in report.reports:
+        say(f"{one.contestant}: {one.signature}", dim=True)
+    if html is not None:
+        say(f"wrote {html}")
+
+
+def _told(value: ComparedValue) -> str:
+    if value.figure is None:
+        return MISSING
+    mark = "*" if value.best else "~" if apart(value) is False else " "
+    return f"{estimate(value.figure.value, value.figure.low, value.figure.high, 3)} {mark}"
