@@ -134,12 +134,12 @@ def _report_section(tables: RewardTables, generator: str) -> Section:
     columns = [
         Column("scorer", "scorer"),
         Column("category", "category"),
+        Column("verdict", "", "badge"),
         Column("prompts", "prompts", "count"),
         Column("mean", "mean", "estimate", 2),
         Column("lead", "lead", "estimate", 2, "Its mean less that of all others on the same prompts."),
         Column("beats", "beats", "estimate", 2, "Share of the others that its picture exceeds, ties half."),
         Column("rank", "rank"),
-        Column("verdict", "", "badge"),
     ]
     rows = [
         {

@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 POLICIES = {
     "refuse": "Missing: a generator that lacks a picture or a score on a prompt of a board has no mean there, so "
-    "that leaving out a picture never raises one; `--missing shared` takes the prompts that all have.",
+    "that leaving out a picture never raises one; --missing shared takes the prompts that all have.",
     "shared": "Missing: only prompts on which every generator has a scored picture count, for all alike; the others "
     "are counted as left out. Leaving out a hard prompt can raise a mean.",
 }
