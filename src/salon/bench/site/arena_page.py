@@ -20,6 +20,7 @@ ROWS = 40
 MATRIX = 24
 """Generators of a win matrix; of more, the best."""
 NAMED = 4
+METHODS = {"plackett-luce": "Plackett-Luce", "bradley-terry": "Bradley-Terry", "mean": "mean of ratings"}
 UNMET: tuple[float | None, int, str] = (None, 0, "")
 
 
@@ -96,17 +97,20 @@ def _coverage(board: ArenaBoard) -> str:
     ]
     out = ", ".join(f"{numbers.count(n)} {why}" for n, why in left if n)
     answers = cover.comparisons + cover.rankings + cover.ratings
+    method = METHODS.get(board.method, board.method)
     return (
         f"{numbers.count(answers)} answers by {cover.raters.words} on {numbers.count(cover.prompts)} prompts; "
         f"{numbers.share(cover.pairs_met, cover.pairs)} pairs of generators met. "
-        f"{sentence(board.method)} {sentence(board.errors)}" + (f" Left out: {out}." if out else "")
+        f"{sentence(method)} {sentence(board.errors)}"
+        + (f" Left out: {out}." if out else "")
     )
 
 
 def _board(board: ArenaBoard) -> Iterator[object]:
     if board.reason:
-        yield Note(sentence(board.reason), "thin", heading="No board")
-    yield from (Note(sentence(warning), "open") for warning in board.warnings)
+        yield Note(sentence(board.reason), "thin", heading="No board.")
+    warnings = [sentence(one) for one in board.warnings]
+    yield from (Note(one, "open") for one in warnings if one != SIMULATED)  # the banner says it
     if board.places:
         yield Figure(_caterpillar(board, board.places, "Arena board"), heading="Board")
     if board.matrix and board.matrix.duels:
@@ -151,11 +155,12 @@ def _matrix(board: ArenaBoard) -> Figure:
         value_name="share won",
     )
     cut = f" The best {MATRIX} of {len(board.matrix.generators)}." if len(board.matrix.generators) > MATRIX else ""
+    never = board.matrix.never_met
+    unmet = f" {numbers.count(never)} {'pair' if never == 1 else 'pairs'} never met." if never else ""
     return Figure(
         drawing,
         heading="Who beats whom",
-        caption=f"Share of answers that prefer the row to the column; a tie is half an answer for each.{cut} "
-        f"{numbers.count(board.matrix.never_met)} {'pair' if board.matrix.never_met == 1 else 'pairs'} never met.",
+        caption=f"Share of answers that prefer the row to the column; a tie is half an answer for each.{cut}{unmet}",
     )
 
 
@@ -190,7 +195,7 @@ def _adjusted(board: ArenaBoard) -> Iterator[object]:
         drawing = _caterpillar(board, adjusted.places, "Adjusted board")
         yield Details("The board if all pictures had the same covariates", [Figure(drawing)])
     elif adjusted.reason:
-        yield Note(sentence(adjusted.reason), "thin", heading="No adjusted board")
+        yield Note(sentence(adjusted.reason), "thin", heading="No adjusted board.")
 
 
 def _summary(board: ArenaBoard) -> Markup:

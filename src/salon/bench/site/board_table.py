@@ -173,11 +173,11 @@ def rank_range(standing: Standing | None) -> str:
     return str(standing.low) if standing.low == standing.high else f"{standing.low}–{standing.high}"
 
 
-def tied_words(standing: Standing | None, labels: dict[str, str]) -> str:
-    """Who it cannot be told from."""
+def tied_words(standing: Standing | None, labels: dict[str, str], most: int = NAMED) -> str:
+    """Who it cannot be told from: at most so many by name."""
     if standing is None or not standing.tied:
         return ""
-    named = [labels.get(name, name) for name in standing.tied[:NAMED]]
+    named = [labels.get(name, name) for name in standing.tied[:most]]
     more = len(standing.tied) - len(named)
     return f"not told apart from {listed([*named, *([f'{more} more'] if more else [])]).unescape()}"
 

@@ -114,7 +114,7 @@ class GeneratorPages:
             "figure": Cell(
                 found.figure, why=f"{found.figure.method}, n = {found.figure.n} {found.figure.unit}", under=best
             ),
-            "rank": Cell(rank_range(standing) or numbers.MISSING, under=tied_words(standing, self.material.labels)),
+            "rank": Cell(rank_range(standing) or numbers.MISSING, under=tied_words(standing, self.material.labels, 2)),
             "pictures": f"{numbers.count(cover.made)} of {numbers.count(cover.wanted)}",
             "answers": f"{numbers.count(cover.given)} of {numbers.count(cover.asked)}",
             "unread": cover.unread,

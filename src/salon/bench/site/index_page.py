@@ -21,6 +21,10 @@ LEADERS = 3
 """Names on the card of those who lead; the others are counted."""
 
 
+BROAD = 1040
+"""Pixels of the drawing that has the whole width of the page."""
+
+
 def index_page(material: Material) -> SitePage:
     """index.html."""
     return SitePage(
@@ -86,7 +90,7 @@ def _sections(material: Material) -> Iterator[Section]:
     if material.retracted:
         yield Section("Retracted", [_retracted(material)], "Taken back, with the reason.")
     if len(material.axes) > 1 and material.published:
-        yield Section("Capability and preference", [_scatter(material)], "What can be checked, and what is liked.")
+        yield Section("Capability and preference", [_scatter(material)], _liked(material))
     yield from group_multiples(material)
     yield from criterion_multiples(material)
     yield from arena_summary(material)
@@ -146,6 +150,12 @@ def _retracted(material: Material) -> Table:
     return Table(columns, rows, sortable=False, label="Retracted")
 
 
+def _liked(material: Material) -> str:
+    """What EPS rests on is said where it is first drawn."""
+    note = material.suite.reference.note if material.suite.reference else ""
+    return "What can be checked, and what is liked." + (f" EPS: {sentence(note)}" if note else "")
+
+
 def _scatter(material: Material) -> Figure:
     headline = next(axis for axis in material.axes if axis.id == material.headline)
     dots = [
@@ -161,6 +171,7 @@ def _scatter(material: Material) -> Figure:
         x_label="Capability",
         y_label=headline.title,
         y_line=("the frozen reference: 50", 50.0),
+        width=BROAD,
     )
     level = numbers.percent(material.suite.card.level)
     return Figure(

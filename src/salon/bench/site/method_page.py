@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from salon.bench.site.frame import SitePage
 from salon.bench.site.material import Material
-from salon.bench.site.wording import code_line, coded
+from salon.bench.site.wording import clause, code_line, coded
 from salon.bench.suite import CAPABILITY, EPS, PreferenceReference
 from salon.report import Cell, Column, Details, Note, Section, Table, numbers
 from salon.report.words import brief, listed, sentence
@@ -65,7 +65,7 @@ def _axes(material: Material) -> Iterator[str | Note]:
         f"Overall is {weights.get(CAPABILITY, 0):g} times Capability plus {weights.get(EPS, 0):g} times EPS; one "
         "resampling of prompts moves both."
     )
-    apart = [f"{tag.name}{f' ({tag.why})' if tag.why else ''}" for tag in material.suite.tags if not tag.eps]
+    apart = [f"{tag.name}{f' ({clause(tag.why)})' if tag.why else ''}" for tag in material.suite.tags if not tag.eps]
     if apart:
         yield f"Preference is not asked where it is the wrong tool: {listed(apart).unescape()}."
     if card.oracle:
@@ -125,8 +125,9 @@ def _suite(material: Material) -> Iterator[object]:
 
 
 def _judges(material: Material) -> Iterator[object]:
+    rest = "all" if len(material.suite.routes) == 1 else "every other"
     rows = [
-        {"tag": "every other" if route.tag == "*" else route.tag, "judges": listed(route.judges),
+        {"tag": rest if route.tag == "*" else route.tag, "judges": listed(route.judges),
          "rule": "all must say yes" if route.rule == "unanimous" else "more than half say yes"}
         for route in material.suite.routes
     ]  # fmt: skip
@@ -146,8 +147,8 @@ def _reference(material: Material) -> Iterator[object]:
     )
     titles = {rule.id: rule.title for rule in material.suite.card.preferences}
     rows = [_reference_row(titles, one) for one in reference.preferences]
-    columns = [Column("column", "Column"), Column("scorer", "Scorer"), Column("measures", "Measures"),
-               Column("logit", "Logits"), Column("prompts", "Prompts", "count")]  # fmt: skip
+    columns = [Column("column", "Column"), Column("scorer", "Scorer"), Column("logit", "Logits"),
+               Column("prompts", "Prompts", "count")]  # fmt: skip
     yield Table(columns, rows, sortable=False, label="Scorers")
     field = [{"name": brief(one.name, 60), "digest": code_line(one.digest)} for one in reference.field]
     yield Details(
@@ -165,9 +166,8 @@ def _reference(material: Material) -> Iterator[object]:
 
 def _reference_row(titles: dict[str, str], one: PreferenceReference) -> dict[str, object]:
     return {
-        "column": titles.get(one.id, one.id),
-        "scorer": f"{one.scorer} ({one.signature})",
-        "measures": one.card.measures,
+        "column": Cell(titles.get(one.id, one.id), under=one.card.measures),
+        "scorer": Cell(one.scorer, under=code_line(one.signature)),
         "logit": one.card.transform or "declared as logits",
         "prompts": len(one.points),
     }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from markupsafe import Markup
 
 from salon.bench.site.material import Material, Shown
+from salon.bench.site.wording import capital
 from salon.report import SMALL, Figure, Figures, Section, charts
 from salon.report import estimate as estimates
 from salon.report.svg import element
@@ -24,7 +25,7 @@ def group_multiples(material: Material) -> Iterator[Section]:
     panels = []
     for name in material.tag_groups:
         read = lambda one, name=name: _capability(material, one, name)  # noqa: E731
-        panels += panel(material, name, read)
+        panels += panel(material, capital(name), read)
     if panels and len(material.tag_groups) > 1:
         yield Section("By kind of task", [Figures(panels, caption=_caption(material, "Capability"))], "Capability.")
 

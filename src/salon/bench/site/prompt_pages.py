@@ -16,10 +16,10 @@ from salon.bench.site.listing import Listing, ListRow
 from salon.bench.site.material import Material, Shown
 from salon.bench.site.pictures import Pictures
 from salon.bench.site.shots import Shot, ShotMaker, Shots, point_text
-from salon.bench.site.wording import opening
+from salon.bench.site.wording import capital, clause, opening
 from salon.bench.suite import SuitePrompt
 from salon.report import Cell, Column, Note, Section, Table, numbers
-from salon.report.words import brief
+from salon.report.words import brief, listed
 from salon.study.point import Point, route_of
 
 PRIVATE = "A private prompt: its text, its points and its pictures are not shown, so that nobody can train on them."
@@ -53,7 +53,7 @@ class PromptPages:
             title=text if 0 < len(text) <= TITLE and "\n" not in text else brief(one.prompt.id, 60),
             subtitle=PRIVATE if one.private else text if len(text) > TITLE or "\n" in text else "",
             head=self.material.head,
-            kicker=f"Prompt {place + 1} of {count} · {tag.group} · {tag.name}",
+            kicker=f"Prompt {place + 1} of {count} · {capital(tag.group)} · {tag.name}",
             sections=[*(self._private(one) if one.private else self._public(one))],
             before=self._step(before),
             after=self._step(after),
@@ -69,9 +69,10 @@ class PromptPages:
     def _public(self, one: SuitePrompt) -> Iterator[Section]:
         asked = self._points.get(one.prompt.id, [])
         if asked:
-            yield Section(
-                "What must be so", [self._points_table(one, asked)], "Share of published entries' pictures that hold."
-            )
+            judges = {self._judges(point) for point in asked}
+            by = f" Judged by {judges.pop()}." if len(judges) == 1 else ""
+            table = self._points_table(one, asked, told=not by)
+            yield Section("What must be so", [table], f"Share of published entries' pictures that hold.{by}")
         shots = [shot for shown in self.material.ordered for shot in self._shots(one, shown)]
         yield Section("Pictures", [Shots(shots)] if shots else [Note("No entry yet.")], self._pictures_words())
 
@@ -83,22 +84,20 @@ class PromptPages:
         )
         return f"In the board's order. Numbers with a tick are points that hold.{eps}"
 
-    def _points_table(self, one: SuitePrompt, asked: list[Point]) -> Table:
+    def _judges(self, point: Point) -> str:
+        return listed(route_of(point, self.material.suite.routes).judges).unescape()
+
+    def _points_table(self, one: SuitePrompt, asked: list[Point], *, told: bool) -> Table:
+        """`told`: with the judges of each point under it."""
         rows = [
             {
                 "number": number,
-                "text": point_text(point),
-                "judges": ", ".join(route_of(point, self.material.suite.routes).judges),
+                "text": Cell(point_text(point), under=self._judges(point) if told else ""),
                 "share": self._share(one.prompt.id, point.id),
             }
             for number, point in enumerate(asked, 1)
         ]
-        columns = [
-            Column("number", "Nr", "count"),
-            Column("text", "Point"),
-            Column("judges", "Judges"),
-            Column("share", "Hold", "text"),
-        ]
+        columns = [Column("number", "Nr", "count"), Column("text", "Point"), Column("share", "Hold")]
         return Table(columns, rows, sortable=False, label="Points")
 
     def _share(self, prompt: str, point: str) -> str:
@@ -149,7 +148,7 @@ class PromptPages:
     def _notes(self, one: SuitePrompt) -> list[str]:
         digest = f"SHA-256 of its salt and text: {one.digest}" if one.private and one.digest else ""
         tag = self.material.suite.tag_of(one.prompt.id)
-        apart = f"Preference does not count here: {tag.why or tag.name}." if not tag.eps else ""
+        apart = f"Preference does not count here: {clause(tag.why or tag.name)}." if not tag.eps else ""
         return [f"Prompt {one.prompt.id}.", *filter(None, [digest, apart])]
 
     @cached_property
@@ -228,7 +227,7 @@ def _prompt_row(material: Material, one: SuitePrompt) -> ListRow:
         label=brief(one.prompt.id, 40),
         under="private" if one.private else opening(text, SHORT),
         words=" ".join([one.prompt.id, tag.name, tag.group, "private" if one.private else text]).lower(),
-        group=tag.group,
+        group=capital(tag.group),
         cells={
             "tag": tag.name,
             "passed": 100 * statistics.fmean(result.passed for result in found) if found else None,

@@ -14,6 +14,7 @@ from salon.report.svg import element
 from salon.report.words import SIMULATED, brief, sentence
 
 CEILING = "one more person"
+KINDS = {"pairs": "judge of pairs", "points": "judge of single pictures", "scorer": "scorer", "rater": "rater"}
 
 
 def raters_page(material: Material) -> SitePage:
@@ -67,7 +68,7 @@ def _accuracy(tables: RaterTables) -> Table:
     for k, study in enumerate(tables.studies):
         ceiling[f"s{k}"] = study.next_rater
     for rater in tables.raters:
-        row: dict[str, object] = {"rater": _name(rater), "kind": rater.kind}
+        row: dict[str, object] = {"rater": _name(rater), "kind": KINDS[rater.kind]}
         for k, study in enumerate(tables.studies):
             found = rater.on(study.study)
             row[f"s{k}"] = Cell(found.accuracy, why=f"{found.pairs} of {found.panel_pairs} pairs") if found else None

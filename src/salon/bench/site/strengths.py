@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from salon.bench.results import GroupResult
 from salon.bench.site.material import Material, Shown
+from salon.bench.site.wording import capital
 from salon.report import Column, Details, Figure, Section, Table, charts
 from salon.report.words import listed
 
@@ -34,7 +35,7 @@ class Compared:
 def strength_sections(material: Material, one: Shown) -> Iterator[Section]:
     """A chart of groups, a sentence on tags, and a table of all tags."""
     tags = compared(material, one, "tag", [(tag.id, tag.name) for tag in material.suite.tags])
-    groups = compared(material, one, "group", [(name, name) for name in material.tag_groups])
+    groups = compared(material, one, "group", [(name, capital(name)) for name in material.tag_groups])
     if not tags:
         return
     blocks: list[object] = [_sentence(tags)] if len(material.published) > 1 else []

@@ -9,6 +9,7 @@ from typing import ClassVar
 from salon.bench.results import GroupResult
 from salon.bench.site.frame import SiteBlock, SitePage
 from salon.bench.site.material import Material
+from salon.bench.site.wording import capital
 from salon.report import Section, numbers
 from salon.report.estimate import Figure
 from salon.report.words import brief
@@ -88,7 +89,7 @@ def _grid(material: Material, name: str, read: Callable[[GroupResult], Figure | 
 def _row(material: Material, kind: str, id: str, name: str, read: Callable[[GroupResult], Figure | None]) -> GridRow:
     held = [material.groups[one.name].get((kind, id)) for one in material.published]
     prompts = next((group.prompts for group in held if group), 0)
-    return GridRow(name, prompts, [_cell(read(group)) if group else None for group in held], kind == "group")
+    return GridRow(capital(name), prompts, [_cell(read(group)) if group else None for group in held], kind == "group")
 
 
 def _cell(figure: Figure | None) -> GridCell | None:

@@ -16,6 +16,16 @@ def coded(words: str) -> Markup:
     return Markup("").join(element("code", part) if k % 2 else escape(part) for k, part in enumerate(parts))
 
 
+def capital(name: str) -> str:
+    """A name at the head of something: its first letter large, the others as they are."""
+    return name[:1].upper() + name[1:]
+
+
+def clause(words: str) -> str:
+    """A sentence inside another one: its first letter small, without its stop."""
+    return (words[:1].lower() + words[1:]).rstrip(".")
+
+
 def code_line(line: str) -> Markup:
     """A signature or a hash, that may break after each of its parts."""
     return element("code", Markup("|<wbr>").join(escape(part) for part in one_way(line).split("|")), class_="line")
