@@ -84,7 +84,7 @@ def gen_dense(number: int, seed: int) -> Made:
     brief, prompt = _meant("gen_dense", number, seed, written)
     points = [*_text_points(brief), *_color_points(colors), _place_point(brief, place), _largest_point(brief, 1.0),
               ("All text can be told clearly from its ground.", {"kind": "contrast", "least": CONTRAST})]  # fmt: skip
-    return _prompt("poster dense", f"{texts} texts", prompt, points, {"texts": float(texts), "points": len(points)})
+    return _prompt("poster dense", f"{texts} texts", prompt, points, {"texts": float(texts)})
 
 
 def gen_font(number: int, seed: int) -> Made:
@@ -143,7 +143,7 @@ def gen_composition(number: int, seed: int) -> Made:
         _largest_point(brief, 1.5),
         ("All text keeps clear of the edges.", margin),
     ]
-    return _prompt("poster composition", operation, prompt, points, {"points": len(points)})
+    return _prompt("poster composition", operation, prompt, points, {})
 
 
 def gen_intention(number: int, seed: int) -> Made:
@@ -164,7 +164,7 @@ def gen_intention(number: int, seed: int) -> Made:
     points = [(f"The poster wants to {brief.intent}.", None),
               (f"The picture ({brief.subject}) belongs to what the poster is about.",
                {"kind": "picture", "of": brief.subject}), *_text_points(brief)]  # fmt: skip
-    return _prompt("poster intention", occasion.purpose, prompt, points, {"points": len(points)})
+    return _prompt("poster intention", occasion.purpose, prompt, points, {})
 
 
 PROMPTS: dict[str, Callable[[int, int], Made]] = {

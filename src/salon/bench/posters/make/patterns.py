@@ -169,7 +169,7 @@ def _weave() -> Path:
 
 def _plaid(letters: Letters) -> tuple[Mark, ...]:
     bands = tuple(Fill(path, letters.over, opacity=0.5) for path in
-                  (rect(0, 0, 64, 24), rect(0, 0, 24, 64), rect(0, 40, 64, 4), rect(40, 0, 4, 64)))  # fmt: skip
+                  (rect(0, 0, 64, 13), rect(0, 0, 13, 64), rect(0, 38, 64, 3), rect(38, 0, 3, 64)))  # fmt: skip
     return _tiled(letters, bands, 64, 64, opacity=min(1.0, 1.5 * letters.veil))
 
 
@@ -318,7 +318,7 @@ def _mosaic(letters: Letters) -> tuple[Mark, ...]:
         for c in range(columns - 1):
             a, b, d, e = grid[r][c], grid[r][c + 1], grid[r + 1][c], grid[r + 1][c + 1]
             for corners in ((a, b, d), (b, e, d)):
-                shade = float(rng.choice((0.0, 0.3, 0.6, 0.9)))
+                shade = float(rng.choice((0.0, 0.0, 0.35, 0.75)))
                 marks.append(Fill(polygon(tuple(one) for one in corners), letters.over, opacity=shade))
     return _inside(letters, marks)
 
@@ -326,7 +326,7 @@ def _mosaic(letters: Letters) -> tuple[Mark, ...]:
 PATTERNS: dict[str, Effect] = {
     "horizontal stripes": _stripes(0), "vertical stripes": _stripes(90), "diagonal stripes": _stripes(-45),
     "polka dots": _signs(lambda x, y, r: circle(x, y, 0.72 * r)),
-    "checkerboard": _filled(lambda: joined(rect(0, 0, 19, 19), rect(19, 19, 19, 19)), (38, 38)),
+    "checkerboard": _filled(lambda: joined(rect(0, 0, 18, 18), rect(20, 20, 18, 18)), (40, 40)),
     "grid lines": _filled(lambda: joined(rect(0, 0, 24, 4), rect(0, 0, 4, 24)), (24, 24)),
     "bricks": _lined(_brick_lines, 4.5, (56, 48)),
     "honeycomb": _lined(_hexagons, 5, (math.sqrt(3) * 19, 57)),
