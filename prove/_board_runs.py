@@ -5,15 +5,16 @@ Every step keeps what it has in the scratch folder, so that a proof which was st
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from salon.bench.board import Board, entry_folder, is_board, new_board, open_board
-from salon.bench.entry_files import read_published
+from salon.bench.board import Board, entry_folder, open_board
+from salon.bench.entry_files import read_result
 from salon.bench.results import EntryResult
 from salon.bench.suite import PreferenceRule, Suite
 from salon.bench.suite_folder import hashed, open_suite
-from salon.flows.bench_freeze import carry_entries, field_reference, with_reference
+from salon.flows.bench_freeze import field_reference, with_reference
 from salon.flows.bench_named import JudgeTerms, judges_named, read_roles
 from salon.flows.bench_run import run_suite
 from salon.flows.designers import FLAG
@@ -102,28 +103,31 @@ def field_names() -> list[str]:
 
 def made_board(scratch: Path, drawn: Path) -> Made:
     """Everything, from nothing or from where it stopped."""
-    suite, field = wide_suite(), scratch / "field"
-    generators: list[Generator] = [house_generator(name) for name in field_names()]
-    _run(suite, field, generators, {})
+    suite = wide_suite()
+    field = _run(suite, scratch / "field", [house_generator(name) for name in field_names()])
     model = trained_model(scratch, drawn)
     scorers: dict[str, Scorer] = {name: trained_scorer(model, one) for name, one in columns().items()}
-    _run(suite, field, [], scorers)
+    scored = _run(suite, scratch / "scored", scorers=scorers, carry=field)
     note = "Heads trained on posters of four built-in houses that simulated designers ranked: no person was asked."
-    frozen = with_reference(suite, field_reference(open_board(field), note))
-    place = scratch / "board"
-    board = open_board(place) if is_board(place) else new_board(place, frozen)
-    carry_entries(open_board(field), board)
-    _run(frozen, place, [], scorers)
-    board = open_board(place)
-    results = {one.name: read_published(entry_folder(board, one.name)) for one in board.entries}
+    frozen = with_reference(suite, field_reference(scored, note))
+    board = _run(frozen, scratch / "board", scorers=scorers, carry=scored)
+    results = {one.name: read_result(entry_folder(board, one.name)) for one in board.entries}
     return Made(board, {name: result for name, result in results.items() if result is not None}, model)
 
 
-def _run(suite: Suite, place: Path, generators: list[Generator], scorers: dict[str, Scorer]) -> None:
+def _run(
+    suite: Suite,
+    place: Path,
+    generators: Sequence[Generator] = (),
+    *,
+    scorers: Mapping[str, Scorer] | None = None,
+    carry: Board | None = None,
+) -> Board:
     with judges_named(read_roles([], suite), JudgeTerms(), place) as judges:
-        done = run_suite(suite, place, generators, judges, scorers, licence=LICENCE, by="Salon")
+        done = run_suite(suite, place, generators, judges, scorers, carry=carry, licence=LICENCE, by="Salon")
     fresh = [one for one in done.entries if not one.before]
     print(f"{place.name}: {len(done.entries)} entries, {len(fresh)} of them now, {done.seconds:.0f} s", flush=True)
-    for one in done.entries if scorers else ():
+    for one in done.entries:
         if one.status == "provisional":
             print(f"  {one.entry}: {'; '.join(one.open)}", flush=True)
+    return open_board(place)

@@ -66,7 +66,7 @@ that is expected to be better, the mean of those panels.
 NONE_TURNED = "No panel settles on another order for any pair.\n"
 COVERAGE = """
 Share of 95% intervals that hold what the same panel says of all {pool:,} prompts, with a 95% interval over studies; a
-study is a part of these, which at {largest} prompts raises coverage by about a point. *scores*: of houses under each of
+study is a part of these, which at {largest} prompts raises coverage by a point or two. *scores*: of houses under each of
 the nine criteria, in logits; *width*: their mean length. *chances*: of one house against another by these scores.
 *weighed alike*: of the mean over criteria in the routing table. *lead*: of its first over its second. *any panel*:
 intervals of scores that hold the mean of all panels: prompts are drawn anew, designers are not, and the interval does
@@ -214,7 +214,7 @@ def write_page(judged: Sequence[Judged]) -> None:
     signature = f"{judged[0].studies[MIDDLE][0].signature_line}|panels:{panels}|houses:{len(HOUSES)}"
     parts = [
         "# What an arena makes of the houses\n",
-        "Written by `make prove ONLY=arena_houses`; arenas with covariates: [arena](arena-table.md).\n",
+        "Written by `make prove ONLY=arena_houses`; how arenas are fitted: [arena](arena.md).\n",
         wrapped(INTRO.format(**facts)) + "\n",
         "## The houses' order\n",
         wrapped(recovery_verdict(judged)) + "\n",
