@@ -50,6 +50,8 @@ def settled(said: str, rule: str = "majority"):
         ("pp-", "unanimous", "open"),
         ("f--", "unanimous", "fail"),
         ("u--", "unanimous", "unread"),
+        ("pf", "majority", "fail"),  # judges that disagree were read, and give no PASS
+        ("pf", "unanimous", "fail"),
         ("p", "majority", "pass"),
         ("-", "majority", "open"),
     ],
@@ -108,6 +110,20 @@ def test_open_is_what_some_completion_passes_and_some_does_not(said, rule):
     status = settled(said, rule).points["p0-0"]
     assert (status == "open") == (passes == {True, False})
     assert (status == "pass") == (passes == {True})
+
+
+def test_judges_that_disagree_on_everything_pass_nothing_and_are_counted():
+    for judges, rule in (("ab", "majority"), ("abcd", "majority"), ("abc", "unanimous")):
+        suite = asked(["look"] * 4, judges=judges, rule=rule)
+        got = result(suite, lambda item, point, judge: "pass" if judge in "ac" else "fail")
+        asked_for = 4 * 2 * len(judges)
+        assert (got.capability.figure.value, got.points.figure.value, got.status) == (0.0, 0.0, "complete")
+        assert got.capability.figure.high > 0
+        cover = got.capability.coverage
+        assert (cover.asked, cover.given, cover.unread, cover.open) == (asked_for, asked_for, 0, 0)
+        assert got.prompts[0].pictures[0].said["p0-0"] == {
+            judge: "pass" if judge in "ac" else "fail" for judge in judges
+        }
 
 
 # ----------------------------------------------------------------------------------------------- oracle and strangers

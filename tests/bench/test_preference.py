@@ -173,6 +173,20 @@ def test_references_that_are_refused():
         result(lacking)
 
 
+@pytest.mark.parametrize("apart", [-1e9, -800.0, -1e-300, 0.0, 1e-300, 800.0, 1e9])
+@pytest.mark.parametrize("sigma", [0.0, 1e-300, 1.0, 1e9])
+def test_logits_and_sigmas_at_the_ends_are_chances(apart, sigma):
+    for integrate in (False, True):
+        suite = asked(["look"] * 3, integrate=integrate, sigma=sigma)
+        axis = result(suite, gives=lambda item: apart, sigma=sigma).eps["eps"].figure
+        assert 0 <= axis.low <= axis.value <= axis.high <= 100
+        assert axis.low < axis.high
+        if abs(apart) < 1e-12:
+            assert axis.value == 50.0
+        elif not integrate or sigma < 1:
+            assert axis.value == (100.0 if apart > 0 else 0.0)
+
+
 @pytest.mark.parametrize(("sigma", "reference_sigma"), [(None, 1.0), (1.0, None)])
 def test_an_integral_needs_sigmas(sigma, reference_sigma):
     with pytest.raises(DesignError, match="sigma"):
@@ -187,7 +201,10 @@ def test_an_integral_needs_sigmas(sigma, reference_sigma):
         ([("p0/0", "eps", 1.0, None, None, SCORER)] * 2, ConflictingJudgment),
         ([("p0/0", "eps", math.nan, None, None, SCORER)], BadValue),
         ([("p0/0", "eps", math.inf, None, None, SCORER)], BadValue),
+        ([("p0/0", "eps", -1e308, None, None, SCORER)], BadValue),
         ([("p0/0", "eps", 1.0, -1.0, None, SCORER)], BadValue),
+        ([("p0/0", "eps", 1.0, math.nan, None, SCORER)], BadValue),
+        ([("p0/0", "eps", 1.0, math.inf, None, SCORER)], BadValue),
         ([("p0/0", "eps", None, None, None, SCORER)], BadValue),
         ([("p0/0", "eps", 1.0, None, "broken", SCORER)], BadValue),
     ],

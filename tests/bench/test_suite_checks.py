@@ -112,6 +112,9 @@ def test_a_reference_that_misses_a_prompt_or_has_no_logits() -> None:
     column = whole.preferences[0]
     short = column.model_copy(update={"points": column.points[1:]})
     loose = column.model_copy(update={"card": column.card.model_copy(update={"is_logit": False})})
-    for changed, found in ((short, "eps: p0"), (loose, "eps")):
+    wild = column.model_copy(
+        update={"points": (column.points[0].model_copy(update={"sigma": -1.0}), *column.points[1:])}
+    )
+    for changed, found in ((short, "eps: p0"), (loose, "eps"), (wild, "eps: p0")):
         told = suite_faults(replace(GOOD, reference=whole.model_copy(update={"preferences": (changed,)})))
         assert [fault.found for fault in told] == [(found,)]

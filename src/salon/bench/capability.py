@@ -158,7 +158,7 @@ def _said(item: str, point: str, route: Route, answers: Answers) -> dict[str, Sa
 
 
 def _status(said: Mapping[str, Said], route: Route) -> Status:
-    """What the judges say together, whatever the open answers turn out to be; else open."""
+    """What the judges say together, whatever the open answers turn out to be; else open. A split is no PASS."""
     worst, best = (
         agreed([_MEANS[said[judge]] if judge in said else opened for judge in route.judges], route.rule)
         for opened in (False, True)
@@ -167,4 +167,4 @@ def _status(said: Mapping[str, Said], route: Route) -> Status:
         return "pass"
     if best is True:
         return "open"
-    return "fail" if best is False else "unread"
+    return "unread" if best is None and "unread" in said.values() else "fail"

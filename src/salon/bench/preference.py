@@ -20,7 +20,7 @@ from scipy.special import expit
 
 from salon.bench.entry import LOGITS, Pictured
 from salon.bench.results import Coverage
-from salon.bench.suite import PreferenceReference, PreferenceRule, ReferencePoint, Suite
+from salon.bench.suite import FARTHEST, PreferenceReference, PreferenceRule, ReferencePoint, Suite
 from salon.bench.suite_folder import prompts_hash
 from salon.bench.wanted import is_there
 from salon.errors import BadColumns, BadFile, BadValue, ConflictingJudgment, DesignError, UnknownReference
@@ -143,10 +143,10 @@ def _logit(row: Mapping[str, object], where: str) -> Logit:
     value, sigma, unscored = row["value"], row["sigma"], row["unscored"]
     if (value is None) == (unscored is None):
         raise BadValue("a score has a value or a reason for having none", found=dict(row), where=where)
-    if value is not None and not np.isfinite(value):
-        raise BadValue("a logit is a finite number", found=value, where=where)
-    if sigma is not None and not (np.isfinite(sigma) and sigma >= 0):
-        raise BadValue("a sigma is a finite number from 0 up", found=sigma, where=where)
+    if value is not None and not abs(value) <= FARTHEST:
+        raise BadValue(f"a logit is a finite number, {FARTHEST:g} at most", found=value, where=where)
+    if sigma is not None and not 0 <= sigma <= FARTHEST:
+        raise BadValue(f"a sigma is a finite number from 0 up, {FARTHEST:g} at most", found=sigma, where=where)
     return Logit(value, sigma, row["scorer"])
 
 

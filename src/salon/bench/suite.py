@@ -27,6 +27,8 @@ FORMAT = "salon.suite/1"
 CAPABILITY, EPS, OVERALL = "capability", "eps", "overall"
 METRICS: dict[str, int] = {CAPABILITY: 1, EPS: 1, OVERALL: 1}
 """Versions of how each axis is computed; raised when the same answers would give another number."""
+FARTHEST = 1e9
+"""No logit or sigma lies farther out: differences beyond it are a broken scorer's, and would overflow."""
 
 
 class Tag(Noun):

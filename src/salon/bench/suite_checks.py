@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from salon.bench.suite import CAPABILITY, EPS, METRICS, PreferenceReference, Suite
+from salon.bench.suite import CAPABILITY, EPS, FARTHEST, METRICS, PreferenceReference, Suite
 from salon.errors import BadValue, UnknownReference
 from salon.study.point import Point, route_of
 from salon.study.prompt import normalized
@@ -146,6 +146,13 @@ def _reference_faults(suite: Suite) -> Told:
     rules = [rule.id for rule in suite.card.preferences]
     yield "the reference has every EPS column once", sorted(set(columns) ^ set(rules)) + _twice(columns)
     yield "the reference covers the prompts that count for EPS", _uncovered(suite, reference.preferences)
+    broken = [
+        f"{one.id}: {point.prompt}"
+        for one in reference.preferences
+        for point in one.points
+        if abs(point.value) > FARTHEST or not 0 <= (point.sigma or 0.0) <= FARTHEST
+    ]
+    yield f"logits and sigmas of the reference are at most {FARTHEST:g}, and no sigma is below 0", broken
     loose = [one.id for one in reference.preferences if not one.card.is_logit]
     yield "the reference's scorer declares logits", loose
 
