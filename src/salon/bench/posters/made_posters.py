@@ -50,11 +50,12 @@ def _kind(kind: str, posters: Sequence[Sequence[PointVerdict]], weights: np.ndar
     draws = (w @ met)[drawn > 0] / drawn[drawn > 0]
     share = float(met.sum() / asked.sum())
     known = [point.oracle for point in flat if point.oracle is not None]
+    judged = any(point.holds is not None for point in flat)
     both = [point for point in flat if point.holds is not None and point.oracle is not None]
     return PointKind(
         kind=kind,
         points=len(flat),
-        met=figure_of(share, draws, len(asking), level, _edge(share, len(asking), level)),
+        met=figure_of(share, draws, len(asking), level, _edge(share, len(asking), level)) if judged else None,
         owed=sum(point.holds is None for point in flat),
         oracle=sum(known) / len(known) if known else None,
         agree=sum(point.holds == point.oracle for point in both),

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from salon.bench.posters.files import find_picture
 from salon.bench.posters.report_gallery import picture_url
 from salon.bench.posters.results import PointCase, PosterCase, PosterReport, TaskResult
-from salon.report import Block, Column, Details, Section, Table
+from salon.report import Block, Cell, Column, Details, Section, Table
 from salon.report.svg import element
 from salon.report.words import brief, counted, fixed, one_way
 
@@ -72,7 +72,7 @@ def _kind_row(task: TaskResult, at: int) -> dict[str, object]:
     return {
         "task": task.title if at == 0 else "",
         "kind": KINDS.get(one.kind, one.kind),
-        "met": one.met,
+        "met": Cell(one.met, "not judged" if one.met is None else ""),
         "points": one.points,
         "owed": one.owed,
         "oracle": one.oracle,

@@ -80,7 +80,9 @@ class PointKind(Noun):
 
     kind: str = Field(description="Kind of the rule that measures it; eyes where only looking can tell.")
     points: int = Field(description="Points of this kind: the denominator.")
-    met: Figure = Field(description="Share that is met; posters are drawn again for the interval.")
+    met: Figure | None = Field(
+        description="Share that is met, posters drawn again for the interval; null where no verdict was given."
+    )
     owed: int = Field(description="Verdicts a judge owes; they count as no.")
     oracle: float | None = Field(description="Share that is met by the record, of the points it can answer.")
     agree: int = Field(description="Points on which judge and record say the same.")
