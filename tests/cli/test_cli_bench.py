@@ -103,6 +103,7 @@ def test_the_plan_counts_calls_and_cost_before_anything_is_made(
         at = ("--judge", f"eye=openai:tiny-1@{server.url}", "--prices", "prices.toml")
         plan = told(capsys, "run", "suite", "-g", "folder:ann", "-o", "board", *at, "--plan")
         assert not Path("board").exists()
+        assert not Path("board.calls.sqlite").exists()
         assert server.seen == []
         (ann,) = plan["entries"]
         assert (ann["to_make"], plan["calls"]) == (4, 8)  # two points of four pictures

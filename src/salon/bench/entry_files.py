@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from salon.bench.entry import ANSWERS, ANSWERS_FILE, CARD, LOGITS, LOGITS_FILE, RESULT, Entry, Pictured
 from salon.bench.results import EntryResult
-from salon.bench.suite_records import read_json
+from salon.bench.suite_records import LOST, read_json
 from salon.errors import BadFile
 from salon.store.atomic import whole_file
 from salon.study.noun import Noun
@@ -91,7 +91,8 @@ def _read_table(path: Path, schema: pa.Schema) -> pa.Table:
     try:
         return pq.ParquetFile(path).read().select(schema.names).cast(schema)
     except (pa.ArrowException, KeyError, OSError, ValueError) as error:
-        raise BadFile(f"a table with {', '.join(schema.names)} is needed", found=error, where=str(path)) from None
+        needed = f"a table with {', '.join(schema.names)} is needed"
+        raise BadFile(needed, found=error, where=str(path), remedy=LOST) from None
 
 
 def _write_table(path: Path, table: pa.Table, schema: pa.Schema) -> None:

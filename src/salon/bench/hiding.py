@@ -22,7 +22,8 @@ def hide_prompts(folder: Path, prompts: Iterable[str], keeper: Path) -> Suite:
     """
     suite = open_suite(folder)
     if suite.frozen:
-        raise BadFile("a suite that is not frozen is needed", found="a frozen one", where=str(folder))
+        raise BadFile("a suite that is not frozen is needed", found="a frozen one", where=str(folder),
+                      remedy=f"salon bench new COPY --from {folder}, and hide them there")  # fmt: skip
     if keeper.resolve().is_relative_to(folder.resolve()):
         raise BadFile("a file outside the suite's folder is needed for what nobody may see", found=str(keeper),
                       remedy=f"name it {folder.name}.private.jsonl, beside the folder")  # fmt: skip

@@ -32,7 +32,8 @@ _EXAMPLE_POINTS = (
 
 def copied(suite: Suite, name: str) -> Suite:
     """A draft with everything of `suite` but its reference: that belongs to what was frozen."""
-    card = suite.card.model_copy(update={"name": suite_name(name), "version": 1})
+    title = name if suite.card.title == suite.card.name else suite.card.title
+    card = suite.card.model_copy(update={"name": suite_name(name), "version": 1, "title": title})
     return hashed(replace(suite, card=card, reference=None, frozen=False))
 
 
@@ -63,7 +64,9 @@ def suite_of(prompts: Sequence[Prompt], name: str) -> Suite:
 def write_draft(suite: Suite, folder: Path) -> Suite:
     """The draft as a new folder."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadFile("a new folder is needed for a suite", found="one with files in it", where=str(folder))
+        found = "one with files in it" if folder.is_dir() else "a file"
+        raise BadFile("a new folder is needed for a suite", found=found, where=str(folder),
+                      remedy="choose another name: what is there stays as it is")  # fmt: skip
     check_suite(suite, where=str(folder))
     return save_suite(suite, folder)
 

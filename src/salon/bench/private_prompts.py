@@ -77,7 +77,13 @@ def hide(suite: Suite, prompts: Iterable[str]) -> tuple[Suite, list[PrivateText]
     chosen = list(dict.fromkeys(prompts))
     wrong = [id for id in chosen if id not in known or known[id].private]
     if wrong:
-        raise UnknownReference("prompts of the suite that are not private yet are needed", found=", ".join(wrong))
+        public = [id for id, one in known.items() if not one.private]
+        raise UnknownReference(
+            "prompts of the suite that are not private yet are needed",
+            found=", ".join(wrong),
+            where=f"suite {suite.card.name!r}",
+            remedy=f"there are {', '.join(public[:10])}" if public else "all are private",
+        )
     kept = {id: _kept(known[id].prompt, suite.points) for id in chosen}
     hidden = tuple(
         one.model_copy(update={"private": True, "digest": text_digest(kept[one.prompt.id])})

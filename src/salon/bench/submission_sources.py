@@ -128,5 +128,5 @@ def _each_once(pairs: Iterable[tuple[Key, str]], where: str) -> dict[Key, str]:
         found[key] = name
     if twice:
         raise BadFile("one picture of each prompt and seed is needed", found=f"{len(twice):,} twice: {some(twice)}",
-                      where=where)  # fmt: skip
+                      where=where, remedy="leave one of each")  # fmt: skip
     return found

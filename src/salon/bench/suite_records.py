@@ -11,6 +11,7 @@ from salon.errors import BadFile
 
 LARGEST = 200_000_000
 """Bytes of the largest file that is read."""
+LOST = "bring the file back from a copy; salon bench verify says what else is not as it was"
 
 
 def read_text(path: Path) -> str:
@@ -35,7 +36,10 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON file that holds one object."""
-    return parse_object(read_text(path), str(path))
+    try:
+        return parse_object(read_text(path), str(path))
+    except BadFile as error:
+        raise BadFile(error.needed, found=error.found, where=error.where, remedy=LOST) from None
 
 
 def read_lines(path: Path) -> list[tuple[str, dict[str, Any]]]:

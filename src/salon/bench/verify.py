@@ -31,7 +31,7 @@ from salon.bench.results import EntryResult
 from salon.bench.submission import some, wanted
 from salon.bench.suite import Suite
 from salon.bench.suite_checks import suite_faults
-from salon.bench.suite_folder import open_suite, prompts_hash, read_suite, suite_folder
+from salon.bench.suite_folder import is_suite, open_suite, prompts_hash, read_suite, suite_folder
 from salon.errors import BadFile, SalonError
 from salon.study.noun import Noun
 
@@ -65,6 +65,12 @@ def verify(place: str, recompute: Recompute, *, suite: str | None = None) -> Ver
         return _report(place, "bundle", _bundle_checks(path, suite))
     if is_board(path):
         return _report(place, "board", _board_checks(path, recompute))
+    if path.exists() and not is_suite(path):
+        raise BadFile(
+            "a suite, a board or a bundle is needed",
+            found="a folder without a suite.toml or a board.json" if path.is_dir() else "a file that is no bundle",
+            where=place,
+        )
     return _report(place, "suite", _suite_checks(suite_folder(place), place))
 
 

@@ -68,7 +68,7 @@ def add(board: Path, place: Path, suite: str | None, as_json: bool, **terms: str
         add_submission(home, submission)
     _tell(f"{submission.entry.name} is on {board}", submission, as_json, {"board": str(board)})
     if not as_json:
-        say("next: salon bench run has its points judged; until then it is not published", dim=True)
+        say(f"next: salon bench run {board} has its points judged; until then it is not published", dim=True)
 
 
 def _check_board(board: Path, suite: str | None) -> None:
@@ -125,8 +125,9 @@ def _source(suite: str, place: str) -> tuple[Suite, Path]:
     if not is_board(Path(suite)):
         return open_suite(suite), Path(place)
     board = open_board(Path(suite))
-    named = any(one.name == place for one in board.entries)
-    return board.suite, entry_folder(board, place) if named else Path(place)
+    if any(one.name == place for one in board.entries) or not Path(place).exists():
+        return board.suite, entry_folder(board, board.entry(place).name)
+    return board.suite, Path(place)
 
 
 # -- retract -------------------------------------------------------------------------------------------------------

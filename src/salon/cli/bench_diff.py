@@ -7,11 +7,14 @@ from pathlib import Path
 import click
 
 from salon.bench.board import entry_folder, is_board, open_board
+from salon.bench.builtin import builtin_suites
 from salon.bench.diff import AxisMove, BoardDiff, EntryDiff, board_diff
 from salon.bench.diff_reasons import Side
 from salon.bench.entry_files import read_result
+from salon.bench.suite import Suite
 from salon.bench.suite_folder import open_suite
 from salon.cli.console import json_option, print_json, print_table, say
+from salon.errors import BadFile
 from salon.report.estimate import Figure
 from salon.report.numbers import MINUS, fixed
 
@@ -57,11 +60,17 @@ def diff(before: str, after: str, as_json: bool) -> None:
 def _side(place: str) -> Side:
     """A board with its entries, or a suite without any."""
     if not is_board(Path(place)):
-        return Side(place, open_suite(place), {}, {})
+        return Side(place, _suite(place), {}, {})
     board = open_board(Path(place))
     results = {one.name: read_result(entry_folder(board, one.name)) for one in board.entries}
     found = {name: result for name, result in results.items() if result is not None}
     return Side(place, board.suite, {one.name: one for one in board.entries}, found)
+
+
+def _suite(place: str) -> Suite:
+    if Path(place).exists() or place in builtin_suites():
+        return open_suite(place)
+    raise BadFile("a board or a suite is needed", found="nothing there", where=place)
 
 
 def _print_suites(found: BoardDiff) -> None:

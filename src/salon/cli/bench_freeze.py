@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from salon.bench.board import open_board
+from salon.bench.board import Board, open_board
 from salon.bench.builtin import builtin_suites
 from salon.bench.suite import Suite
 from salon.bench.suite_checks import check_suite
 from salon.bench.suite_folder import is_suite, lock, open_suite, save_suite
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.errors import BadFile
-from salon.flows.bench_freeze import field_reference, with_reference
+from salon.flows.bench_freeze import check_field, field_reference, with_reference
 
 
 @click.command()
@@ -38,7 +38,7 @@ def freeze(suite: str, field: Path | None, note: str, output: Path | None, as_js
       salon bench freeze ours
       salon bench freeze posters --field board -o posters-frozen
     """
-    reference = None if field is None else field_reference(open_board(field), note)
+    reference = None if field is None else field_reference(_field(field, suite), note)
     if output is None:
         frozen = lock(_own(suite), reference)
     else:
@@ -47,6 +47,13 @@ def freeze(suite: str, field: Path | None, note: str, output: Path | None, as_js
         check_suite(made, where=suite)
         frozen = save_suite(replace(made, frozen=True), output)
     _tell(frozen, output or Path(suite), as_json)
+
+
+def _field(place: Path, suite: str) -> Board:
+    """The board of the field, which must have answered the suite's prompts."""
+    board, known = open_board(place), open_suite(suite)
+    check_field(board, known)
+    return board
 
 
 def _own(suite: str) -> Path:

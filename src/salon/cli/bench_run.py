@@ -99,14 +99,16 @@ def run(
     if not names and carry is None and not is_board(board):
         raise BadValue("a generator is needed", found="none", remedy="-g NAME; salon generate --help names the houses")
     terms = settings_from(JudgeTerms, flags)
-    with judges_named(read_roles(judges, suite), terms, board) as asked:
-        if plan_only:
-            with TemporaryDirectory(prefix="salon-") as aside:
+    calls = terms.calls or board.resolve().with_name(f"{board.resolve().name}.calls.sqlite")
+    if plan_only:
+        with TemporaryDirectory(prefix="salon-") as aside:
+            spare = terms if calls.exists() else terms.model_copy(update={"calls": Path(aside) / "calls.sqlite"})
+            with judges_named(read_roles(judges, suite), spare, board) as asked:
                 makers = _generators(names, suite, Terms(Path(aside) / "calls", terms.prices, picture_budget))
                 plan = plan_suite(suite, board, list(makers.values()), asked)
-            _print_plan(plan, as_json)
-            return
-        calls = terms.calls or board.resolve().with_name(f"{board.resolve().name}.calls.sqlite")
+        _print_plan(plan, as_json)
+        return
+    with judges_named(read_roles(judges, suite), terms, board) as asked:
         makers = _generators(names, suite, Terms(calls, terms.prices, picture_budget))
         with _watched(quiet=as_json) as watch:
             report = run_suite(
@@ -182,8 +184,9 @@ def _print_plan(plan: SuitePlan, as_json: bool) -> None:
     print_table(
         None, ("entry", "pictures to make", "judge", "answers", "bought before", "to ask"), rows, left=(0, 2, 5)
     )
-    cost = "not known: give a price list with --prices" if plan.cost_at_most is None else f"{plan.cost_at_most:.4f}"
-    say(f"{plan.calls:,} paid calls" + (f", at most {cost}" if plan.calls else ""))
+    known = plan.cost_at_most is not None
+    cost = f", at most {plan.cost_at_most:.4f}" if known else "; what they cost is not known: give a list with --prices"
+    say(f"{plan.calls:,} paid calls" + (cost if plan.calls else ""))
 
 
 def _asked(calls: int, paid: bool) -> str:
@@ -216,5 +219,12 @@ def _print_run(report: SuiteRun, board: Path) -> None:
     known = sum(one.stored for entry in report.entries for one in entry.judges)
     cost = "" if report.cost is None else f", cost {report.cost:,.4f}"
     say(f"{asked:,} answers, {known:,} known before, {unread:,} unread{cost}; {report.seconds:.1f} s", dim=True)
-    todo = f"salon bench site {board} -o site" if report.is_complete else "the same command again asks what is open"
-    say(f"next: {todo}", dim=True)
+    say(f"next: {_todo(report, board)}", dim=True)
+
+
+def _todo(report: SuiteRun, board: Path) -> str:
+    if report.is_complete:
+        return f"salon bench site {board} -o site"
+    if any("--judge" in why or "--scorer" in why for entry in report.entries for why in entry.open):
+        return f"salon bench run {board}, with who is named above"
+    return "the same command again asks what is open"

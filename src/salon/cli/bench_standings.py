@@ -24,7 +24,8 @@ def print_standings(board: Board) -> None:
     columns = ["entry", *(cell for axis in axes for cell in (titles[axis], "rank"))]
     order = list(places[axes[-1]]) if axes else []
     rows = [[name, *(cell for axis in axes for cell in _cells(places[axis][name]))] for name in order]
-    print_table(None, columns, rows)
+    if rows:
+        print_table(None, columns, rows)
     _print_others(board, {one.entry for one in results})
     if results:
         one = results[0]

@@ -162,20 +162,25 @@ def new(folder: Path, source: str | None, as_json: bool) -> None:
       salon bench new ours --from broad
       salon bench new ours --from prompts.csv
     """
-    suite = write_draft(_draft(source, folder.resolve().name), folder)
+    draft, given = _draft(source, folder.resolve().name)
+    suite = write_draft(draft, folder)
+    again = given - len(suite.prompts)
     if as_json:
-        print_json({"folder": str(folder), **_suite_row(suite)})
+        print_json({"folder": str(folder), **_suite_row(suite), "left_out": again})
         return
     say(f"{folder}: {len(suite.prompts):,} prompts, {len(suite.tags):,} tags, {len(suite.points):,} points", bold=True)
+    if again:
+        say(f"{again:,} of {given:,} prompts read as another one does: each text is taken once", fg="yellow")
     say("next: edit its files, then salon bench verify, and salon bench freeze once nothing is to change", dim=True)
 
 
-def _draft(source: str | None, name: str) -> Suite:
-    if source is None:
-        return example(name)
-    if source in builtin_suites() or is_suite(Path(source)):
-        return copied(open_suite(source), name)
-    return suite_of(read_prompts(source), name)
+def _draft(source: str | None, name: str) -> tuple[Suite, int]:
+    """The draft, and how many prompts it was made from."""
+    if source is not None and source not in builtin_suites() and not is_suite(Path(source)):
+        prompts = read_prompts(source)
+        return suite_of(prompts, name), len(prompts)
+    draft = example(name) if source is None else copied(open_suite(source), name)
+    return draft, len(draft.prompts)
 
 
 # -- hide ----------------------------------------------------------------------------------------------------------

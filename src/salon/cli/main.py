@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import click
 
-from salon.errors import SalonError
+from salon.errors import BadFile, SalonError
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Study": {
@@ -143,8 +143,13 @@ def run(arguments: Sequence[str] | None = None) -> None:
         _forget_stdout()
         sys.exit(0)
     except OSError as error:
-        text = f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
-        _say(text, {"error": "OSError", "needed": text, "found": None, "where": None, "remedy": None}, arguments)
+        told = BadFile(
+            "a place that can be read and written is needed",
+            found=error.strerror or str(error),
+            where=str(error.filename) if error.filename else None,
+            remedy="choose another place, or see to its rights and free space; what was there before is unchanged",
+        )
+        _say(told.message(), told.as_json() | {"error": "OSError"}, arguments)
         sys.exit(2)
     except Exception as error:
         if os.environ.get("SALON_DEBUG"):

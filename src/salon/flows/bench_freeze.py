@@ -32,6 +32,17 @@ def field_reference(board: Board, note: str = "") -> Reference:
     return make_reference(board.suite, field, field_scorers(board), note or _measured(board))
 
 
+def check_field(board: Board, suite: Suite) -> None:
+    """Refuse a field that answered other prompts, before anything is said about its scores."""
+    if prompts_hash(board.suite) != prompts_hash(suite):
+        raise BadValue(
+            f"a field that answered the suite's prompts ({prompts_hash(suite)[:16]}) is needed",
+            found=f"one of other prompts ({prompts_hash(board.suite)[:16]})",
+            where=str(board.folder),
+            remedy=f"run the field on {suite.card.name}, as it is now",
+        )
+
+
 def with_reference(suite: Suite, reference: Reference) -> Suite:
     """The suite with its reference, hashed anew and frozen."""
     if reference.prompts != prompts_hash(suite):

@@ -149,7 +149,8 @@ def _check_open(suite: Suite) -> None:
 def _check_different(generators: Sequence[Generator]) -> None:
     again = [name for name, count in Counter(folder_name(one.name) for one in generators).items() if count > 1]
     if again:
-        raise BadValue("every generator has a name of its own", found=f"{again[0]!r} twice", where="--generator")
+        raise BadValue("every generator has a name of its own", found=f"{again[0]!r} twice", where="--generator",
+                       remedy="leave one out, or give it another name: folder:NAME=PATH")  # fmt: skip
 
 
 def _check_names(board: Board, generators: Sequence[Generator]) -> None:
