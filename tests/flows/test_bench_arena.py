@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -258,6 +260,35 @@ def test_bad_input_is_named(study):
         arena_snapshot(study, criteria=["color"], weights={"type": 1})
     with pytest.raises(BadValue, match="only zeros"):
         arena_snapshot(study, weights={"type": 0})
+
+
+def answered(study, outcome):
+    """The same study with one answer to everything."""
+    table = study.tables["comparisons"]
+    place = table.column_names.index("outcome")
+    kind = table.schema.field("outcome").type
+    column = pa.array([outcome] * len(table))
+    column = column.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else column.cast(kind)
+    return replace(study, tables={**study.tables, "comparisons": table.set_column(place, "outcome", column)})
+
+
+def test_nothing_but_ties_puts_nobody_before_another(study):
+    made = arena_snapshot(answered(study, "tie"), covariates=["position"])
+    for board in made.boards:
+        assert {place.score.value for place in board.places} == {0.0}
+        assert {(place.rank, place.rank_low, place.rank_high) for place in board.places} == {(1, 1, 4)}
+        assert all(place.score.low < 0 < place.score.high for place in board.places)
+        assert "ties and nothing else" in board.adjusted.reason
+        assert {duel.share.value for duel in board.matrix.duels} == {0.5}
+    assert all(len(job.best) == 4 for job in made.routing.jobs)
+
+
+def test_nothing_but_both_bad_is_counted_and_orders_nobody(study):
+    made = arena_snapshot(answered(study, "both_bad"))
+    for board in made.boards:
+        assert (board.places, board.matrix) == ((), None)
+        assert "both bad" in board.reason
+    assert all(job.recommended is None and job.reason for job in made.routing.jobs)
 
 
 def test_one_prompt_and_one_rater_still_make_a_board():

@@ -42,7 +42,7 @@ class Job(Noun):
     category: str | None = Field(description="Null: all categories together.")
     candidates: tuple[Candidate, ...] = Field(description="Best first; empty where the job has no answer.")
     recommended: str | None = Field(description="The best by score; see `best` for those that it cannot be told from.")
-    best: tuple[str, ...] = Field(description="Tier 1, best first.")
+    best: tuple[str, ...] = Field(description="Tier 1, best first; all candidates where nothing tells them apart.")
     margin: Figure | None = Field(description="Lead of the recommended over the second, in logits.")
     left_out: tuple[str, ...] = Field(default=(), description="Generators without a score under one of the criteria.")
     reason: str | None = Field(default=None, description="Why there is no answer.")
@@ -150,7 +150,7 @@ def _job(
         category=category,
         candidates=candidates,
         recommended=candidates[0].generator,
-        best=tuple(one.generator for one in candidates if one.tier == 1),
+        best=tuple(one.generator for one in candidates if one.tier in (1, None)),
         margin=fit.lead(*fit.generators[:2], level),
         left_out=missing,
     )

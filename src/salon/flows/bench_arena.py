@@ -303,7 +303,7 @@ def _single_job(board: ArenaBoard, fit: BoardFit | None, level: float) -> Job:
             for place in board.places
         ),
         recommended=first[0] if first else None,
-        best=tuple(place.generator for place in board.places if place.tier == 1),
+        best=tuple(place.generator for place in board.places if place.tier in (1, None)),
         margin=fit.lead(*first, level) if fit is not None and len(first) == 2 else None,
         reason=board.reason,
     )
