@@ -3,6 +3,7 @@
     python -m prove.board [scratch folder] [folder of prove.heads]
 
 Everything slow is kept in the scratch folder (pictures, answers, scores, results): a proof that was stopped goes on.
+There too stand the board (`board`) and its pages (`site/index.html`).
 The drawn study that the model learns from is that of `prove.heads`, in its folder; it is drawn where it is not there.
 """
 
@@ -20,6 +21,7 @@ from prove._board_runs import CLEAN, SETTINGS, STRENGTHS, made_board
 from prove._board_truth import DRAWS, Known, Order, Variant, field_orders, house_orders, judged_alike, variants
 from prove._page import table, wrapped
 from salon.bench.results import AxisResult
+from salon.bench.site import build_site
 from salon.bench.standings import standings
 from salon.generate.houses import HOUSES
 from salon.models.preference_model import read_card
@@ -33,10 +35,11 @@ INTRO = """
 The built-in posters suite ({prompts} prompts, {eligible} of them count for EPS) on {entries} entries: the six
 built-in houses, and the clean one of them, `{clean}`, with each of {defects} defects in all its posters, at strengths
 {low:g} and {high:g}. What every entry is worth is known, because every flaw in it was planted ([houses](houses.md)).
-Capability is answered by pixels ([how well](pixel-points.md)); *oracle* is the same points by the record of how each
-poster was made. EPS is a model's: heads (`{encoder}`, {form}) that learned from {pairs} pairs of posters by four of
-these houses, ranked by simulated designers ([heads](heads-table.md)). No person was asked. The reference is the
-median of these {entries} entries, prompt by prompt, frozen before the board was made from it.
+Capability is answered by pixels ([how well](pixel-points.md)). *oracle* is the same points by the record of how each
+poster was made: it stands beside the board for comparison and counts for nothing on it. EPS is a model's that this
+proof trains: heads (`{encoder}`, {form}) that learned from {pairs} pairs of posters by four of these houses, ranked by
+simulated designers ([heads](heads-table.md)); its card declares logits, else EPS would refuse it. No person was asked.
+The reference is the median of these {entries} entries, prompt by prompt, frozen before the board was made from it.
 """
 BOARD = """
 Intervals are the board's own: 95%, over prompts. *rank*: the ranks an entry may have by Overall, all entries at once.
@@ -223,9 +226,12 @@ def _signature(known: Known) -> str:
 
 
 def main(scratch: Path, drawn: Path) -> None:
-    """Train, generate, judge, score, freeze, publish, write."""
+    """Generate, judge, train, score, freeze, publish, write, build the pages."""
     os.environ.setdefault("SALON_CACHE", str(drawn / "cache"))
-    write_page(Known(made_board(scratch, drawn)))
+    made = made_board(scratch, drawn)
+    write_page(Known(made))
+    site = build_site(made.board, scratch / "site", title="Houses and defects")
+    print(f"board: {made.board.folder}\nsite: {site.folder}, {site.pages:,} pages", flush=True)
 
 
 if __name__ == "__main__":
