@@ -200,8 +200,8 @@ def page(loop: Rows, both: Rows, blind: Rows, pixels: Rows, bounds: list[list[st
         "## The bounds of `--measured pixels`",
         wrapped(f"""How often a flaw is found in {CLEAN} clean posters of `proof`, and in those of {FLAWED} posters in
         which it could be planted at {STRENGTH}. The bounds were set on these posters, so the rates flatter a little;
-        the loops above draw from other seeds. Five flaws have no rule: clashing colors, crowding, pairs of typefaces, style
-        against the mood, things nobody asked for."""),
+        the loops above draw from other seeds. Five flaws have no rule: clashing colors, crowding, pairs of typefaces,
+        style against the mood, things nobody asked for."""),
         table(["flaw", "found", "in clean posters", "where planted"], bounds),
     ]  # fmt: skip
     return "\n\n".join(part.strip() for part in parts) + "\n"

@@ -236,7 +236,11 @@ def _missing(shot: Shot) -> str:
 
 
 def _numbers(shot: Shot) -> list[tuple[str, Markup | str]]:
-    return [(brief(name, 26), fixed(value, 3)) for name, value in shot.scores.items()]
+    return [(brief(name, 26), _with_sigma(value, shot.sigmas.get(name))) for name, value in shot.scores.items()]
+
+
+def _with_sigma(value: float, sigma: float | None) -> Markup:
+    return fixed(value, 3) if sigma is None else Markup("{} ± {}").format(fixed(value, 3), fixed(sigma, 3))
 
 
 def _picture(shot: Shot, folder: Path, width: int) -> str:

@@ -140,6 +140,7 @@ def _shot(data: _Data, item: str, seed: int) -> Shot:
         image=line.image if line is not None and made else None,
         failed=None if line is None or made else f"{line.kind}: {line.reason}",
         scores={one.name: one.values[item] for one in data.marks if item in one.values},
+        sigmas={one.name: one.sigma[item] for one in data.marks if item in one.sigma},
     )
 
 

@@ -27,6 +27,7 @@ class Shot(Noun):
     image: str | None = Field(None, description="Path inside the study folder; null where it was not made.")
     failed: str | None = Field(None, description="Why it was not made.")
     scores: dict[str, float] = Field(default_factory=dict, description="Its numbers by scorer, where it has one.")
+    sigmas: dict[str, float] = Field(default_factory=dict, description="How sure scorers are, where they say so.")
 
 
 class Step(Noun):

@@ -11,7 +11,7 @@ import importlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -44,6 +44,8 @@ class Marks:
     signature: str
     why: dict[str, str]
     """Of an item without a number, the reason."""
+    sigma: dict[str, float] = field(default_factory=dict)
+    """How sure the scorer is of an item, where it says so."""
 
     def best(self, items: Sequence[str]) -> str | None:
         """The item with the best number, the first of equals; None where none has one."""
@@ -66,6 +68,7 @@ def scorer_marks(folder: Path, scorer: Scorer, watch: Watch = lambda doing, done
         card.higher_is_better,
         str(scorer.signature),
         {row["item"]: row["unscored"] for row in rows if row["value"] is None},
+        {row["item"]: row["sigma"] for row in rows if row.get("sigma") is not None},
     )
 
 
