@@ -27,6 +27,7 @@ LATER = {
     "judge": ("salon.cli.bench_posters_run:judge", "Have a judge say which points answers and posters cover."),
     "generate": ("salon.cli.bench_posters_generate:generate", "Have a generator make the posters that are asked for."),
     "compare": ("salon.cli.bench_posters_compare:compare", "Put several contestants side by side."),
+    "people": ("salon.cli.bench_posters_people:people", "Have people answer what a judge answered."),
     "make": ("salon.cli.bench_posters_make:make", "Draw task sets of any size, with their truth."),
     "loop": ("salon.cli.bench_posters_loop:loop", "Draw, have a VLM look and revise the prompt, draw again."),
 }

@@ -13,7 +13,7 @@ from salon.bench.posters.compared import ComparedReport, ComparedValue, Contesta
 from salon.bench.posters.files import find_files, home_of
 from salon.bench.posters.report_compared import compared_page
 from salon.bench.posters.results import ScoreSettings
-from salon.bench.posters.run_card import read_card
+from salon.bench.posters.run_card import POSTERS, read_card
 from salon.cli.console import json_option, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.report.numbers import MISSING, estimate, fixed
@@ -53,7 +53,8 @@ def _contestant(folder: Path, settings: ScoreSettings, declared: bool) -> Contes
     card = read_card(home)
     if card is not None and not declared:
         settings = settings.model_copy(update={"boxes": card.boxes})
-    return Contestant(home.resolve().name if card is None else card.contestant, find_files([folder]), settings)
+    name = home.resolve().name if card is None else card.contestant
+    return Contestant(name, find_files([folder]), settings, home if (home / POSTERS).is_dir() else None)
 
 
 def _print(report: ComparedReport, html: Path | None) -> None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
-from salon.bench.posters.files import PosterFile
+from salon.bench.posters.files import PosterFile, find_picture
 from salon.bench.posters.metrics import Drawn, FloatArray, drawn_metrics, figure_of
 from salon.bench.posters.metrics_items import score_item
 from salon.bench.posters.results import PosterReport, ScoreSettings
@@ -72,6 +73,8 @@ class Contestant:
     name: str
     files: Sequence[PosterFile]
     settings: ScoreSettings
+    pictures: Path | None = None
+    """A generator's folder: a poster that is not there is worth nothing."""
 
 
 def compare_files(contestants: Sequence[Contestant]) -> ComparedReport:
@@ -83,16 +86,23 @@ def compare_files(contestants: Sequence[Contestant]) -> ComparedReport:
     if len(set(names)) < len(names):
         raise BadValue("contestants of different names are needed", found=", ".join(names), remedy="rename a folder")
     _check_items(contestants)
-    reports = tuple(score_files(c.files, c.settings, contestant=c.name) for c in contestants)
-    drawn = [{file.task.name: _drawn(file, c.settings) for file in c.files} for c in contestants]
+    reports = tuple(score_files(c.files, c.settings, contestant=c.name, pictures=c.pictures) for c in contestants)
+    drawn = [{file.task.name: _drawn(file, c) for file in c.files} for c in contestants]
     level = contestants[0].settings.level
     return ComparedReport(
         contestants=tuple(names),
         groups=tuple(_groups(reports, drawn, level)),
         rows=tuple(_rows(reports, drawn, level)),
         reports=reports,
-        policies=(*POLICIES, *reports[0].policies),
+        policies=(*_provisional(reports), *POLICIES, *reports[0].policies),
     )
+
+
+def _provisional(reports: Sequence[PosterReport]) -> list[str]:
+    """Whose values may still rise, because a judge owes verdicts."""
+    owed = {report.contestant: sum(task.owed for task in report.tasks) for report in reports}
+    told = ", ".join(f"{name} ({n:,})" for name, n in owed.items() if n)
+    return [f"Provisional: a judge owes verdicts on {told}."] if told else []
 
 
 def _check_items(contestants: Sequence[Contestant]) -> None:
@@ -112,9 +122,13 @@ def _check_items(contestants: Sequence[Contestant]) -> None:
 ByTask = Mapping[str, Sequence[Drawn]]
 
 
-def _drawn(file: PosterFile, settings: ScoreSettings) -> list[Drawn]:
-    scored = [score_item(item, settings.boxes) for item in file.items]
-    return drawn_metrics(file.task, scored, settings)
+def _drawn(file: PosterFile, one: Contestant) -> list[Drawn]:
+    scored = [score_item(item, one.settings.boxes, picture=_is_there(item.path, one)) for item in file.items]
+    return drawn_metrics(file.task, scored, one.settings)
+
+
+def _is_there(path: str, one: Contestant) -> bool | None:
+    return None if one.pictures is None else find_picture(one.pictures, path) is not None
 
 
 def _rows(reports: Sequence[PosterReport], drawn: Sequence[ByTask], level: float) -> list[ComparedRow]:
