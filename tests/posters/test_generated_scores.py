@@ -209,3 +209,20 @@ def test_failures_and_mistakes_at_the_terminal(tmp_path: Path, capsys: pytest.Ca
     assert salon(capsys, "generate", prompts, "-g", "proof", "-o", tmp_path / "n", "--size", "huge")[0] == 2
     assert salon(capsys, "judge", tmp_path / "out", "--simulated", "accuracy=0.7")[0] == 2
     assert not (tmp_path / "n").exists()
+
+
+def test_generators_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two folders of posters: one with a poster gone, one with a verdict owed."""
+    for name, judged in (("first", ["Yes", "Yes", "Yes"]), ("second", ["Yes", "No", ""])):
+        file = made("gen_dense", 2)
+        file = file.edited({n: {"path": f"posters/images/{n}.png", "judge": judged} for n in range(2)})
+        with_pictures(tmp_path / name, file)
+        file.write(tmp_path / name / file.task.place)
+    (tmp_path / "first" / "posters" / "images" / "1.png").unlink()
+    code, said, _ = salon(capsys, "compare", tmp_path / "first", tmp_path / "second", "--json", "--draws", 100)
+    assert code == 0
+    report = json.loads(said)
+    assert report["contestants"] == ["first", "second"]
+    share = report["rows"][0]["values"]
+    assert [one["figure"]["value"] for one in share] == [0.5, pytest.approx(1 / 3)]
+    assert "second (2)" in report["policies"][0]

@@ -87,19 +87,21 @@ def measure_files(
     for file, some in owed:
         said = {one.item.number: _said(file, one.item, way) for one in some}
         jobs = [_Job(way, one.place, file.task.answer, tuple(_raw(file, one))) for one in some]
-        for index, found in over_processes(_measured, jobs, processes=workers):
-            done += 1
-            watch(done, total)
-            if isinstance(found, BadFile):
-                no_reply["broken picture" if way == "pixels" else "no record of its drawing"] += 1
-            elif isinstance(found, Exception):
-                raise found
-            else:
-                counts["answered"] += len(found)
-                _fill(said[some[index].item.number], some[index].points, found)
-        verdict, why = FIELDS[way]
-        news = {number: {verdict: texts, why: whys} for number, (texts, whys) in said.items() if any(texts)}
-        file.edited(news).write(file.path)
+        try:
+            for index, found in over_processes(_measured, jobs, processes=workers):
+                done += 1
+                watch(done, total)
+                if isinstance(found, BadFile):
+                    no_reply["broken picture" if way == "pixels" else "no record of its drawing"] += 1
+                elif isinstance(found, Exception):
+                    raise found
+                else:
+                    counts["answered"] += len(found)
+                    _fill(said[some[index].item.number], some[index].points, found)
+        finally:  # whatever ended it, what was found is kept
+            verdict, why = FIELDS[way]
+            news = {number: {verdict: texts, why: whys} for number, (texts, whys) in said.items() if any(texts)}
+            file.edited(news).write(file.path)
     if made and way == "pixels":  # an oracle is no judge
         method = Signature(method="pixels", settings={"rules": VERSION, "reader": READER})
         note_judge(home_of(made[0].path), way, str(method), counts["answered"])
