@@ -19,16 +19,18 @@ from salon.bench.posters.make.words import title
 from salon.bench.posters.vocabulary import OPERATIONS
 from salon.render.brief import Subject
 from salon.render.chance import chance
-from salon.render.colors import NAMES, contrast, mix, to_rgb
+from salon.render.colors import NAMES, contrast, mix
 from salon.render.layout import Box, Face
 from salon.render.marks import Fill, Glyphs, Group, Mark, Tile
-from salon.render.motifs import emblem
+from salon.render.motifs import Shape, emblem
 from salon.render.shapes import circle, rect, rounded
-from salon.render.styles.ways import flat, rays
+from salon.render.styles.ways import drawn, flat, rays
 
 WIDTH, HEIGHT = 720, 960
 STAGE = Box(x=60, y=250, width=600, height=650)
 """Where the picture stands, below the headline."""
+_COARSE = 4
+"""Pixels between the places tried for what is nested."""
 NOUNS: dict[Subject, str] = {
     "bicycle": "bicycle", "bird": "bird", "boat": "sailing boat", "balloon": "hot-air balloon", "candle": "candle",
     "cat": "cat's head", "chair": "armchair", "coffee": "cup of coffee", "fish": "fish", "flower": "flower",
@@ -66,6 +68,7 @@ class Scene:
     main: str
     accent: str
     rng: np.random.Generator
+    headline: tuple[Glyphs, ...] = ()
 
     @property
     def noun(self) -> str:
@@ -78,8 +81,9 @@ class Scene:
             self.accent, max((self.ground, "#ffffff"), key=lambda color: contrast(color, self.main))]  # fmt: skip
 
     def sheet(self, marks: Sequence[Mark]) -> np.ndarray:
-        """The marks on the ground."""
-        return painted(marks, WIDTH, HEIGHT, self.ground)
+        """The marks on the ground, below the headline."""
+        lettering = [replace(run, paint=self.main) for run in self.headline]
+        return painted([*marks, *lettering], WIDTH, HEIGHT, self.ground)
 
 
 Drawn = tuple[np.ndarray, list[str]]
@@ -92,11 +96,10 @@ def composition_understanding(number: int, seed: int) -> Made:
     second = dealt((False, True), number, seed, "composition_understanding", "second")
     ground, main, accent = (NAMES[name] for name in pick(LOOKS, rng))
     subjects = {"nesting": ROOMY, "cutouts": TELLING, "mirroring": LOPSIDED}.get(operation, tuple(NOUNS))
-    scene = Scene(pick(subjects, rng), ground, main, accent, rng)
-    pixels, points = DRAWN[operation](scene)
     jumping = second or operation == "misalignment"
     done = [operation] + ["misalignment"] * (jumping and operation != "misalignment")
-    pixels = _inked(pixels, _alpha(headline(title(rng, 2), pick(FACES, rng), jumping, rng)), main)
+    lettering = headline(title(rng, 2), pick(FACES, rng), jumping, rng)
+    pixels, points = DRAWN[operation](Scene(pick(subjects, rng), ground, main, accent, rng, lettering))
     points = points + MISALIGNED * jumping
     return Made("composition understanding", operation, PROMPT, {"gt": points, "operations": done}, pixels,
                 {"operations": len(done)})  # fmt: skip
@@ -147,17 +150,13 @@ def _segmented(scene: Scene) -> Drawn:
 
 def _nested(scene: Scene) -> Drawn:
     """A small mark in the widest place of a large one's outline."""
-    alpha = _alpha(placed(scene, _middle(560)))
-    depth = distance_transform_edt(alpha > 0.5)
-    y, x = np.unravel_index(int(depth.argmax()), depth.shape)
-    half = 0.68 * float(depth[y, x])
-    inner = replace(scene, subject=pick([one for one in NOUNS if one != scene.subject], scene.rng), ground=scene.main,
-                    main=scene.ground)  # fmt: skip
-    small = placed(inner, Box(x=float(x) - half, y=float(y) - half, width=2 * half, height=2 * half))
-    pixels = _inked(scene.sheet(()), alpha, scene.main)
-    for mark in small:
-        pixels = painted_over(pixels, mark)
-    return pixels, [
+    depth = distance_transform_edt(coverage(scene, _middle(560))[::_COARSE, ::_COARSE] > 0.5)
+    y, x = (float(one) * _COARSE for one in np.unravel_index(int(depth.argmax()), depth.shape))
+    half = 0.68 * float(depth.max()) * _COARSE
+    others = [one for one in NOUNS if one != scene.subject]
+    inner = replace(scene, subject=pick(others, scene.rng), ground=scene.main, main=scene.ground)
+    small = placed(inner, Box(x=x - half, y=y - half, width=2 * half, height=2 * half))
+    return scene.sheet((*outlined(scene, _middle(560), scene.main), *small)), [
         f"One thing is placed inside the outline of another: the {scene.noun} holds a second picture (nesting).",
         f"Inside the {scene.noun} there is a {inner.noun}.",
     ]
@@ -165,14 +164,17 @@ def _nested(scene: Scene) -> Drawn:
 
 def _cut_out(scene: Scene) -> Drawn:
     """A hole in the shape of the mark, with a shadow along its edge and a pattern behind."""
-    alpha = _alpha(placed(scene, _middle(520)))
     name = pick(("stripes", "dots", "rays"), scene.rng)
-    light = mix(scene.accent, "#ffffff", 0.55)
-    behind = painted(_pattern(name, scene.accent), WIDTH, HEIGHT, light).astype(float)
-    dark = gaussian_filter(shift(1 - alpha, (9, 9), order=0, mode="nearest"), 6)[..., None]
-    hole = behind * (1 - 0.6 * dark)
-    pixels = scene.sheet(()) * (1 - alpha[..., None]) + hole * alpha[..., None]
-    return pixels.round().astype(np.uint8), [
+    pixels = scene.sheet(())
+    alpha = coverage(scene, _middle(520))
+    ink = ink_box(alpha)
+    part = slice(int(ink.y) - 2, int(ink.bottom) + 2), slice(int(ink.x) - 2, int(ink.right) + 2)
+    behind = painted(_pattern(name, scene.accent), WIDTH, HEIGHT, mix(scene.accent, "#ffffff", 0.55))[part]
+    open = alpha[part]
+    dark = gaussian_filter(shift(1 - open, (9, 9), order=0, mode="nearest"), 6)
+    hole = behind * (1 - 0.6 * dark)[..., None]
+    pixels[part] = (pixels[part] * (1 - open)[..., None] + hole * open[..., None]).round()
+    return pixels, [
         f"The {scene.noun} is cut out of the surface: it is a hole, not a thing (cutouts).",
         f"A pattern of {name} that lies behind the surface shows through the hole.",
     ]
@@ -205,12 +207,13 @@ def _extended(scene: Scene) -> Drawn:
     frame = {"upper": Box(x=140, y=430, width=440, height=440), "right": Box(x=60, y=300, width=430, height=540),
              "left": Box(x=230, y=300, width=430, height=540)}[way]  # fmt: skip
     x, y = frame.middle
-    ink = ink_box(_alpha(placed(scene, Box(x=x - 190, y=y - 190, width=380, height=380))))
+    start = Box(x=x - 190, y=y - 190, width=380, height=380)
+    ink = ink_box(coverage(scene, start))
     out = 0.35 * (ink.height if way == "upper" else ink.width)
     dx = {"upper": 0.0, "right": frame.right + out - ink.right, "left": frame.x - out - ink.x}[way]
     dy = frame.y - out - ink.y if way == "upper" else 0.0
     panel = Fill(rounded(frame.x, frame.y, frame.width, frame.height, 14), mix(scene.ground, scene.main, 0.28))
-    moved = Group(placed(scene, Box(x=x - 190, y=y - 190, width=380, height=380)), transform=(1, 0, 0, 1, dx, dy))
+    moved = Group(placed(scene, start), transform=(1, 0, 0, 1, dx, dy))
     return scene.sheet((panel, moved)), [
         f"The {scene.noun} does not keep to its frame but runs over the edge of it (extension).",
         f"It breaks out at the {way} edge of the frame.",
@@ -227,10 +230,9 @@ def _off_focus(scene: Scene) -> Drawn:
 
 
 def _mirrored(scene: Scene) -> Drawn:
-    ink = ink_box(_alpha(placed(scene, Box(x=200, y=260, width=320, height=300))))
-    marks = placed(scene, Box(x=200, y=260, width=320, height=300))
-    dy, axis = 570 - ink.bottom, 582.0
-    upper = Group(marks, transform=(1, 0, 0, 1, 0, dy))
+    start = Box(x=200, y=260, width=320, height=300)
+    dy, axis = 570 - ink_box(coverage(scene, start)).bottom, 582.0
+    upper = Group(placed(scene, start), transform=(1, 0, 0, 1, 0, dy))
     lower = Group((upper,), transform=(1, 0, 0, -1, 0, 2 * axis), opacity=0.6)
     line = Fill(rect(STAGE.x, axis - 2, STAGE.width, 4), scene.main)
     return scene.sheet((lower, upper, line)), [
@@ -249,8 +251,18 @@ DRAWN: dict[str, Callable[[Scene], Drawn]] = {
 
 
 def placed(scene: Scene, box: Box) -> tuple[Mark, ...]:
-    """The subject's mark in the box; drawn from chance of its own, so that copies are alike."""
-    return flat(emblem(scene.subject, box, chance(0, "composition", scene.subject)), scene.tones())
+    """The subject's mark in the box."""
+    return flat(_shapes(scene, box), scene.tones())
+
+
+def outlined(scene: Scene, box: Box, color: str) -> tuple[Mark, ...]:
+    """The same in one color."""
+    return tuple(drawn(shape, color) for shape in _shapes(scene, box))
+
+
+def _shapes(scene: Scene, box: Box) -> tuple[Shape, ...]:
+    """From chance of its own, so that copies are alike."""
+    return emblem(scene.subject, box, chance(0, "composition", scene.subject))
 
 
 def _middle(side: float) -> Box:
@@ -258,27 +270,15 @@ def _middle(side: float) -> Box:
     return Box(x=x - side / 2, y=y - side / 2, width=side, height=side)
 
 
-def _alpha(marks: Sequence[Mark]) -> np.ndarray:
-    """How much of each pixel the marks cover, whatever their colors."""
-    covers = [painted(marks, WIDTH, HEIGHT, ground).astype(float) for ground in ("#ffffff", "#000000")]
-    return 1 - (covers[0] - covers[1]).mean(axis=2) / 255
+def coverage(scene: Scene, box: Box) -> np.ndarray:
+    """How much of each pixel the subject's mark in the box covers, from 0 to 1."""
+    black = painted(outlined(scene, box, "#000000"), WIDTH, HEIGHT, "#ffffff")[:, :, 0]
+    return 1 - black.astype(np.float32) / 255
 
 
 def ink_box(alpha: np.ndarray) -> Box:
     """The box around what is covered."""
-    rows, columns = np.flatnonzero((alpha > 0.5).any(axis=1)), np.flatnonzero((alpha > 0.5).any(axis=0))
+    inked = alpha > 0.5
+    rows, columns = np.flatnonzero(inked.any(axis=1)), np.flatnonzero(inked.any(axis=0))
     return Box(x=float(columns[0]), y=float(rows[0]), width=float(columns[-1] - columns[0] + 1),
                height=float(rows[-1] - rows[0] + 1))  # fmt: skip
-
-
-def _inked(pixels: np.ndarray, alpha: np.ndarray, color: str) -> np.ndarray:
-    """The color laid over the pixels."""
-    mixed = pixels * (1 - alpha[..., None]) + np.array(to_rgb(color), float) * alpha[..., None]
-    return mixed.round().astype(np.uint8)
-
-
-def painted_over(pixels: np.ndarray, mark: Mark) -> np.ndarray:
-    """One more mark on top of finished pixels."""
-    light, dark = (painted((mark,), WIDTH, HEIGHT, ground).astype(float) for ground in ("#ffffff", "#000000"))
-    alpha = 1 - (light - dark).mean(axis=2, keepdims=True) / 255
-    return np.clip(dark + pixels * (1 - alpha), 0, 255).round().astype(np.uint8)

@@ -6,6 +6,10 @@ when every pixel of it is ground. A drawing in which some patch is neither empty
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
 import numpy as np
 
 from salon.bench.posters.make.deal import dealt, pick
@@ -21,7 +25,7 @@ from salon.render.colors import mix, to_rgb
 from salon.render.layout import Box, Face
 from salon.render.marks import Fill, Mark
 from salon.render.motifs import emblem
-from salon.render.shapes import rounded
+from salon.render.shapes import rect, rounded
 from salon.render.styles.ways import flat
 from salon.render.typeset.setting import set_text
 
@@ -40,43 +44,55 @@ def empty_space(number: int, seed: int) -> Made:
     """A sheet with three to eight pieces; the patches without any are asked for, with the grid on it or without."""
     pieces = dealt(PIECES, number, seed, "empty_space")
     shown = dealt(("grid", "bare"), number, seed, "empty_space", "grid")
-    pixels, ground, ink, shares = _sheet(pieces, number, seed)
+    sheet, shares = _sheet(pieces, number, seed)
     gt = [int(one) for one in np.flatnonzero(shares == 0)]
-    truth = {"gt": gt, "background": ground, "size": [SIDE, SIDE]}
+    truth = {"gt": gt, "background": sheet.ground, "size": [SIDE, SIDE]}
     hard = {"pieces": pieces, "empty patches": len(gt), "grid shown": float(shown == "grid")}
-    return Made("empty space", shown, _prompt(len(gt), shown), truth, _with_grid(pixels, ink) if shown == "grid" else
-                pixels, hard)  # fmt: skip
+    pixels = sheet.painted(_grid(sheet.ink)) if shown == "grid" else sheet.painted()
+    return Made("empty space", shown, _prompt(len(gt), shown), truth, pixels, hard)
 
 
-def _sheet(pieces: int, number: int, seed: int) -> tuple[np.ndarray, str, str, np.ndarray]:
-    """Pixels, ground, ink, and how much of each patch is inked, of the first sheet that leaves no doubt."""
+@dataclass(frozen=True)
+class Sheet:
+    """Pieces on a ground."""
+
+    ground: str
+    ink: str
+    marks: tuple[Mark, ...]
+
+    def painted(self, over: Sequence[Mark] = ()) -> np.ndarray:
+        """Its pixels, with more marks on top."""
+        return painted([*self.marks, *over], SIDE, SIDE, self.ground)
+
+
+def _sheet(pieces: int, number: int, seed: int) -> tuple[Sheet, np.ndarray]:
+    """The first sheet that leaves no doubt, and how much of each patch is inked."""
     for attempt in range(_ATTEMPTS):
         rng = chance(seed, "empty_space", str(number), str(attempt))
         ground = pick(GROUNDS, rng)
         ink = ink_on(ground, 5.0, pick(GROUNDS, rng))
         cells = _cells(pieces, rng)
-        pixels = painted([mark for one in cells for mark in _piece(one, ground, ink, rng)], SIDE, SIDE, ground)
-        shares = ink_shares(pixels, ground)
+        sheet = Sheet(ground, ink, tuple(mark for one in cells for mark in _piece(one, ground, ink, rng)))
+        shares = ink_shares(sheet.painted(), ground)
         clear = ((shares == 0) | (shares >= LEAST_INK)).all()
         if clear and len(cells) == pieces and 4 <= (shares == 0).sum() <= 41:
-            return pixels, ground, ink, shares
+            return sheet, shares
     raise BadValue("a sheet that leaves no doubt is needed", found="none", where=f"empty_space {number}")
 
 
-def _with_grid(pixels: np.ndarray, ink: str) -> np.ndarray:
+@lru_cache(maxsize=64)
+def _grid(ink: str) -> tuple[Mark, ...]:
     """Fine lines between the patches, and the number of each in its corner."""
-    marked = pixels.copy()
-    for at in range(PATCH, SIDE, PATCH):
-        marked[at, :] = marked[:, at] = to_rgb(ink)
-    numbers = [mark for n in range(GRID * GRID)
-               for mark in label(str(n), n % GRID * PATCH + 5, n // GRID * PATCH + 4, 13, "#000000")]  # fmt: skip
-    alpha = 1 - painted(numbers, SIDE, SIDE, "#ffffff").astype(float).mean(axis=2, keepdims=True) / 255
-    return (marked * (1 - alpha) + np.array(to_rgb(ink), float) * alpha).round().astype(np.uint8)
+    lines = [
+        Fill(part, ink) for at in range(PATCH, SIDE, PATCH) for part in (rect(at, 0, 1, SIDE), rect(0, at, SIDE, 1))
+    ]
+    numbers = [label(str(n), n % GRID * PATCH + 5, n // GRID * PATCH + 4, 13, ink) for n in range(GRID * GRID)]
+    return (*lines, *(mark for marks in numbers for mark in marks))
 
 
 def ink_shares(pixels: np.ndarray, ground: str) -> np.ndarray:
     """For each patch, row by row, the share of its pixels that are not ground."""
-    ink = (pixels != np.array(to_rgb(ground), np.uint8)).any(axis=2)
+    ink = np.logical_or.reduce([pixels[:, :, at] != value for at, value in enumerate(to_rgb(ground))])
     return ink.reshape(GRID, PATCH, GRID, PATCH).mean(axis=(1, 3)).ravel()
 
 
