@@ -1,4 +1,4 @@
-"""What `prove.board` makes: a field of 32 entries, a model, a reference frozen from both, and the board with it.
+"""What `prove.board` makes: a field of entries, a model, a reference frozen from both, and the board with it.
 
 Every step keeps what it has in the scratch folder, so that a proof which was stopped goes on.
 """
@@ -29,7 +29,7 @@ from salon.study import Generator, Scorer, Study
 from salon.train.settings import HeadSettings
 
 HEADLINE = "taste/aesthetics-preference"
-STRENGTHS = (0.4, 0.8)
+STRENGTHS = (0.8,)
 CLEAN = "proof"
 SETTINGS = HeadSettings(form="scalar", encoder="effnet-lite2+look")
 LEARNED = 28
@@ -96,7 +96,7 @@ def _title(column: str) -> str:
 
 
 def field_names() -> list[str]:
-    """The six houses, and the clean one with every defect at two strengths."""
+    """The six houses, and the clean one with every defect."""
     variants = [f"{CLEAN}+{kind}@{strength:g}" for kind in DEFECTS for strength in STRENGTHS]
     return [*HOUSES, *variants]
 

@@ -1,4 +1,4 @@
-"""The large board: 32 entries whose worth is known, by pixels and by a model trained here; docs/methods/board-table.md.
+"""The large board: entries whose worth is known, by pixels and by a model trained here; docs/methods/board-table.md.
 
     python -m prove.board [scratch folder] [folder of prove.heads]
 
@@ -33,8 +33,8 @@ from salon.stats.result import Estimate
 PAGE = Path(__file__).parents[1] / "docs/methods/board-table.md"
 INTRO = """
 The built-in posters suite ({prompts} prompts, {eligible} of them count for EPS) on {entries} entries: the six
-built-in houses, and the clean one of them, `{clean}`, with each of {defects} defects in all its posters, at strengths
-{low:g} and {high:g}. What every entry is worth is known, because every flaw in it was planted ([houses](houses.md)).
+built-in houses, and the clean one of them, `{clean}`, with each of {defects} defects in all its posters, at strength
+{strengths}. What every entry is worth is known, because every flaw in it was planted ([houses](houses.md)).
 Capability is answered by pixels ([how well](pixel-points.md)). *oracle* is the same points by the record of how each
 poster was made: it stands beside the board for comparison and counts for nothing on it. EPS is a model's that this
 proof trains: heads (`{encoder}`, {form}) that learned from {pairs} pairs of posters by four of these houses, ranked by
@@ -185,8 +185,8 @@ def write_page(known: Known) -> None:
     suite, card = known.made.board.suite, read_card(known.made.model)
     facts = {
         "prompts": len(suite.prompts), "eligible": sum(suite.tag_of(one.prompt.id).eps for one in suite.prompts),
-        "entries": len(known.names), "clean": CLEAN, "defects": len(DEFECTS), "low": min(STRENGTHS),
-        "high": max(STRENGTHS), "encoder": SETTINGS.encoder, "form": SETTINGS.form, "draws": DRAWS,
+        "entries": len(known.names), "clean": CLEAN, "defects": len(DEFECTS), "draws": DRAWS,
+        "strengths": " and ".join(f"{one:g}" for one in STRENGTHS), "encoder": SETTINGS.encoder, "form": SETTINGS.form,
         "pairs": f"{card.counts['train pairs']:,}", "pictures": len(known.names) * len(suite.prompts),
     }  # fmt: skip
     eps = [known.made.results[name].eps["eps"].figure.value for name in known.names]
