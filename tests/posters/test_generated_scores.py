@@ -205,6 +205,7 @@ def test_failures_and_mistakes_at_the_terminal(tmp_path: Path, capsys: pytest.Ca
     assert [find_picture(tmp_path / "out", item.path) is not None for item in file.items] == [False, True]
     assert salon(capsys, "generate", prompts, "-g", "nobody", "-o", tmp_path / "n")[0] == 2
     assert salon(capsys, "generate", prompts, "-g", "proof", "-o", prompts)[0] == 2
+    assert salon(capsys, "generate", prompts, "-g", "proof", "-g", "mirage", "-o", tmp_path / "n")[0] == 2
     assert salon(capsys, "generate", prompts, "-g", "proof", "-o", tmp_path / "n", "--task", "gen_font")[0] == 2
     assert salon(capsys, "generate", prompts, "-g", "proof", "-o", tmp_path / "n", "--size", "huge")[0] == 2
     assert salon(capsys, "judge", tmp_path / "out", "--simulated", "accuracy=0.7")[0] == 2

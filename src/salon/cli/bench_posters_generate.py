@@ -19,7 +19,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option(
-    "-g", "--generator", "name", required=True, metavar="NAME",
+    "-g", "--generator", "names", required=True, multiple=True, metavar="NAME",
     help="A house, or openai:MODEL, http:TEMPLATE, diffusers:PATH, folder:PATH, python:MODULE:NAME.",
 )  # fmt: skip
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path, file_okay=False),
@@ -34,7 +34,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @json_option
 def generate(
     files: tuple[Path, ...],
-    name: str,
+    names: tuple[str, ...],
     output: Path,
     tasks: tuple[str, ...],
     size: str | None,
@@ -59,7 +59,16 @@ def generate(
       salon bench posters generate set -g openai:gpt-image-1 -o gpt --prices prices.toml --budget 20
       salon bench posters judge proof --measured pixels
       salon bench posters score proof --html proof.html
+      salon bench posters compare proof gpt --html generators.html
     """
+    if len(names) > 1:
+        raise BadValue(
+            "one generator for a folder is needed",
+            found=", ".join(names),
+            where="--generator",
+            remedy="run it once for each, with another -o; salon bench posters compare puts them together",
+        )
+    (name,) = names
     opened = [file for file in find_files(list(files)) if not tasks or file.task.name in tasks]
     if not opened:
         raise BadValue("a task that the files have is needed", found=", ".join(tasks), where=str(files[0]))
