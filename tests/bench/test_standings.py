@@ -141,6 +141,19 @@ def test_one_prompt_tells_nothing_apart():
     assert got.method == "one prompt: no two entries are told apart"
 
 
+def test_an_axis_without_a_share_puts_nobody_anywhere():
+    """Overall of Capability alone stands as Capability does, even where EPS has one prompt."""
+    suite = asked(["look", *["words"] * 19], points=1, judges="a", weights={"capability": 1.0, "eps": 0.0})
+    entries = [
+        result(suite, lambda item, *_, count=count: "pass" if int(item[1:-2]) < count else "fail", name=name)
+        for name, count in (("a", 20), ("b", 4))
+    ]
+    overall, capability = standings(entries, "overall"), standings(entries, "capability")
+    for one, other in zip(overall.places, capability.places, strict=True):
+        assert (one.figure, one.rank, one.low, one.high) == (other.figure, other.rank, other.low, other.high)
+    assert overall.places[0].high == 1
+
+
 def test_refused():
     with pytest.raises(DesignError, match="same suite"):
         standings([passing("a", 20), result(asked(), name="b")], "overall")

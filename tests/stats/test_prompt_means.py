@@ -212,6 +212,16 @@ def test_two_prompts_that_go_apart_make_no_sum_sure():
     assert three.high - three.low < apart.high - apart.low  # from three on a negative correlation counts
 
 
+def test_an_axis_without_a_share_says_nothing():
+    values, weights = [[1, 0.5], [1, 0], [1, 0], [0, 0]], [[1, 1], [1, 0], [1, 0], [1, 0]]
+    assert score_interval(values, weights, [1.0, 0.0]) == score_interval([1, 1, 1, 0])
+    assert score_interval(values, np.array(weights) * [1, 0], [1.0, 0.0]) == score_interval([1, 1, 1, 0])
+    drawn = [bootstrap_interval(v, w, c, draws=200, rng=rng(1)) for v, w, c in (
+        (values, weights, [1.0, 0.0]), ([1, 1, 1, 0], None, None),
+    )]  # fmt: skip
+    assert drawn[0] == drawn[1]
+
+
 # ----------------------------------------------------------------------------------------------- at the edge
 def test_one_prompt_has_no_interval():
     made = score_interval([0.4])

@@ -161,7 +161,8 @@ def _shares(result: EntryResult, axis: str) -> dict[str, float]:
     """What an axis is made of, with shares."""
     if axis != OVERALL or result.headline is None:
         return {axis: 1.0}
-    return {CAPABILITY: result.weights[CAPABILITY], result.headline: result.weights[EPS]}
+    shares = {CAPABILITY: result.weights[CAPABILITY], result.headline: result.weights[EPS]}
+    return {name: share for name, share in shares.items() if share > 0}
 
 
 def shared_covariance(parts: Sequence[tuple[float, Floats, Floats]]) -> Floats:

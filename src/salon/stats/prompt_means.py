@@ -189,6 +189,8 @@ def _checked(values: ArrayLike, weights: ArrayLike | None, shares: ArrayLike | N
         raise BadValue("the value of a prompt lies between 0 and 1", found="one outside, or NaN")
     if not (c >= 0).all() or abs(float(c.sum()) - 1) > 1e-9:
         raise BadValue("shares of axes are at least 0 and sum to 1", found=c.tolist())
+    used = c > 0  # an axis without a share may have no prompt at all
+    x, w, c = x[:, used], w[:, used], c[used]
     if not len(x) or not (w > 0).any(axis=0).all():
         raise TooFew("every axis needs a prompt that counts", found="an axis without any")
     return np.where(w > 0, x, 0.0), w, c
