@@ -94,8 +94,8 @@ def test_the_model_a_reference_and_a_board_again_and_by_another_model(
     lines = demo.board_lines(made)
     assert lines[0].split() == ["entry", "Capability", "EPS", "Overall", "rank"]
     assert {line.split()[0] for line in lines[1:-1]} == set(ENTRIES)
-    assert "simulated designers; right on validation: " in lines[-1]
-    assert lines[-1].endswith(f"of {made.validation.pairs} pairs")
+    right = f"{made.validation.accuracy.value:.0%}"
+    assert lines[-1].startswith(f"EPS: a model trained just now on simulated designers; validation {right}")
 
     before = bytes_of(folder)
     make_board(folder)

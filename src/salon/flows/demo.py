@@ -200,12 +200,15 @@ def board_lines(board: DemoBoard) -> list[str]:
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
     if board.missing:
         return [*lines, f"no EPS: {board.missing}"]
-    return [*lines, f"EPS by a model trained just now on the simulated designers; right on validation: {_right(board)}"]
+    return [*lines, f"EPS: a model trained just now on simulated designers; validation {_right(board)}"]
 
 
 def _right(board: DemoBoard) -> str:
+    """How often the model is right on validation pairs, and how often one more designer would be."""
     found = board.validation
-    return "not known" if found is None else f"{_share(found.accuracy)} of {found.pairs} pairs"
+    if found is None:
+        return "not known"
+    return _share(found.accuracy) + (f", a designer {found.ceiling.value:.0%}" if found.ceiling else "")
 
 
 if __name__ == "__main__":
