@@ -106,7 +106,7 @@ def run(
             with judges_named(read_roles(judges, suite), spare, board) as asked:
                 makers = _generators(names, suite, Terms(Path(aside) / "calls", terms.prices, picture_budget))
                 plan = plan_suite(suite, board, list(makers.values()), asked)
-        _print_plan(plan, as_json)
+        _print_plan(plan, as_json, hosted=any(name.startswith(("openai:", "http:")) for name in names))
         return
     with judges_named(read_roles(judges, suite), terms, board) as asked:
         makers = _generators(names, suite, Terms(calls, terms.prices, picture_budget))
@@ -167,7 +167,7 @@ def _scorers(texts: Sequence[str], suite: Suite) -> dict[str, Scorer]:
 # -- what would be done ------------------------------------------------------------------------------------------------
 
 
-def _print_plan(plan: SuitePlan, as_json: bool) -> None:
+def _print_plan(plan: SuitePlan, as_json: bool, *, hosted: bool) -> None:
     if as_json:
         print_json(plan.model_dump(mode="json") | {"calls": plan.calls, "cost_at_most": plan.cost_at_most})
         return
@@ -186,7 +186,9 @@ def _print_plan(plan: SuitePlan, as_json: bool) -> None:
     )
     known = plan.cost_at_most is not None
     cost = f", at most {plan.cost_at_most:.4f}" if known else "; what they cost is not known: give a list with --prices"
-    say(f"{plan.calls:,} paid calls" + (cost if plan.calls else ""))
+    say(f"{plan.calls:,} paid calls of judges" + (cost if plan.calls else ""))
+    if hosted and any(entry.to_make for entry in plan.entries):
+        say("what hosted generators cost is not in it; --picture-budget bounds it")
 
 
 def _asked(calls: int, paid: bool) -> str:

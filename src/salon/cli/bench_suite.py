@@ -195,7 +195,7 @@ def _draft(source: str | None, name: str) -> tuple[Suite, int]:
 )  # fmt: skip
 @json_option
 def hide(suite: Path, prompts: Sequence[str], output: Path, as_json: bool) -> None:
-    """Make PROMPTS of SUITE private: the suite keeps a digest of each, OUTPUT the texts and the points.
+    """Make prompts of SUITE private, by their ids: the suite keeps a digest of each, OUTPUT the texts and the points.
 
     Do it before the suite is shown to anybody. Who runs the suite names the file with --private; nothing that is
     published holds these texts, or pictures made from them.

@@ -18,6 +18,7 @@ import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,21 @@ _TERMS = (
     "dtype", "batch_size",
 )  # fmt: skip
 
-JudgeTerms: Any = create_model(
-    "JudgeTerms",
-    __base__=Noun,
-    **{name: (Named.model_fields[name].annotation, Named.model_fields[name]) for name in _TERMS},
-)
+_HERE = {
+    "calls": "File that keeps bought answers  [default: BOARD.calls.sqlite]",
+    "device": "Of judges transformers:FOLDER: cpu, cuda, mps.",
+    "dtype": "Of judges transformers:FOLDER: float32, bfloat16, float16.",
+    "batch_size": "Of judges transformers:FOLDER: questions at a time.",
+}
+
+
+def _term(name: str) -> tuple[Any, Any]:
+    field = copy(Named.model_fields[name])
+    field.description = _HERE.get(name, field.description)
+    return field.annotation, field
+
+
+JudgeTerms: Any = create_model("JudgeTerms", __base__=Noun, **{name: _term(name) for name in _TERMS})
 """On which terms the judges of a run answer: of `salon judge run`, what does not say who they are."""
 
 
