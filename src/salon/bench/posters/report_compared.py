@@ -24,7 +24,9 @@ def compared_page(report: ComparedReport) -> Page:
     return Page(
         title="Poster tasks",
         tab="Posters: " + ", ".join(brief(name) for name in report.contestants),
-        subtitle=Markup("{} side by side.").format(counted(len(report.contestants), "contestant")),
+        subtitle=Markup("{} side by side on {}.").format(
+            _listed(report.contestants), counted(len({row.task for row in report.rows}), "task")
+        ),
         kicker="Salon bench · posters",
         sections=[_group_section(here), _task_section(here), *_curve_sections(here), *_lacking_sections(here)],
         notes=[
@@ -35,6 +37,11 @@ def compared_page(report: ComparedReport) -> Page:
             str(first.signature) if len(report.reports) == 1 else " · ".join(str(r.signature) for r in report.reports)
         ),
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    *first, last = (brief(name) for name in names)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _columns(report: ComparedReport) -> list[Column]:

@@ -66,6 +66,7 @@ def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
             Markup("Intervals in brackets, at {}.").format(fixed(here.settings.level, 2)),
             f"Boxes are read as {report.settings.boxes}.",
             *([Markup("Judged by {}.").format(_judges(report))] if report.judges else []),
+            *(f"{one.group} is without {', '.join(one.absent)}." for one in report.groups if one.absent),
             *report.policies,
         ],
         signature=one_way(str(report.signature)),
@@ -110,10 +111,13 @@ def _group_section(report: PosterReport) -> Section:
         blocks.append(Figure(drawing, "0 is an answer given without looking, for scores with options; 1 is perfect."))
     columns = [Column("group", "group"), Column("mean", "mean", "estimate", 3), Column("metrics", "metrics", "count")]
     columns += [Column("released", "released", "number")] if report.compat else []
-    columns += [Column("absent", "without")]
+    lacks = any(one.absent for one in report.groups)
+    columns += (
+        [Column("absent", "without", "count", hint="Metrics of the group that no file was given for.")] if lacks else []
+    )
     table = [
         {"group": one.group, "mean": one.figure, "metrics": one.metrics, "released": one.released,
-         "absent": ", ".join(one.absent) or "–"}
+         "absent": Cell(len(one.absent), ", ".join(one.absent))}
         for one in report.groups
     ]  # fmt: skip
     blocks.append(Table(columns, table, caption="Groups"))

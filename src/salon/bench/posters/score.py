@@ -23,7 +23,8 @@ POLICIES = (
     "An item without an answer, or whose answer cannot be read, is worth nothing and stays in the denominator.",
     "A box without its place taken is worth an IoU and an area ratio of 0 and a center bias of √2; a rating not given "
     "counts as the worst it could have been.",
-    "A verdict that a judge owes counts as no, and as yes in `at_best`: the task is provisional until it is given.",
+    "A verdict that a judge owes counts as no, and as yes in what is told “at best”: the task is provisional until "
+    "it is given.",
     "Intervals draw the items of each task again; tasks are drawn independently.",
     "Chance is what an answer gets that is given without looking. Public files are not balanced: the best fixed answer "
     "is shown beside it.",
