@@ -62,7 +62,7 @@ class PeopleReport(Noun):
     drawn: int = Field(description="Verdicts in the study.")
     of: int = Field(description="Verdicts there are, with a picture to show.")
     yes: int = Field(description="Drawn verdicts that say yes.")
-    by_task: dict[str, int]
+    by_task: dict[str, int] = Field(description="Drawn verdicts by task.")
     unread: int = Field(description="Words of the judge that say neither yes nor no: not drawn.")
     no_picture: int = Field(description="Verdicts about posters that are not there: not drawn.")
 

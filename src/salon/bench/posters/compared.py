@@ -42,9 +42,9 @@ class ComparedRow(Noun):
     task: str = Field(description="Name of the task; empty for groups.")
     title: str = Field(description="Title of the task or the group.")
     metric: str = Field(description="Title of the metric; empty for groups.")
-    better: Literal["high", "low"]
+    better: Literal["high", "low"] = Field(description="Which way is better.")
     grouped: bool = Field(description="Whether it enters the mean of its group.")
-    chance: float | None
+    chance: float | None = Field(description="What answers get that are given without looking; null where unknown.")
     values: tuple[ComparedValue, ...] = Field(description="In the order of the contestants.")
 
 
@@ -52,11 +52,11 @@ class ComparedReport(Noun):
     """Everything about several contestants."""
 
     format: Literal["salon.posters-compared/1"] = FORMAT
-    contestants: tuple[str, ...]
+    contestants: tuple[str, ...] = Field(description="Their names, in the order of the columns.")
     groups: tuple[ComparedRow, ...] = Field(description="Means of groups, and overall where all were asked the same.")
-    rows: tuple[ComparedRow, ...]
-    reports: tuple[PosterReport, ...]
-    policies: tuple[str, ...]
+    rows: tuple[ComparedRow, ...] = Field(description="Every metric that some contestant was asked.")
+    reports: tuple[PosterReport, ...] = Field(description="What `score` gives for each contestant.")
+    policies: tuple[str, ...] = Field(description="How what is missing counts.")
 
 
 POLICIES = (
