@@ -17,12 +17,29 @@
   }
   theme.addEventListener("click", () => keep("theme", root.dataset.theme));
 
+  const AT_ONCE = 30; // rows: laying out a thousand is felt, so those below the first screens follow after
   const collator = new Intl.Collator(undefined, { numeric: true });
+  const held = new Map();
   document.querySelectorAll("table.ranked").forEach((table) => {
     const body = table.tBodies[0];
+    const all = [...body.rows];
+    held.set(table.id, all);
     const heads = [...table.tHead.rows[0].cells];
+    let turn = 0;
+    const put = (rows, dress) => {
+      const mine = ++turn;
+      const more = (from) => {
+        if (mine !== turn || from >= rows.length) return;
+        const next = rows.slice(from, from + AT_ONCE);
+        next.forEach(dress);
+        body.append(...next);
+        setTimeout(more, 0, from + AT_ONCE);
+      };
+      body.replaceChildren();
+      more(0);
+    };
     const order = (column, up) => {
-      const keyed = [...body.rows].map((row) => {
+      const keyed = all.map((row) => {
         const cell = row.cells[column];
         const raw = cell.dataset.sort ?? cell.textContent.trim();
         return { row, raw, number: Number(raw) };
@@ -34,33 +51,25 @@
       });
       return keyed.map((one) => one.row);
     };
-    const ranked = (rows, column) => {
-      if (!heads[column].dataset.axis) {
-        rows.forEach((row) => row.classList.remove("starts"));
-        return;
-      }
+    const ranked = (column) => {
+      if (!heads[column].dataset.axis) return (row) => row.classList.remove("starts");
       heads[0].lastElementChild.textContent = heads[column].textContent;
       let last = null;
-      rows.forEach((row) => {
-        const cell = row.cells[column];
+      return (row) => {
+        const { rank, range, tier } = row.cells[column].dataset;
         const place = row.cells[0];
-        place.firstElementChild.textContent = cell.dataset.rank || "–";
-        place.children[1].textContent = cell.dataset.tier ? ", tie group " + cell.dataset.tier + ", ranks " : "";
-        place.lastElementChild.textContent = cell.dataset.range || "";
-        const starts = cell.dataset.tier !== last;
-        row.classList.toggle("starts", starts);
-        row.classList.toggle("shaded", Number(cell.dataset.tier) % 2 === 1);
-        last = cell.dataset.tier;
-      });
+        place.firstElementChild.textContent = rank || "–";
+        place.children[1].textContent = tier ? ", tie group " + tier + ", ranks " : "";
+        place.lastElementChild.textContent = range || "";
+        row.classList.toggle("starts", tier !== last);
+        row.classList.toggle("shaded", Number(tier) % 2 === 1);
+        last = tier;
+      };
     };
     const sort = (column, up) => {
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       heads[column].setAttribute("aria-sort", up ? "ascending" : "descending");
-      const rows = order(column, up);
-      ranked(rows, column);
-      const all = document.createDocumentFragment();
-      all.append(...rows);
-      body.append(all);
+      put(order(column, up), ranked(column));
     };
     heads.forEach((head, column) => {
       if (!head.dataset.column) return;
@@ -82,7 +91,7 @@
   });
 
   document.querySelectorAll("form.filter").forEach((form) => {
-    const rows = [...document.getElementById(form.dataset.rows).tBodies[0].rows];
+    const rows = held.get(form.dataset.rows);
     const count = form.querySelector("output");
     const fields = [...form.querySelectorAll("input, select")];
     const apply = () => {
