@@ -38,7 +38,8 @@ EVERY = 2
 """Every second prompt of the suite: all its tags."""
 CRITERION = "taste/aesthetics-preference"
 HEADS = HeadSettings(encoder="effnet-lite2+look", form="scalar", flags=False, train=0.7, validation=0.3, test=0.0)
-NOTE = "A model of the demo's simulated designers, trained on 96 posters minutes before: no person's taste is in it."
+NOTE = "EPS is by a model of simulated designers, trained on 96 posters minutes before: no person's taste is in it."
+ABOUT = "Some briefs of the suite posters, with points that pixels can answer. " + NOTE
 LICENCE = "Apache-2.0"
 
 
@@ -79,7 +80,9 @@ def demo_suite() -> Suite:
     return hashed(
         replace(
             whole,
-            card=whole.card.model_copy(update={"name": "posters-demo", "title": "Posters, the demo's share"}),
+            card=whole.card.model_copy(
+                update={"name": "posters-demo", "title": "Posters, the demo's share", "about": ABOUT}
+            ),
             tags=tuple(tag for tag in whole.tags if tag.id in tags),
             prompts=prompts,
             points=tuple(point for point in whole.points if point.prompt in asked),
