@@ -134,9 +134,10 @@ def test_what_is_refused(folder: Path) -> None:
     with pytest.raises(DesignError, match="higher"):
         tables(folder, names=["noise"])
     assert {board.scorer for board in tables(folder).boards} == {"color", "type"}  # by itself it is left out
-    scored(folder, "odd", {"p0-ada": float("inf")})
-    with pytest.raises(BadValue, match="finite"):
-        tables(folder, names=["odd"])
+    for value in (float("inf"), float("nan")):
+        scored(folder, "odd", {"p0-ada": value})
+        with pytest.raises(BadValue, match="finite"):
+            tables(folder, names=["odd"])
     scored(folder, "odd", {"elsewhere": 1.0})
     with pytest.raises(BadValue, match="other items"):
         tables(folder, names=["odd"])

@@ -174,12 +174,11 @@ def _values(study: Study, file: Path) -> Floats:
     known = dict(zip(items, values))
     if len(known) < len(items):
         raise BadValue("one score of every item", found=f"{len(items)} of {len(known)} items", where=str(file))
-    made = np.array(
-        [np.nan if (value := known.get(item)) is None else value for item in study.ids("items").to_pylist()]
-    )
-    made = made.astype(np.float64)
-    if np.isinf(made).any():
-        raise BadValue("a score is a finite number", found="infinity", where=str(file))
+    strange = [item for item, value in known.items() if value is not None and not np.isfinite(value)]
+    if strange:
+        raise BadValue("a score is a finite number", found=f"{known[strange[0]]} of {strange[0]!r}", where=str(file))
+    found = [known.get(item) for item in study.ids("items").to_pylist()]
+    made = np.array([np.nan if value is None else value for value in found], np.float64)
     if np.isnan(made).all():
         raise BadValue("scores of items of the study are needed", found="scores of other items", where=str(file))
     return made
