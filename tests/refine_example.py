@@ -3,15 +3,18 @@
 The painter paints one gray, lighter by 20 for every "!" in the prompt, and a little by the seed. The critic sees a
 picture and asks for one "!" more than it shows. So the gray of every round is known.
 
-python refine_example.py FOLDER COUNTS       a loop in a process of its own, to be killed; it counts what it does
+python refine_example.py FOLDER       loops in processes that are killed at many moments, each then gone on with
 """
 
 from __future__ import annotations
 
 import io
+import itertools
 import json
+import os
+import signal
 import sys
-import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -79,29 +82,84 @@ def critic(asked: Conversation) -> Said:
     return revised(f"{shown_prompts(asked)[0].text}{'!' * marks}")
 
 
-def loop(folder: Path, painter: Painter | None = None, says: Callable[[Conversation], Said] = critic,
-         **settings: object) -> RefineReport:  # fmt: skip
+def loop(
+    folder: Path,
+    painter: Painter | None = None,
+    says: Callable[[Conversation], Said] = critic,
+    prompts: Sequence[Prompt] = PROMPTS,
+    **settings: object,
+) -> RefineReport:
     vlm = Scripted("critic", says)
     vlm.signature = Signature(method="critic", version="test")
-    return refine_study(
-        PROMPTS, painter or Painter(), vlm, RefineSettings(**settings), folder, scorers=[Lightness()]
-    )  # fmt: skip
+    return refine_study(prompts, painter or Painter(), vlm, RefineSettings(**settings), folder, scorers=[Lightness()])
 
 
-def main(folder: Path, counts: Path) -> None:
-    """The loop, slowly; every stroke and every look is written down before it is made."""
+# -- killed ------------------------------------------------------------------------------------------------------------
+
+
+def noted(folder: Path, counts: Path) -> None:
+    """The loop; every stroke and every look is written down before it is made."""
 
     def note(words: str) -> None:
         with counts.open("a") as file:
             file.write(f"{words}\n")
-        time.sleep(0.01)
 
     def says(asked: Conversation) -> Said:
         note(f"look {asked.sights[0].item}")
         return critic(asked)
 
-    loop(folder, Painter(note=note), says)
+    loop(folder, Painter(note=note), says, rounds=1, prompts=PROMPTS[:2])
+
+
+def dying_at(step: int) -> None:
+    """Make this process kill itself in place of its `step`-th wait for the disk."""
+    count = itertools.count(1)
+
+    def fsync(number: int) -> None:
+        if next(count) == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    os.fsync = fsync
+
+
+def forked(work: Callable[[], None]) -> int:
+    """`work` in a process of its own: how it ended."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def killed(folder: Path, step: int) -> dict[str, object]:
+    """A loop killed at a step, then gone on with: how both ended, what was done how often, and the report."""
+    home, counts = folder / f"at-{step}" / "loop", folder / f"at-{step}" / "counts"
+    home.parent.mkdir(parents=True)
+
+    def first() -> None:
+        dying_at(step)
+        noted(home, counts)
+
+    ends = [forked(first), forked(lambda: noted(home, counts))]
+    report = json.loads((home / "refine" / "report.json").read_text())
+    report.pop("notes")
+    done = Counter(counts.read_text().splitlines())
+    return {"ends": ends, "again": sum(done.values()) - len(done), "report": report}
+
+
+def main(folder: Path) -> None:
+    """Kill at every thirteenth wait for the disk until a loop gets through."""
+    found = {}
+    for step in range(1, 2000, 13):
+        found[step] = killed(folder, step)
+        if found[step]["ends"] == [0, 0]:
+            break
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]))

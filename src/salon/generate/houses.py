@@ -34,6 +34,8 @@ from salon.study import Abilities, Ask, Failed, Made, Signature
 
 DRAWING = 1
 """Raised when the same brief, house and seed draw another picture than before, so that runs do not mix them."""
+_FEW = 8
+"""Posters that are drawn sooner than other processes start."""
 HEEDED = 0.4
 """How often a flaw still befalls a house that is asked to avoid it, of the times it would have. A stipulation."""
 
@@ -190,7 +192,8 @@ class HouseGenerator:
     def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
         """A poster with its layout JSON and SVG for each ask; a prompt that cannot be drawn is a `Failed`."""
         tasks = [(self.name, ask) for ask in asks]
-        for index, result in over_processes(_drawn, tasks, processes=self.processes):
+        processes = self.processes or (1 if len(tasks) < _FEW else None)
+        for index, result in over_processes(_drawn, tasks, processes=processes):
             if isinstance(result, SalonError):
                 yield index, Failed(reason=str(result), kind="cannot-draw")
             elif isinstance(result, Exception):
