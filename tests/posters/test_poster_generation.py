@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from images_server import ImagesServer
 from PIL import Image
+from public_files import made
 
 from salon.bench.posters.files import PosterFile, find_files, find_picture
 from salon.bench.posters.make import make_tasks
@@ -137,6 +138,23 @@ def test_a_generator_that_fails_half_the_time_is_asked_again(prompts: Path, tmp_
     assert (report.made, report.kept, report.failed, len(again.asked)) == (10, 5, {}, 10)
     assert find_files([out])[0].items[1].judge is not None  # verdicts on the posters that stayed are kept
     assert generate_files(files, again, out).made == 0
+
+
+def test_public_files_keep_everything_but_the_path(tmp_path: Path) -> None:
+    """Backslashes, lists as text, Chinese prompts, names that are the same in every file."""
+    files, out = [made(name, 3) for name in PROMPTS], tmp_path / "out"
+    painter = Painter()
+    assert generate_files(files, painter, out).made == 15
+    assert painter.asked[:3] == [f"Question {i} – 问题" for i in range(3)]
+    for bare, file in zip(files, find_files([out]), strict=True):
+        for old, new in zip(bare.records, file.records, strict=True):
+            assert new.pop("picture")
+            assert new == {**old, "path": new["path"]}
+            assert find_picture(out, new["path"]) is not None
+    back = find_files([out])[0].edited(
+        {i: {"path": r["path"], "picture": None} for i, r in enumerate(files[0].records)}
+    )
+    assert back.text == files[0].text
 
 
 def test_a_run_that_is_stopped_leaves_files_that_lead_to_what_is_there(prompts: Path, tmp_path: Path) -> None:
