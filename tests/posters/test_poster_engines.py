@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -43,8 +42,6 @@ def asked(name: str) -> PosterFile:
 
 @pytest.mark.parametrize("engine", [rapidocr, tesseract])
 def test_engines_read_and_place_a_clean_poster(engine, poster: Path) -> None:  # type: ignore[no-untyped-def]
-    if engine is tesseract and shutil.which("tesseract") is None:
-        pytest.skip("no tesseract")
     lines = engine(poster)
     for name, metric, least in (("poster_ocr", "share", 1.0), ("text_localization", "mean", 0.6)):
         file = asked(name)

@@ -21,13 +21,13 @@ from salon.bench.posters.task import task_named
 from salon.cli.main import salon as command
 
 SEED = 5
-LEAST = {"alignment": 0.9, "rotation": 0.9, "empty_space": 0.99, "font_effect": 0.9, "layout_comparison": 0.1}
+LEAST = {"alignment": 0.9, "rotation": 0.9, "empty_space": 0.99, "font_effect": 0.9, "layout_comparison": 0.3}
 """First metric on made items: what eyes alone can do, well below what was measured."""
 
 
 @pytest.mark.parametrize("name", LEAST)
 def test_rules_reach_what_pixels_can_tell(name: str) -> None:
-    items = [make_item(name, at, SEED) for at in range(40 if name == "layout_comparison" else 18)]
+    items = [make_item(name, at, SEED) for at in range(20 if name == "layout_comparison" else 18)]
     records = [one.record(f"{at}", f"{at}.png") for at, one in enumerate(items)]
     said = {at: {"response": measured_answer(name, one.prompt, one.pixels)} for at, one in enumerate(items)}
     task = score_files([new_file(task_named(name), records).edited(said)], ScoreSettings(draws=100)).tasks[0]
