@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from public_files import ALL, made, records
+from public_files import ALL, LINES, made, records
 
 from salon.bench.posters.files import find_files, find_picture, new_file, open_file, parse_file
 from salon.bench.posters.item import texts_in
@@ -39,6 +39,37 @@ def test_every_public_shape_is_read_and_written_back_identically(name: str, tmp_
         assert list(opened.records) == records(name)
         opened.edited({}).write(tmp_path / "again.json")
         assert (tmp_path / "again.json").read_bytes() == place.read_bytes()
+
+
+RARER = [
+    ("font_effect_2", {"gt": ["silvery"], "effects": []}, ("silvery",)),  # one public record has no effect
+    ("font_effect_2", {"gt": ["red", "a", "b", "c", "d"]}, ("red", "a", "b", "c", "d")),
+    ("rotation", {"alignment": ["left-aligned", "right-aligned"]}, "counterclockwise rotation"),
+    ("font_size_ocr", {"gt": ["one line", "two"], "text": ["one line", "two"]}, ("one line", "two")),
+    ("poster_ocr", {"path_original": "D:\\\\a\\b.png", "text_bbox": [[1, 2, 3, 4]], "bbox_areas": [4.0]}, None),
+    ("simple_ocr", {"gt": None}, tuple(f"{line}0" for line in LINES)),  # texts alone
+    ("layout_generation", {"gt": None}, None),
+    ("overall_rating", {"gt": 7}, 7.0),
+    ("gen_dense", {"elements": [], "gt": ["a fox is there"]}, ("a fox is there",)),
+    ("gen_font", {"texts": "['single', 'quotes']"}, None),
+    ("composition_understanding", {"gt": ["only one"], "response": "x", "judge": ["Yes"]}, ("only one",)),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "truth"), RARER)
+def test_rarer_shapes_are_read_and_written_back_identically_too(
+    name: str, change: dict, truth: object, tmp_path: Path
+) -> None:
+    first, *others = records(name)
+    held = {key: value for key, value in (first | change).items() if value is not None}
+    for style in STYLES:
+        text = json.dumps([held, *others], **style)
+        opened = parse_file(text, tmp_path / "a.json")
+        assert truth is None or opened.items[0].truth == truth
+        opened.edited({}).write(tmp_path / "a.json")
+        assert (tmp_path / "a.json").read_bytes() == text.encode()
+        answered = opened.edited({0: {"response": "said"}})
+        assert answered.edited({0: {"response": held.get("response")}}).text == text
 
 
 @pytest.mark.parametrize("style", STYLES)
