@@ -266,8 +266,9 @@ def test_every_operation_is_dealt_and_named_in_its_points() -> None:
         assert len(made.truth["gt"]) == 2 * len(made.truth["operations"]) == 2 * made.difficulty["operations"]
 
 
-def test_pieces_are_as_many_as_said() -> None:
-    pixels, points = composition.DRAWN["segmentation"](scene())
+@pytest.mark.parametrize("subject", ["heart", "fish", "fruit", "bicycle"])
+def test_pieces_are_as_many_as_said(subject: str) -> None:
+    pixels, points = composition.DRAWN["segmentation"](scene(subject))
     way = 0 if "upright" in points[1] else 1
     lines = np.flatnonzero(ink_of(pixels).any(axis=way))
     assert (np.diff(lines) > 8).sum() + 1 == numbers(points)[0]

@@ -132,7 +132,7 @@ def _plain(scene: Scene) -> Drawn:
 
 
 def _segmented(scene: Scene) -> Drawn:
-    marks, box = placed(scene, _middle(470)), _middle(470)
+    marks, box = placed(scene, _middle(470)), ink_box(coverage(scene, _middle(470)))
     count, upright = int(scene.rng.integers(4, 7)), bool(scene.rng.random() < 0.5)
     strips: list[Mark] = []
     for k in range(count):
