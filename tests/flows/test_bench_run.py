@@ -16,6 +16,7 @@ from salon.flows.bench_reported import SuiteRun
 from salon.flows.bench_run import run_suite
 from salon.judge.scripted import Scripted
 from salon.judge.vlm import Conversation, NoReply
+from salon.store.atomic import held
 from salon.study import Failed
 
 
@@ -188,6 +189,15 @@ def test_a_board_of_another_suite_is_refused(tmp_path: Path) -> None:
     run(tmp_path / "board", "one")
     with pytest.raises(BadValue, match="a board of the suite tiny/1"):
         run(tmp_path / "board", "one", suite=tiny_suite(prompts=3))
+
+
+def test_two_runs_do_not_work_on_one_board(tmp_path: Path) -> None:
+    run(tmp_path / "board", "one")
+    before = everything(tmp_path / "board")
+    with held(tmp_path / "board"), pytest.raises(BadFile, match="one run at a time") as refused:
+        run(tmp_path / "board", "two")
+    assert "another one at work" in str(refused.value)
+    assert everything(tmp_path / "board") == before
 
 
 def test_a_retracted_entry_is_left_alone(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,6 +43,7 @@ from salon.generate.settings import GenerateSettings
 from salon.judge.run import JudgeRun
 from salon.judge.vlm import Vlm
 from salon.models.kept import Kept
+from salon.store.atomic import held
 from salon.study import Generator, Scorer
 
 Watch = Callable[[str, int, int], None]
@@ -89,15 +91,16 @@ def run_suite(
     _check_judges(suite, judges or {})
     _check_different(generators)
     board = board_of(suite, folder)
-    if carry is not None:
-        carry_entries(carry, board)
-        board = open_board(folder)
-    run = _Run(board, suite, judges or {}, scorers or {}, watch, kept, as_is)
-    _check_names(board, generators)
-    terms = {"licence": licence, "by": by}
-    done = [_generated(run, one, (called or {}).get(one.name, one.name), terms) for one in generators]
-    if not generators or carry is not None:
-        done += [_finished(run, one) for one in board.entries if one.name not in {entry.entry for entry in done}]
+    with _alone(board):
+        if carry is not None:
+            carry_entries(carry, board)
+            board = open_board(folder)
+        run = _Run(board, suite, judges or {}, scorers or {}, watch, kept, as_is)
+        _check_names(board, generators)
+        terms = {"licence": licence, "by": by}
+        done = [_generated(run, one, (called or {}).get(one.name, one.name), terms) for one in generators]
+        if not generators or carry is not None:
+            done += [_finished(run, one) for one in board.entries if one.name not in {entry.entry for entry in done}]
     return SuiteRun(
         board=str(folder),
         suite=f"{suite.card.name}/{suite.card.version}",
@@ -107,6 +110,22 @@ def run_suite(
         stopped=run.stopped,
         seconds=round(time.monotonic() - started, 3),
     )
+
+
+@contextmanager
+def _alone(board: Board) -> Iterator[None]:
+    """No other run works on the board meanwhile: it could write an older state of the answers over a newer one."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(held(board.folder))
+        except BadFile:
+            raise BadFile(
+                "one run at a time may work on a board",
+                found="another one at work",
+                where=str(board.folder),
+                remedy="wait until it is done; or stop it, and what it has is kept",
+            ) from None
+        yield
 
 
 def board_of(suite: Suite, folder: Path) -> Board:
