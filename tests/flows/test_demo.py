@@ -56,5 +56,5 @@ def test_the_whole_demo_fits_on_a_screen(
     ]
     assert sum("best house: " in line for line in lines) == 9
     assert [line.split()[0] for line in lines[-len(demo.FILES) :]] == [str(tmp_path / name) for name in demo.FILES]
-    others = ("check.json", "houses.json", "fuse.json", "posters/study.toml")
+    others = ("check.json", "houses.json", "fuse.json", "scores.csv", "posters/study.toml")
     assert all((tmp_path / name).exists() for name in (*demo.FILES, *others))

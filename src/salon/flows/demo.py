@@ -57,8 +57,7 @@ FILES = {
     "houses.html": "a score with its interval for every house",
     "judges.html": "what two judges of known worth turn out to be worth",
     "paintings-check.html": "comparing against rating, by the same experts",
-    "fuse.html": "a score with its interval for every painting",
-    "scores.csv": "the scores as a table",
+    "fuse.html": "a score with its interval for every painting; as a table: scores.csv",
     "board-site/index.html": "the leaderboard: six entries, every picture and answer",
 }
 
@@ -159,20 +158,18 @@ def _share(figure: Figure | None) -> str:
 
 
 def _tell_paintings(checked: CheckReport, fused: FuseReport) -> None:
-    """How far two experts agree, the best paintings, and whether the method matters."""
+    """How far two experts agree, and the best painting."""
     agreement = next(row for row in checked.protocols_together.rows if row.name == "two raters' Spearman")
     click.echo(
         f"  two experts agree (Spearman): comparing {fixed(agreement.comparisons.value, 2)}, "
         f"rating {fixed(agreement.ratings.value, 2)}"
     )
-    methods = fused.compare.pairs[0]
-    click.echo(
-        f"  {len(fused.scores)} scores by {fused.method} on the scale {fused.scale}; "
-        f"{methods.first} orders {methods.decisions:.1%} of the pairs alike"
-    )
     best = max((row for row in fused.scores if row.criterion == SHOWN), key=lambda row: row.value)
     score = estimate(best.value, best.low, best.high, 2)
-    click.echo(f"  the best overall: {best.item}, {score}, its rank between {best.rank_low} and {best.rank_high}")
+    click.echo(
+        f"  {len(fused.scores)} scores by {fused.method}; the best overall: {best.item}, {score}, "
+        f"rank {best.rank_low}-{best.rank_high}"
+    )
 
 
 def _tell_board(folder: Path) -> None:
