@@ -101,7 +101,9 @@ class PosterGallery(Block):
 
 
 def _told(case: PosterCase) -> list[Markup]:
-    """What is said under a poster: the points, those that are not met first."""
+    """What is said under a poster: the points that are not met or not judged."""
+    if not case.there:
+        return [element("p", one_way(brief(case.name)), style=_LINE)]
     if not case.points:
         parts = [("asked for", case.wanted)] if case.wanted else []
         parts += [("judge", case.said or "no verdict"), *([("oracle", case.oracle)] if case.oracle else [])]
