@@ -51,7 +51,7 @@ class ComparedRow(Noun):
 class ComparedReport(Noun):
     """Everything about several contestants."""
 
-    format: Literal["salon.posters-compared/1"] = FORMAT
+    format: Literal["salon.posters-compared/1"] = Field(FORMAT, description="Version of this document.")
     contestants: tuple[str, ...] = Field(description="Their names, in the order of the columns.")
     groups: tuple[ComparedRow, ...] = Field(description="Means of groups, and overall where all were asked the same.")
     rows: tuple[ComparedRow, ...] = Field(description="Every metric that some contestant was asked.")

@@ -92,26 +92,26 @@ class PointKind(Noun):
 class PointCase(Noun):
     """One key point of one poster."""
 
-    text: str
-    kind: str
+    text: str = Field(description="The point.")
+    kind: str = Field(description="Kind of the rule that measures it; eyes where only looking can tell.")
     holds: bool | None = Field(description="Null where the verdict is owed.")
     why: str = Field(description="What was found, where a measurement judged.")
-    oracle: bool | None
+    oracle: bool | None = Field(description="What the record says; null where it says nothing.")
 
 
 class PosterCase(Noun):
     """One poster, for the gallery."""
 
     number: int = Field(description="Its place in the file, from 0.")
-    name: str
-    path: str
-    prompt: str
-    worth: float
+    name: str = Field(description="Its name in the file.")
+    path: str = Field(description="Where its picture stands.")
+    prompt: str = Field(description="What was asked for.")
+    worth: float = Field(description="What it is worth by the task's first metric.")
     there: bool = Field(description="Whether the poster is there.")
     wanted: str = Field(description="The style asked for; empty in other tasks.")
     said: str = Field(description="What the judge said of style or lettering.")
     oracle: str = Field(description="What the record says of them.")
-    points: tuple[PointCase, ...]
+    points: tuple[PointCase, ...] = Field(description="Its key points with their verdicts.")
 
 
 class TaskResult(Noun):

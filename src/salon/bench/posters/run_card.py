@@ -57,8 +57,8 @@ def read_card(out: Path) -> RunCard | None:
 class JudgeCard(Noun):
     """Who gave verdicts on what a folder holds."""
 
-    judge: str
-    signature: str
+    judge: str = Field(description="Name of the judge.")
+    signature: str = Field(description="What gave its verdicts, with settings and version.")
     verdicts: int = Field(ge=0, description="Verdicts given, over all runs.")
 
 
