@@ -79,10 +79,20 @@ def test_no_two_families_of_the_options_look_the_same() -> None:
 
 def test_attributes_are_known_and_the_sample_has_them() -> None:
     assert set(fonts.ATTRIBUTES) < set(ATTRIBUTES)
-    for number in range(8):
+    for number in range(16):
         made = fonts.font_attributes(number, 2)
         assert made.subtask in made.prompt
-        assert len(made.truth["font"]) == 2
+        right, wrong = (
+            made.truth["font"]["AB".index(letter)] for letter in (made.truth["gt"], _other(made.truth["gt"]))
+        )
+        if made.subtask == "italic":
+            assert right == f"{wrong}:italic"
+        if made.subtask == "thin":
+            assert int(right.split(":")[1]) < int(wrong.split(":")[1])
+
+
+def _other(letter: str) -> str:
+    return {"A": "B", "B": "A"}[letter]
 
 
 def test_monospaced_letters_share_a_width() -> None:

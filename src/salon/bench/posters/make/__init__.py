@@ -5,7 +5,9 @@
     words      ─ texts to set; briefs ─ what posters are for
     typefaces  ─ faces by what can be seen of them
     lettering  ─ words on a sheet
-    reading, fonts, effects, materials, posters, placing, emptiness, comparison, composition ─ the makers
+    patterns   ─ what letters can be filled with
+    reading, fonts, effects, materials, posters, placing, emptiness, comparison, composition, rating ─ the makers
+    generation ─ prompts for generators
     sets       ─ whole sets: records and pictures in a folder
 
 An item is a function of its task, its number and the seed: a larger set begins with the smaller one, and however many
