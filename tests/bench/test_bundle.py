@@ -290,7 +290,7 @@ def test_every_flipped_byte_is_refused_or_changes_nothing(board: Board, bundle: 
         (lambda files: files.update({"images/p1__0.png": picture(77)}), "1 have another hash"),
         (lambda files: files.pop("images/p1__0.png"), "1 on one side only"),
         (lambda files: files.update({"images/p9__0.png": picture(1)}), "1 on one side only"),
-        (lambda files: files.pop("entry.json"), "nothing there"),
+        (lambda files: files.pop("entry.json"), "no entry.json in it"),
         (lambda files: files.update({"entry.json": b"\xff"}), "UTF-8"),
         (lambda files: files.update({"entry.json": b"[" * 100_000}), "JSON object"),
         (with_card(suite="0" * 64), "an entry for 0000000000000000"),

@@ -130,4 +130,5 @@ def test_an_empty_field_is_refused(capsys, suite, tmp_path):
     new_board(tmp_path / "field", small_suite())
     code, _, err = salon(capsys, "freeze", suite, "--field", tmp_path / "field")
     assert (code, "needed to freeze a reference" in err) == (2, True)
+    assert "a board without entries" in err
     assert not open_suite(suite).frozen

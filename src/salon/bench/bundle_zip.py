@@ -51,7 +51,7 @@ class BundleZip:
     def read(self, name: str) -> bytes:
         """The bytes of one member; BadFile where they are not what the list of files says."""
         if name not in self.members:
-            raise BadFile("a file that the bundle holds is needed", found="nothing there", where=name)
+            raise _bad(self.path, f"no {name} in it")
         try:
             with self._zip.open(self.members[name]) as file:
                 return file.read()

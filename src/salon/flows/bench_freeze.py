@@ -67,11 +67,18 @@ def field_scorers(board: Board) -> dict[str, FieldScorer]:
     if lacking or not found:
         raise BadFile(
             "scores of every column of the suite are needed to freeze a reference",
-            found=f"none of {', '.join(lacking)}" if lacking else "a suite without a column of EPS",
+            found=_lacks(board, lacking),
             where=str(board.folder),
-            remedy=f"salon bench run {board.folder} --scorer {lacking[0] if lacking else 'COLUMN'}=NAME",
+            remedy=f"salon bench run {board.folder} {'' if board.entries else '-g NAME '}"
+            f"--scorer {lacking[0] if lacking else 'COLUMN'}=NAME",
         )
     return found
+
+
+def _lacks(board: Board, columns: list[str]) -> str:
+    if not board.entries:
+        return "a board without entries"
+    return f"none of {', '.join(columns)}" if columns else "a suite without a column of EPS"
 
 
 def _cards(board: Board) -> Iterator[tuple[str, tuple[str, ScorerCard]]]:
