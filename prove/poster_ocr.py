@@ -176,7 +176,7 @@ def curve_rows(found: Sequence[Answers]) -> list[list[str]]:
         others = [one.curve(curve.task, curve.difficulty) for one in found]
         for at, point in enumerate(curve.points):
             values = [told(other.points[at].figure) for other in others]
-            rows.append([curve.title, curve.difficulty, f"{point.x:g}", f"{point.figure.n}", *values])
+            rows.append([curve.title, curve.difficulty, f"{round(point.x, 2):g}", f"{point.figure.n}", *values])
     return rows
 
 
@@ -264,13 +264,14 @@ def page(read: Sequence[Answers], shrunk: Sequence[Answers], seen: Sequence[Answ
     versions = " and ".join(engines.engine_signature(one.name) for one in read)  # type: ignore[arg-type]
     names = [NAMED[one.name] for one in read]
     small = [_cost(one.files["font_size_ocr"], SIZE, (15, 20), (45, 80)) for one in shrunk]
-    lost = {NAMED[one.name]: sum(task.missing for task in one.report.tasks) for one in read}
+    lost = {NAMED[one.name]: sum(t.missing + sum(t.unread.values()) for t in one.report.tasks) for one in read}
     parts = [
         "# OCR engines and rules on made posters",
         wrapped(f"""Written by `python -m prove.poster_ocr`. Every set is drawn by `salon bench posters make` with seed
         {SEED}, {ITEMS} items of each task, so nobody can have been trained on it. The engines are {versions}, at their
-        default settings, on the whole picture. Intervals are 95%, over items. Items without an answer:
-        {', '.join(f'{name} {count}' for name, count in lost.items())}. How every metric is counted:
+        default settings, on the whole picture. Intervals are 95%, over items. Pictures on which nothing was
+        read, of {ITEMS * len(READ):,}: {', '.join(f'{name} {count}' for name, count in lost.items())}; they stay in the
+        denominator. How every metric is counted:
         [Poster tasks](poster-tasks.md)."""),
         "## What they read",
         wrapped("""“Chance” is what an answer gets that is given without looking. “Released” is what the benchmark's
@@ -290,12 +291,14 @@ def page(read: Sequence[Answers], shrunk: Sequence[Answers], seen: Sequence[Answ
         "![Word recall over font size, sheets made smaller](poster-ocr-size.svg)",
         table(["font size", "items", *names, "made smaller", *(f"{name}, smaller" for name in names)],
               size_rows(read, shrunk)),
-        "Every other curve, as `salon bench posters score --html` draws it:",
+        wrapped("""Every other curve, as `salon bench posters score --html` draws it. A value without an interval: its
+        items are all alike. A curve over one difficulty mixes in others: posters with few texts have larger type, and
+        more of it is display type."""),
         table(["task", "difficulty", "at", "items", *names], curve_rows(read)),
         "## What rules about pixels reach",
         wrapped(f"""`measure` sees the prompt and the pixels, has no network and reads nothing. Its rules were made
-        looking at sets of another seed. Beside it those who look at nothing: {', '.join(one.name for one in seen[1:])}.
-        A task that rules solve asks for eyes, not for taste; a VLM that fails it does not see."""),
+        looking at sets of another seed. Beside it the ends of every scale (perfect, empty) and those who answer without
+        looking. A task that rules solve asks for eyes, not for taste; a VLM that fails it does not see."""),
         table(["task", "metric", "chance", "`measure`", *(one.name for one in seen[1:])], rule_rows(seen)),
         "Layout comparison, by what is wrong with the worse layout:",
         table(["violation", "told apart by `measure`"], violation_rows(seen[0])),
