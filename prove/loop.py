@@ -28,6 +28,7 @@ from salon.judge.diagnose import shown_prompts
 from salon.judge.measured_diagnosis import BOUNDS, answer, by_pixels, layout_diagnosis, pixel_diagnosis
 from salon.judge.vlm import Conversation, Reply, Vlm
 from salon.render.defects import DEFECTS
+from salon.report.numbers import p_value
 from salon.stats.paired import paired_difference
 from salon.stats.resample import bootstrap_totals
 from salon.study import Ask, Made, Prompt, Signature
@@ -91,11 +92,11 @@ def level(rows: Sequence[np.ndarray]) -> str:
 
 
 def apart(rows: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> str:
-    """Difference of the same, paired by house, prompt and seed."""
+    """Difference of the same, paired by house, prompt and seed, with p by flipping the signs of prompts."""
     one, other = np.mean(rows, axis=0), np.mean(others, axis=0)
     found = paired_difference(one, other, np.arange(len(one)), draws=DRAWS, rng=np.random.default_rng(0))
     shown = found.difference
-    return f"{shown.value:+.3f} [{shown.low:+.3f}, {shown.high:+.3f}]"
+    return f"{shown.value:+.3f} [{shown.low:+.3f}, {shown.high:+.3f}], p {p_value(found.p)}"
 
 
 def round_rows(loop: Rows, both: Rows) -> list[list[str]]:
@@ -112,12 +113,13 @@ def round_rows(loop: Rows, both: Rows) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def house_rows(loop: Rows, last: int) -> list[list[str]]:
-    """One line for each house: control and loop in the last round, and the difference."""
+def house_rows(loop: Rows, rounds: Sequence[int]) -> list[list[str]]:
+    """One line for each house and round: control and loop, and the difference."""
     return [
-        [house, level([by["round", 0]]), level([by["control", last]]), level([by["round", last]]),
-         apart([by["round", last]], [by["control", last]])]
+        [house, str(n), level([by["control", n]]), level([by["round", n]]),
+         apart([by["round", n]], [by["control", n]])]
         for house, by in loop.items()
+        for n in rounds
     ]  # fmt: skip
 
 
@@ -172,8 +174,9 @@ def page(loop: Rows, both: Rows, blind: Rows, pixels: Rows, bounds: list[list[st
         "# Does looking help? The loop on houses",
         wrapped(f"""Written by `python -m prove.loop`. {BRIEFS} built-in briefs, drawn by {len(loop)} houses
         ({', '.join(loop)}), one picture a round. Every number is true quality: the mean over criteria of what the flaws
-        on record leave. Intervals are 95%, over prompts ({DRAWS:,} bootstrap draws); differences are paired by house,
-        prompt and seed. What a house does with an ask is stipulated: the flaw then befalls {HEEDED:g} times as often
+        on record leave. Intervals are 95%, over prompts ({DRAWS:,} bootstrap draws). Differences are paired by house,
+        prompt and seed, with p by flipping the signs of prompts ({1 / (DRAWS + 1):.4f} is the least that {DRAWS:,} sign
+        patterns can give). What a house does with an ask is stipulated: the flaw then befalls {HEEDED:g} times as often
         ([houses](houses.md)). So the table shows that the loop works as built, and what its parts do. It does not show
         that a real generator heeds a real VLM."""),
         "## By round, with the oracle looking",
@@ -182,8 +185,8 @@ def page(loop: Rows, both: Rows, blind: Rows, pixels: Rows, bounds: list[list[st
         table(["round", "control", "loop", "with both", "loop less control", "with both less control"],
               round_rows(loop, both)),
         "## By house",
-        f"Round {ROUNDS} of the same loops.",
-        table(["house", "round 0", "control", "loop", "loop less control"], house_rows(loop, ROUNDS)),
+        "The last round of the same loops.",
+        table(["house", "round", "control", "loop", "loop less control"], house_rows(loop, [ROUNDS])),
         "## Best of rounds",
         wrapped(f"""The best of the {ROUNDS + 1} pictures of a prompt, chosen by true quality itself, beside the best of
         as many draws of the original prompt: what choosing alone brings stands in the first column."""),
@@ -195,8 +198,8 @@ def page(loop: Rows, both: Rows, blind: Rows, pixels: Rows, bounds: list[list[st
               [[level(control), level(looked), level(asked), apart(asked, looked)]]),
         "## By pixels",
         wrapped(f"""The same loop where `--measured pixels` looks: it reads and measures the picture, and knows nothing
-        of its record. Houses {' and '.join(pixels)}, round {last}."""),
-        table(["house", "round 0", "control", "loop", "loop less control"], house_rows(pixels, last)),
+        of its record. Houses {' and '.join(pixels)}."""),
+        table(["house", "round", "control", "loop", "loop less control"], house_rows(pixels, range(1, last + 1))),
         "## The bounds of `--measured pixels`",
         wrapped(f"""How often a flaw is found in {CLEAN} clean posters of `proof`, and in those of {FLAWED} posters in
         which it could be planted at {STRENGTH}. The bounds were set on these posters, so the rates flatter a little;

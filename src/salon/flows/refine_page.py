@@ -12,7 +12,6 @@ from salon.errors import SalonError
 from salon.flows.refine_results import Chain, Difference, Level, RefineReport, Scored, Shot, Step
 from salon.report import (
     SMALL,
-    WIDE,
     Badge,
     Block,
     Card,
@@ -96,22 +95,22 @@ def _waiting(report: RefineReport) -> list[Section]:
 
 
 def _curves(report: RefineReport) -> Section:
-    figures = [Figure(_drawing(one, SMALL if len(report.scores) > 1 else WIDE), heading=one.scorer)
-               for one in report.scores if any(level.figure for level in one.levels)]  # fmt: skip
+    figures = [
+        Figure(_drawing(one), heading=one.scorer) for one in report.scores if any(level.figure for level in one.levels)
+    ]
     told = (
         "Means over prompts by round; bands are intervals. The control draws the original prompt from the same seeds."
     )
-    blocks: list[Block] = [Figures(figures)] if len(figures) > 1 else list(figures)
-    return Section("By round", blocks or [Note("No scorer gave a number.")], told)
+    return Section("By round", [Figures(figures)] if figures else [Note("No scorer gave a number.")], told)
 
 
-def _drawing(one: Scored, width: int) -> str:
+def _drawing(one: Scored) -> str:
     first = [level for level in one.levels if level.round == 0]
     arms = {"revised": [level for level in one.levels if level.arm == "round"],
             "control": [*first, *(level for level in one.levels if level.arm == "control")]}  # fmt: skip
     curves = [_curve(name, [level for level in levels if level.figure]) for name, levels in arms.items()]
     shown = [curve for curve in curves if len(curve.x) > 1 or curve.label == "revised"]
-    return charts.line_curves(shown, title=f"{one.scorer} by round", x_label="round", height=240, width=width)
+    return charts.line_curves(shown, title=f"{one.scorer} by round", x_label="round", height=240, width=SMALL)
 
 
 def _curve(name: str, levels: Sequence[Level]) -> charts.Curve:

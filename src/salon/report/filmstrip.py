@@ -72,7 +72,7 @@ class Filmstrip(Block):
     """Small frames, for what is only held against the others."""
 
     def __html__(self) -> str:
-        grid = _GRID.format(least="7.5rem" if self.small else "13rem")
+        grid = _GRID.format(least="9.5rem" if self.small else "13rem")
         heading = element("p", self.label, style=f"{_LINE};color:var(--soft)") if self.label else None
         return Markup("").join([heading or "", element("div", *map(self._frame, self.frames), style=grid)])
 
