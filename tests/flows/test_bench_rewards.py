@@ -19,6 +19,7 @@ from salon.errors import BadValue, DesignError, TooFew, UnknownReference
 from salon.flows.bench_rewards import RewardSettings, reward_tables
 from salon.report import disagreements
 from salon.store.folder import open_study, save_study
+from salon.study import Item, Prompt, Study
 from salon.study.scorer import ScorerCard
 
 PROMPTS = 24
@@ -145,3 +146,25 @@ def test_what_is_refused(folder: Path) -> None:
         reward_tables(open_study(folder), folder / "nowhere")
     run = CliRunner().invoke(salon, ["bench", "rewards", str(folder), "-g", "nobody"])
     assert run.exit_code != 0
+
+
+def test_an_item_that_the_study_does_not_even_list_is_missing_too(folder: Path, tmp_path: Path) -> None:
+    """Of two pictures a prompt, a generator that hands in only its better one has no mean."""
+    base = open_study(folder)
+    items = base.table("items").to_pylist()
+    twice = [row | {"id": f"{row['id']}-2"} for row in items]
+    kept = [row for row in twice if row["id"] != "p3-cy-2"]
+    study = Study.build(
+        "twice",
+        base.criteria,
+        tables={
+            "prompts": [Prompt(id=f"p{p}", text="x") for p in range(PROMPTS)],
+            "items": [Item(id=row["id"], prompt=row["prompt"], generator=row["generator"]) for row in (*items, *kept)],
+        },
+    )
+    save_study(study, tmp_path / "twice")
+    values = {row["id"]: (-9.0 if row["id"].endswith("-2") else 1.0) for row in (*items, *twice)}
+    scored(tmp_path / "twice", "color", {id: value for id, value in values.items() if id != "p3-cy-2"})
+    [board] = tables(tmp_path / "twice").boards
+    lacking = {place.generator: (place.mean and place.mean.value, place.lacking) for place in board.places}
+    assert lacking == {"ada": (-4.0, 0), "bo": (-4.0, 0), "di": (-4.0, 0), "cy": (None, 1)}
