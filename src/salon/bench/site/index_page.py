@@ -153,7 +153,7 @@ def _retracted(material: Material) -> Table:
 def _liked(material: Material) -> str:
     """What EPS rests on is said where it is first drawn."""
     note = material.suite.reference.note if material.suite.reference else ""
-    return "What can be checked, and what is liked." + (f" EPS: {sentence(note)}" if note else "")
+    return "What can be checked, and what is liked." + (f" {sentence(note)}" if note else "")
 
 
 def _scatter(material: Material) -> Figure:
