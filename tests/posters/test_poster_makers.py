@@ -15,7 +15,7 @@ from salon.bench.posters.make.deal import dealt
 from salon.bench.posters.make.reading import CLUTTER, CONTRASTS, TILTS, font_size_ocr, hard_ocr, simple_ocr
 from salon.bench.posters.make.sets import make_item
 from salon.bench.posters.make.typefaces import FAMILIES
-from salon.bench.posters.task import TASKS, task_named
+from salon.bench.posters.task import GENERATION, GROUPS, TASKS, task_named
 from salon.bench.posters.vocabulary import FONT_SIZES
 from salon.cli.main import salon as command
 from salon.errors import BadFile, BadValue
@@ -101,6 +101,11 @@ def test_the_command_takes_groups_and_says_what_it_made(tmp_path: Path) -> None:
         CliRunner().invoke(command, [*order, "--workers", "1"], catch_exceptions=False)
     resumed = CliRunner().invoke(command, [*order, "--workers", "1", "--resume"], catch_exceptions=False)
     assert "2 tasks of 1 items" in resumed.output
+
+
+def test_help_names_every_task_and_group() -> None:
+    words = CliRunner().invoke(command, ["bench", "posters", "make", "--help"]).output.split()
+    assert {*MADE, *GROUPS, GENERATION} <= set(words)
 
 
 # -- balance -------------------------------------------------------------------------------------------------------

@@ -36,11 +36,21 @@ def make(
 
     Everything is drawn here from open fonts, so that no model can have seen it: 19 tasks that ask about a poster,
     and 5 files of prompts for generators. The same seed gives the same bytes, with any number of workers, and a larger
-    set begins with the smaller one. A thousand items cost about 40 processor seconds.
+    set begins with the smaller one. A thousand items cost about 30 processor seconds.
 
     FOLDER is new, empty, or holds such a set. A task whose file is there is not drawn over, since answers may stand
     in it: the command refuses, or with --resume goes on with the other tasks. A task's file is written when its last
     picture is, so nothing half done is ever read.
+
+    \b
+    OCR            logo_ocr poster_ocr simple_ocr hard_ocr font_size_ocr
+    Font           font_matching font_attributes font_effect font_effect_2
+    Layout         text_localization alignment rotation empty_space
+                   layout_comparison layout_generation
+    Understanding  style_understanding composition_understanding
+                   intention_understanding
+    Rating         overall_rating
+    Generation     gen_dense gen_font gen_style gen_composition gen_intention
 
     \b
       salon bench posters make set -n 50
