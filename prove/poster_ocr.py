@@ -269,7 +269,8 @@ def page(read: Sequence[Answers], shrunk: Sequence[Answers], seen: Sequence[Answ
         "# OCR engines and rules on made posters",
         wrapped(f"""Written by `python -m prove.poster_ocr`. Every set is drawn by `salon bench posters make` with seed
         {SEED}, {ITEMS} items of each task, so nobody can have been trained on it. The engines are {versions}, at their
-        default settings, on the whole picture. Intervals are 95%, over items. Pictures on which nothing was
+        default settings, on the whole picture. Intervals are 95%, over items
+        ([how](poster-tasks.md#intervals), also where all items are alike). Pictures on which nothing was
         read, of {ITEMS * len(READ):,}: {', '.join(f'{name} {count}' for name, count in lost.items())}; they stay in the
         denominator. How every metric is counted:
         [Poster tasks](poster-tasks.md)."""),
@@ -291,12 +292,11 @@ def page(read: Sequence[Answers], shrunk: Sequence[Answers], seen: Sequence[Answ
         "![Word recall over font size, sheets made smaller](poster-ocr-size.svg)",
         table(["font size", "items", *names, "made smaller", *(f"{name}, smaller" for name in names)],
               size_rows(read, shrunk)),
-        wrapped("""Every other curve, as `salon bench posters score --html` draws it. A value without an interval: its
-        items are all alike. A curve over one difficulty mixes in others: posters with few texts have larger type, and
-        more of it is display type."""),
+        wrapped("""Every other curve, as `salon bench posters score --html` draws it. A curve over one
+        difficulty mixes in others: posters with few texts have larger type, and more of it is display type."""),
         table(["task", "difficulty", "at", "items", *names], curve_rows(read)),
         "## What rules about pixels reach",
-        wrapped(f"""`measure` sees the prompt and the pixels, has no network and reads nothing. Its rules were made
+        wrapped("""`measure` sees the prompt and the pixels, has no network and reads nothing. Its rules were made
         looking at sets of another seed. Beside it the ends of every scale (perfect, empty) and those who answer without
         looking. A task that rules solve asks for eyes, not for taste; a VLM that fails it does not see."""),
         table(["task", "metric", "chance", "`measure`", *(one.name for one in seen[1:])], rule_rows(seen)),

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from salon.bench.posters.metrics import draw_weights, figure_of
+from salon.bench.posters.metrics import draw_weights, edge_interval, figure_of
 from salon.bench.posters.metrics_items import Scored
 from salon.bench.posters.results import CurvePoint, DifficultyCurve, ScoreSettings
 from salon.bench.posters.task import Task
@@ -59,6 +59,11 @@ def _point(part: Sequence[Scored], xs: Sequence[float], task: Task, settings: Sc
     chance = np.mean([one.blind.get(metric.id, 0.0) for one in part]) if metric.k else 0.0
     rng = np.random.default_rng([settings.seed, zlib.crc32(task.name.encode()), len(part)])
     weights = draw_weights([None] * len(part), settings.draws, rng)
-    value = (float(worth.mean()) - chance) / (1 - chance)
+
+    def value(values: np.ndarray) -> float:
+        return float((values.mean() - chance) / (1 - chance))
+
     draws = (weights @ worth / len(part) - chance) / (1 - chance)
-    return CurvePoint(x=float(np.mean(xs)), figure=figure_of(float(value), draws, len(part), settings.level))
+    edge = edge_interval(worth, value, settings.level)
+    figure = figure_of(value(worth), draws, len(part), settings.level, edge)
+    return CurvePoint(x=float(np.mean(xs)), figure=figure)

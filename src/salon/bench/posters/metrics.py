@@ -96,7 +96,7 @@ def _drawn(
         chance,
         at_best=float(value(best, ones)[0]) if any(scored[i].at_best for i in asked) else None,
         fixed=_fixed(metric, [scored[i] for i in asked], lambda values: float(value(values, ones)[0])),
-        edge=_edge(worth, lambda values: float(value(values, ones)[0]), level),
+        edge=edge_interval(worth, lambda values: float(value(values, ones)[0]), level),
     )
 
 
@@ -118,7 +118,7 @@ def _fixed(metric: Metric, scored: Sequence[Scored], value) -> float | None:  # 
     return max((value(np.array([float(one.item.truth == o) for one in scored])) for o in options), default=None)
 
 
-def _edge(worth: FloatArray, value, level: float) -> tuple[float, float] | None:  # type: ignore[no-untyped-def]
+def edge_interval(worth: FloatArray, value, level: float) -> tuple[float, float] | None:  # type: ignore[no-untyped-def]
     """The interval of a mean whose items are all worth 0, or all 1; None where draws have a spread to show."""
     if len(worth) < 2 or worth.min() != worth.max() or worth[0] not in (0.0, 1.0):
         return None
