@@ -32,7 +32,7 @@ Protocol = Literal["rankings", "comparisons"]
 PROTOCOLS: tuple[Protocol, ...] = ("rankings", "comparisons")
 WITHIN = 1e-3
 """Expected qualities nearer than this are the same."""
-POOL, SIZES, STUDIES = 288, (12, 24, 48), 6
+POOL, SIZES, STUDIES = 192, (12, 24), 8
 """Prompts that a panel judges, prompts of the studies made of them, and studies of each size."""
 FIRST = {"rankings": "items", "comparisons": "a", "ratings": "item"}
 """Columns with the first item of an answer."""

@@ -38,8 +38,10 @@ built-in houses, and the clean one of them, `{clean}`, with each of {defects} de
 Capability is answered by pixels ([how well](pixel-points.md)). *oracle* is the same points by the record of how each
 poster was made: it stands beside the board for comparison and counts for nothing on it. EPS is a model's that this
 proof trains: heads (`{encoder}`, {form}) that learned from {pairs} pairs of posters by four of these houses, ranked by
-simulated designers ([heads](heads-table.md)); its card declares logits, else EPS would refuse it. No person was asked.
-The reference is the median of these {entries} entries, prompt by prompt, frozen before the board was made from it.
+simulated designers ([heads](heads-table.md)); its card declares logits, else EPS would refuse it. It is no strong
+judge: it names the majority in {accuracy} of {checked} pairs kept from it, one more rater would in {ceiling:.3f}. No
+person was asked. The reference is the median of these {entries} entries, prompt by prompt, frozen before the board was
+made from it.
 """
 BOARD = """
 Intervals are the board's own: 95%, over prompts. *rank*: the ranks an entry may have by Overall, all entries at once.
@@ -74,10 +76,11 @@ tolerance was set on these.
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
-def shown(figure: Figure | Estimate, scale: float = 1.0, sign: str = "") -> str:
+def shown(figure: Figure | Estimate, scale: float = 1.0, sign: str = "", digits: int = 1) -> str:
     """A number with its interval."""
+    form = f"{sign}.{digits}f"
     value, low, high = (None if x is None else scale * x for x in (figure.value, figure.low, figure.high))
-    return f"{value:{sign}.1f}" + ("" if low is None or high is None else f" [{low:{sign}.1f}, {high:{sign}.1f}]")
+    return f"{value:{form}}" + ("" if low is None or high is None else f" [{low:{form}}, {high:{form}}]")
 
 
 def _axis(axis: AxisResult | None) -> str:
@@ -183,11 +186,14 @@ def _listed(names: Sequence[str]) -> str:
 def write_page(known: Known) -> None:
     """Everything there is to say about the board."""
     suite, card = known.made.board.suite, read_card(known.made.model)
+    known_by = card.figures["validation"][0]
     facts = {
+        "accuracy": shown(Figure(**known_by["accuracy"]), digits=3), "checked": known_by["pairs"],
+        "ceiling": known_by["ceiling"]["value"],
         "prompts": len(suite.prompts), "eligible": sum(suite.tag_of(one.prompt.id).eps for one in suite.prompts),
         "entries": len(known.names), "clean": CLEAN, "defects": len(DEFECTS), "draws": DRAWS,
         "strengths": " and ".join(f"{one:g}" for one in STRENGTHS), "encoder": SETTINGS.encoder, "form": SETTINGS.form,
-        "pairs": f"{card.counts['train pairs']:,}", "pictures": len(known.names) * len(suite.prompts),
+        "pairs": f"{card.trained_on['train pairs']:,}", "pictures": len(known.names) * len(suite.prompts),
     }  # fmt: skip
     eps = [known.made.results[name].eps["eps"].figure.value for name in known.names]
     houses, found = house_orders(known), variants(known, DEFECTS)
