@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import kendalltau
 
 from prove._board_runs import CLEAN, STRENGTHS, Made, columns
 from salon.bench.board import entry_folder
@@ -130,8 +129,8 @@ def order(known: Known, column: str, truth: Mapping[str, float], rng: np.random.
     prompts = list(known.values(names[0], column))
     x = np.array([[known.values(name, column)[prompt] for prompt in prompts] for name in names])
     y = np.array([truth[name] for name in names])
-    draws = [_tau(x[:, rng.integers(len(prompts), size=len(prompts))].mean(axis=1), y) for _ in range(DRAWS)]
-    low, high = np.quantile(draws, [0.025, 0.975])
+    drawn = x[:, rng.integers(len(prompts), size=(DRAWS, len(prompts)))].mean(axis=2)
+    low, high = np.quantile(_tau(drawn, y), [0.025, 0.975])
     right = sure = wrong = pairs = 0
     for a, b in combinations(range(len(names)), 2):
         if abs(y[a] - y[b]) < WITHIN:
@@ -142,11 +141,16 @@ def order(known: Known, column: str, truth: Mapping[str, float], rng: np.random.
         right += apart.value > 0
         sure += apart.low is not None and apart.low > 0
         wrong += apart.high is not None and apart.high < 0
-    return Order(column, known.columns[column], _tau(x.mean(axis=1), y), low, high, pairs, right, sure, wrong)
+    return Order(
+        column, known.columns[column], *map(float, (_tau(x.mean(axis=1), y), low, high)), pairs, right, sure, wrong
+    )
 
 
-def _tau(x: Floats, y: Floats) -> float:
-    return float(kendalltau(x, y).statistic)
+def _tau(x: Floats, y: Floats) -> Floats:
+    """Kendall's tau-b of values (entries,) or (entries, draws) with `y`."""
+    a, b = np.triu_indices(len(y), 1)
+    one, other = np.sign(x[a] - x[b]), np.sign(y[a] - y[b])
+    return np.asarray((other @ one) / np.sqrt((one**2).sum(axis=0) * (other**2).sum()), np.float64)
 
 
 def house_orders(known: Known) -> list[Order]:
