@@ -292,7 +292,7 @@ def page(read: Sequence[Answers], shrunk: Sequence[Answers], seen: Sequence[Answ
         "![Word recall over font size, sheets made smaller](poster-ocr-size.svg)",
         table(["font size", "items", *names, "made smaller", *(f"{name}, smaller" for name in names)],
               size_rows(read, shrunk)),
-        wrapped("""Every other curve, as `salon bench posters score --html` draws it. A curve over one
+        wrapped("""Every other curve, as the page of a report draws it. A curve over one
         difficulty mixes in others: posters with few texts have larger type, and more of it is display type."""),
         table(["task", "difficulty", "at", "items", *names], curve_rows(read)),
         "## What rules about pixels reach",
