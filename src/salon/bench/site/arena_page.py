@@ -101,8 +101,7 @@ def _coverage(board: ArenaBoard) -> str:
     return (
         f"{numbers.count(answers)} answers by {cover.raters.words} on {numbers.count(cover.prompts)} prompts; "
         f"{numbers.share(cover.pairs_met, cover.pairs)} pairs of generators met. "
-        f"{sentence(method)} {sentence(board.errors)}"
-        + (f" Left out: {out}." if out else "")
+        f"{sentence(method)} {sentence(board.errors)}" + (f" Left out: {out}." if out else "")
     )
 
 

@@ -19,6 +19,7 @@ from salon.bench.site.shots import Shot, ShotMaker, Shots, point_text
 from salon.bench.site.wording import capital, clause, opening
 from salon.bench.suite import SuitePrompt
 from salon.report import Cell, Column, Note, Section, Table, numbers
+from salon.report.svg import element
 from salon.report.words import brief, listed
 from salon.study.point import Point, route_of
 
@@ -139,11 +140,15 @@ class PromptPages:
         found = self.material.by_prompt[shown.name][one.prompt.id]
         states = [state for picture in found.pictures for state in picture.points.values()]
         return {
-            "name": self.material.labels[shown.name],
+            "name": Cell(self._link(shown), under="" if shown.published else "provisional"),
             "held": f"{states.count('pass')} of {len(states)}",
             "passed": numbers.percent(found.passed),
             "eps": Cell(eps_here(found, self.material.headline)),
         }
+
+    def _link(self, shown: Shown) -> Markup:
+        place = f"../generators/{self.material.entry_pages[shown.name]}.html"
+        return element("a", self.material.labels[shown.name], href=place)
 
     def _notes(self, one: SuitePrompt) -> list[str]:
         digest = f"SHA-256 of its salt and text: {one.digest}" if one.private and one.digest else ""

@@ -27,7 +27,7 @@ def raters_page(material: Material) -> SitePage:
         f"Snapshot {tables.number}.",
         head=material.head,
         sections=[*_sections(tables)],
-        notes=tables.policies,
+        notes=[sentence(policy) for policy in tables.policies],
         signature=tables.signature_line,
         banner=SIMULATED if any(study.simulated for study in tables.studies) else "",
         wide=True,
