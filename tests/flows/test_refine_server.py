@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from chat_server import ChatServer
 from refine_example import PROMPTS, Lightness, Painter, revised
+from tiny_vlm import build_tiny_vlm
 
 from salon.flows.refine import RefineSettings
 from salon.flows.refine_results import RefineReport
@@ -68,3 +69,17 @@ def test_a_second_run_asks_nothing_and_a_lost_line_costs_nothing(server: ChatSer
     again = loop(server, tmp_path / "loop")
     assert len(server.seen) == sent
     assert again.chains == first.chains
+
+
+def test_a_real_vlm_in_a_folder_says_nothing_of_use_and_nothing_is_guessed(tmp_path: Path) -> None:
+    config = build_tiny_vlm(tmp_path / "tiny") / "config.json"
+    config.write_text(config.read_text().replace('"max_position_embeddings": 512', '"max_position_embeddings": 4096'))
+    named = Named(transformers=str(tmp_path / "tiny"), device="cpu")
+    with diagnosing_vlm(named, tmp_path / "loop") as vlm:
+        report = refine_study(
+            PROMPTS[:1], Painter(), vlm, RefineSettings(rounds=1, control=False, max_tokens=8), tmp_path / "loop",
+        )  # fmt: skip
+    assert report.is_complete
+    assert report.replies == {"unread": 1}
+    assert report.chains[0].steps[1].prompt == PROMPTS[0]
+    assert (tmp_path / "loop.replies.jsonl").is_file()

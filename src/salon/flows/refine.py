@@ -54,6 +54,7 @@ class RefineSettings(Noun):
     sees: Literal["original", "both"] = Field(
         "original", description="Prompts the VLM is shown: the original, or also the one the picture was drawn from."
     )
+    max_tokens: int = Field(2048, ge=1, description="Most tokens of an answer.")
 
     def drawing(self, number: int) -> GenerateSettings:
         """How the pictures of one round are asked for."""
@@ -193,7 +194,8 @@ class _Loop:
 
     def _conversation(self, prompt: Prompt, line: Generation, number: int) -> Conversation:
         drawn = prompt_at(prompt, number, self.record.said) if self.settings.sees == "both" and number else None
-        return diagnosing(prompt, line.item, self.folder.resolve() / (line.image or ""), drawn=drawn)
+        picture = self.folder.resolve() / (line.image or "")
+        return diagnosing(prompt, line.item, picture, drawn=drawn, max_tokens=self.settings.max_tokens)
 
 
 def _said(prompt: Prompt, number: int, line: Generation, reply: Reply | NoReply) -> Said | None:

@@ -47,14 +47,16 @@ _TEXT = '"the whole new prompt"}'
 _BAD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
-def diagnosing(original: Prompt, item: str, picture: Path, *, drawn: Prompt | None = None) -> Conversation:
+def diagnosing(
+    original: Prompt, item: str, picture: Path, *, drawn: Prompt | None = None, max_tokens: int = MOST_TOKENS
+) -> Conversation:
     """The question about one picture; `drawn` is the prompt it was drawn from, where the VLM may see that too."""
     example = _TEXT if original.text is not None else json.dumps(dict.fromkeys(_parts(original), "...")) + "}"
     between = () if drawn is None else (DRAWN, told(drawn))
     return Conversation(
         parts=(BEFORE, told(original), *between, SEEN, Sight(item=item, path=picture), AFTER + example),
         shape=_shape(original),
-        decoding=Decoding(max_tokens=MOST_TOKENS),
+        decoding=Decoding(max_tokens=max_tokens),
     )
 
 
