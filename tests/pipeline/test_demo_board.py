@@ -36,12 +36,16 @@ def small_suite() -> Suite:
     return hashed(replace(suite, card=suite.card.model_copy(update={"size": "184x260"})))
 
 
+def retitled(suite: Suite) -> Suite:
+    return hashed(replace(suite, card=suite.card.model_copy(update={"title": "Another"})))
+
+
 @pytest.fixture(scope="module")
 def posters(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Six small briefs by three houses, ranked by simulated designers."""
+    """Eight small briefs by three houses, ranked by simulated designers."""
     folder = tmp_path_factory.mktemp("judged") / "posters"
     houses = [house_generator(name) for name in demo.HOUSES[:3]]
-    generate_items(read_prompts("briefs")[::40], houses, GenerateSettings(size="92x130"), folder)
+    generate_items(read_prompts("briefs")[::30], houses, GenerateSettings(size="92x130"), folder)
     save_study(designers_study(folder), folder, overwrite=True)
     return folder
 
@@ -105,6 +109,10 @@ def test_the_model_a_reference_and_a_board_again_and_by_another_model(
     other = make_board(folder)
     assert bytes_of(folder) != before
     assert [one.capability for one in other.results] == [one.capability for one in made.results]
+
+    monkeypatch.setattr(demo_board, "demo_suite", lambda: retitled(small_suite()))  # a later version of the demo
+    make_board(folder)
+    assert open_board(folder / "board").suite.card.title == "Another"
 
 
 def test_without_a_trained_model_the_board_has_capability_alone(

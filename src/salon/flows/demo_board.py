@@ -62,6 +62,7 @@ def make_board(folder: Path) -> DemoBoard:
         scorer, validation = learned(folder)
     except MissingExtra as error:
         return _without_eps(suite, folder, f"{error.needed} ({error.remedy})")
+    _of_another_suite(folder / "field", suite)
     _of_another_model(folder / "field", str(scorer.signature))
     _run(suite, folder / "field", scorer)
     field = open_board(folder / "field")
@@ -117,9 +118,11 @@ def _of_another_model(place: Path, signature: str) -> None:
 
 
 def _of_another_suite(place: Path, suite: Suite) -> None:
-    """Remove the board of an earlier demo that was measured against another reference."""
-    if is_board(place) and open_board(place).suite.hash != suite.hash:
-        shutil.rmtree(place)
+    """Remove the board of an earlier demo that had other prompts or another reference."""
+    if is_board(place):
+        found = open_board(place).suite
+        if found.card.name == suite.card.name and found.hash != suite.hash:
+            shutil.rmtree(place)
 
 
 def _without_eps(suite: Suite, folder: Path, why: str) -> DemoBoard:
