@@ -81,7 +81,7 @@ def test_who_was_not_asked_has_no_value_and_groups_of_other_tasks_are_not_compar
     logo, simple = report.rows
     assert logo.values[1].behind is not None
     assert simple.values[1].figure is None
-    assert all(value.behind is None for row in report.groups for value in row.values)
+    assert all(value.behind is None and not value.best for row in report.groups for value in row.values)
 
 
 def test_other_items_and_two_of_one_name_are_refused() -> None:

@@ -33,7 +33,7 @@ class ComparedValue(Noun):
 
     figure: Figure | None = Field(description="The value with its interval; null where it was not asked.")
     behind: Figure | None = Field(description="How far behind the best, on the same draws; null for the best itself.")
-    best: bool = Field(description="Whether no value of the row is better.")
+    best: bool = Field(description="Whether no value of the row is better; never where tasks differ.")
 
 
 class ComparedRow(Noun):
@@ -60,7 +60,7 @@ class ComparedReport(Noun):
 
 
 POLICIES = (
-    "A group's mean is compared only where everybody was asked the same tasks of it.",
+    "A group's mean is compared only where everybody was asked the same tasks of it; elsewhere no mean is the best.",
     "Behind is the best value of the row less this one, on the same draws of the items; an interval that holds 0 does "
     "not tell the two apart.",
 )
@@ -165,6 +165,8 @@ def _groups(reports: Sequence[PosterReport], drawn: Sequence[ByTask], level: flo
         same = all(one == tasks[0] for one in tasks)
         draws = [_mean_draws(by_task, name) if same else None for by_task in drawn]
         values = _values(figures, draws, "high", level)
+        if not same:  # means over different tasks have no best
+            values = tuple(one.model_copy(update={"best": False}) for one in values)
         rows.append(
             ComparedRow(task="", title=name, metric="", better="high", grouped=True, chance=None, values=values)
         )
