@@ -19,6 +19,7 @@ from salon.bench.entry_files import read_answers
 from salon.generate.houses import HOUSES, expected_quality
 from salon.render.layout import DefectKind
 from salon.render.quality import WEIGHTS
+from salon.stats.paired_means import mean_interval
 from salon.stats.prompt_means import score_interval
 from salon.stats.result import Estimate
 
@@ -94,9 +95,15 @@ def _quality(folder: Path, image: str) -> dict[str, float]:
 
 
 def difference(known: Known, one: str, other: str, axis: str) -> Estimate:
-    """Mean over prompts of what one entry has more than another, -1 to 1; paired, so prompts cancel."""
+    """Mean over prompts of what one entry has more than another, -1 to 1; paired, so prompts cancel.
+
+    PASS and FAIL have a score interval, as on the board; chances of EPS, which differ by little, a t interval.
+    """
     first, second = known.values(one, axis), known.values(other, axis)
-    halves = score_interval([(first[prompt] - second[prompt] + 1) / 2 for prompt in first])
+    apart = [first[prompt] - second[prompt] for prompt in first]
+    if axis not in (CAPABILITY, ORACLE):
+        return mean_interval(apart)
+    halves = score_interval([(one + 1) / 2 for one in apart])
     low, high = (None, None) if halves.low is None else (2 * halves.low - 1, 2 * halves.high - 1)
     return Estimate(2 * halves.value - 1, low, high, halves.n, halves.unit, halves.level, halves.method)
 
@@ -195,6 +202,11 @@ class Variant:
         """Axes on which the variant is below its parent beyond the interval."""
         axes = {"Capability": self.capability, "EPS": self.eps, self.criterion: self.own}
         return [name for name, one in axes.items() if one.high is not None and one.high < 0]
+
+    @property
+    def below_by_record(self) -> bool:
+        """Whether it is below its parent by the oracle, beyond the interval."""
+        return self.oracle.high is not None and self.oracle.high < 0
 
     @property
     def preferred_by(self) -> list[str]:
