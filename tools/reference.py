@@ -17,9 +17,11 @@ from pydantic import BaseModel
 
 from salon.bench.arena import ArenaSnapshot
 from salon.bench.diff import BoardDiff
+from salon.bench.posters.compared import ComparedReport
 from salon.bench.posters.results import PosterReport
 from salon.bench.rater_tables import RaterTables
 from salon.bench.results import EntryResult
+from salon.bench.reward_table import RewardTables
 from salon.bench.verify import VerifyReport
 from salon.check.anchor import AnchorReport
 from salon.check.budget import (
@@ -31,8 +33,11 @@ from salon.check.results import CheckReport
 from salon.cli.main import COMMANDS, salon
 from salon.flows.bench_plan import SuitePlan
 from salon.flows.bench_reported import SuiteRun
+from salon.flows.posters_generate import MadeReport
 from salon.flows.posters_judge import JudgedReport
+from salon.flows.posters_people import PeopleReport
 from salon.flows.posters_run import RunReport
+from salon.flows.refine_results import RefineReport
 from salon.fuse.bridge_results import BridgeReport
 from salon.fuse.bridge_simulate import Rehearsal
 from salon.fuse.results import FuseReport
@@ -70,9 +75,14 @@ REPORTS: dict[str, type[BaseModel]] = {
     "bench result": EntryResult,
     "bench arena": ArenaSnapshot,
     "bench raters": RaterTables,
+    "bench rewards": RewardTables,
     "bench posters run": RunReport,
+    "bench posters generate": MadeReport,
     "bench posters judge": JudgedReport,
     "bench posters score": PosterReport,
+    "bench posters compare": ComparedReport,
+    "bench posters people": PeopleReport,
+    "bench posters loop": RefineReport,
 }
 """What each command prints with --json."""
 _PRINTED_BY_NONE = {"bench result": "result.json of an entry"}
@@ -213,15 +223,26 @@ commands](check-json.md#errors).
 """
 _BENCH_INTRO = """# The JSON of bench
 
-Written by `make docs` from the report classes; do not edit. What `salon bench run --json` prints is one `SuiteRun`,
-with `--plan` one `SuitePlan`; `salon bench verify` gives one `VerifyReport`, `diff` one `BoardDiff`, `arena` one
-`ArenaSnapshot`, `raters` one `RaterTables`; `salon bench posters run` one `RunReport`, `judge` one `JudgedReport`,
-`score` one `PosterReport`. What is published of an entry (`result.json` in its folder on a board, and among the
-downloads of a site) is one `EntryResult`. JSON Schemas: [run](bench-run.schema.json),
-[plan](bench-run-plan.schema.json), [verify](bench-verify.schema.json), [diff](bench-diff.schema.json),
-[result](bench-result.schema.json), [arena](bench-arena.schema.json), [raters](bench-raters.schema.json), posters
-[run](bench-posters-run.schema.json), [judge](bench-posters-judge.schema.json),
-[score](bench-posters-score.schema.json).
+Written by `make docs` from the report classes; do not edit. What the commands of `salon bench` print with `--json`, one
+object each. What is published of an entry (`result.json` in its folder on a board, and among the downloads of a site)
+is one `EntryResult`: [schema](bench-result.schema.json).
+
+| command | prints | schema |
+|---|---|---|
+| `salon bench run` | `SuiteRun` | [run](bench-run.schema.json) |
+| `salon bench run --plan` | `SuitePlan` | [plan](bench-run-plan.schema.json) |
+| `salon bench verify` | `VerifyReport` | [verify](bench-verify.schema.json) |
+| `salon bench diff` | `BoardDiff` | [diff](bench-diff.schema.json) |
+| `salon bench arena` | `ArenaSnapshot` | [arena](bench-arena.schema.json) |
+| `salon bench raters` | `RaterTables` | [raters](bench-raters.schema.json) |
+| `salon bench rewards` | `RewardTables` | [rewards](bench-rewards.schema.json) |
+| `salon bench posters run` | `RunReport` | [run](bench-posters-run.schema.json) |
+| `salon bench posters generate` | `MadeReport` | [generate](bench-posters-generate.schema.json) |
+| `salon bench posters judge` | `JudgedReport` | [judge](bench-posters-judge.schema.json) |
+| `salon bench posters score` | `PosterReport` | [score](bench-posters-score.schema.json) |
+| `salon bench posters compare` | `ComparedReport` | [compare](bench-posters-compare.schema.json) |
+| `salon bench posters people` | `PeopleReport` | [people](bench-posters-people.schema.json) |
+| `salon bench posters loop` | `RefineReport` | [loop](bench-posters-loop.schema.json) |
 
 Every key is always there. A number that cannot be given is `null`, never NaN. Within one `format` keys are only added,
 never renamed. Errors have the form of [the other commands](check-json.md#errors).

@@ -78,7 +78,7 @@ def generate(
         report = generate_named(opened, name, output, settings, Terms(kept, prices, budget),
                                 watch=lambda progress: tell(progress.done, progress.wanted))  # fmt: skip
     if as_json:
-        print_json({**report.model_dump(mode="json"), "output": str(output)})
+        print_json(report.model_dump(mode="json"))
     else:
         _print(report, output)
     if report.failed:

@@ -37,7 +37,7 @@ def people(
     home = home_of(folder)
     report = people_study(find_files([folder]), pictures or home, output, judge=judge, n=verdicts, seed=seed)
     if as_json:
-        print_json({**report.model_dump(mode="json"), "output": str(output)})
+        print_json(report.model_dump(mode="json"))
         return
     say(f"{report.drawn:,} of {report.of:,} verdicts of {report.judge}, {report.yes:,} of them yes", bold=True)
     for task, count in report.by_task.items():

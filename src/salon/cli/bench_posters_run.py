@@ -77,7 +77,7 @@ def run(
         else:
             report = run_named(files, named, seen, out, boxes=boxes, max_tokens=max_tokens, watch=watch)
     if as_json:
-        print_json({**report.model_dump(mode="json"), "output": str(out)})
+        print_json(report.model_dump(mode="json"))
     else:
         _print(report, out)
     if report.failed:

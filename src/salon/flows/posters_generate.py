@@ -47,8 +47,9 @@ class MadeReport(Noun):
     failed: dict[str, int] = Field(description="Posters that are not there, by reason: worth nothing when scored.")
     not_asked: dict[str, int] = Field(description="Items of tasks that ask for no poster, by task.")
     cost: float | None = Field(description="What the generator said it cost.")
-    files: tuple[str, ...]
-    notes: tuple[str, ...]
+    files: tuple[str, ...] = Field(description="Files that lead to the posters.")
+    output: str = Field(description="Their folder.")
+    notes: tuple[str, ...] = Field(description="What the generator has to say, a sentence each.")
 
 
 def generate_named(
@@ -81,7 +82,7 @@ def generate_files(
         ids = {(task, number): item_id(p.id, generator.name, settings.first_seed) for task, number, p in prompts}
         for bare, there in zip(asking, started):
             _led(bare, there, ids, known, out).write(out / bare.task.place)
-    return _told(report, files, asking)
+    return _told(report, files, asking, out)
 
 
 def _asking(files: Sequence[PosterFile]) -> list[PosterFile]:
@@ -95,7 +96,7 @@ def _asking(files: Sequence[PosterFile]) -> list[PosterFile]:
     return found
 
 
-def _told(report: GenerateReport, files: Sequence[PosterFile], asking: Sequence[PosterFile]) -> MadeReport:
+def _told(report: GenerateReport, files: Sequence[PosterFile], asking: Sequence[PosterFile], out: Path) -> MadeReport:
     (part,) = report.generators
     return MadeReport(
         generator=part.generator,
@@ -107,6 +108,7 @@ def _told(report: GenerateReport, files: Sequence[PosterFile], asking: Sequence[
         not_asked={file.task.name: len(file.items) for file in files if file not in asking},
         cost=report.cost,
         files=tuple(file.task.place for file in asking),
+        output=str(out),
         notes=report.notes,
     )
 

@@ -65,6 +65,7 @@ class PeopleReport(Noun):
     by_task: dict[str, int] = Field(description="Drawn verdicts by task.")
     unread: int = Field(description="Words of the judge that say neither yes nor no: not drawn.")
     no_picture: int = Field(description="Verdicts about posters that are not there: not drawn.")
+    output: str = Field(description="Folder of the study.")
 
 
 class _Verdict(Noun):
@@ -103,6 +104,7 @@ def people_study(
     return PeopleReport(
         judge=judge, drawn=n, of=len(there), yes=sum(one.holds for one in drawn),
         by_task=dict(Counter(one.task for one in drawn)), unread=left_out["unread"], no_picture=left_out["picture"],
+        output=str(out),
     )  # fmt: skip
 
 

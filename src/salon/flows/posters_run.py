@@ -46,7 +46,8 @@ class RunReport(Noun):
     answered: int = Field(description="Answers given now.")
     not_asked: dict[str, int] = Field(description="Items of tasks it has no answer to, by task.")
     failed: dict[str, int] = Field(description="Items without an answer, by reason: worth nothing when scored.")
-    files: tuple[str, ...]
+    files: tuple[str, ...] = Field(description="Files that were written.")
+    output: str = Field(description="Their folder.")
 
 
 def run_blind(
@@ -58,7 +59,9 @@ def run_blind(
         contestants.fill_in(file, name, seed=seed, boxes=boxes).write(out / file.task.place)
     items = sum(len(file.items) for file in files)
     places = tuple(file.task.place for file in files)
-    return RunReport(contestant=name, asked=items, kept=0, answered=items, not_asked={}, failed={}, files=places)
+    return RunReport(
+        contestant=name, asked=items, kept=0, answered=items, not_asked={}, failed={}, files=places, output=str(out)
+    )
 
 
 def run_engine(
@@ -185,6 +188,7 @@ def _run(
         not_asked=skipped,
         failed=dict(sorted(failed.items())),
         files=tuple(file.task.place for file in asked),
+        output=str(out),
     )
 
 

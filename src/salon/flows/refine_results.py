@@ -16,7 +16,7 @@ from salon.study import Prompt
 from salon.study.diagnosis import Remark
 from salon.study.noun import Noun
 
-FORMAT = "salon-refine-report-1"
+FORMAT = "salon.refine/1"
 
 
 class Shot(Noun):
@@ -91,7 +91,7 @@ class Scored(Noun):
 class RefineReport(Noun):
     """The whole loop."""
 
-    format: Literal["salon-refine-report-1"] = Field(FORMAT, description="Name and version of this shape.")
+    format: Literal["salon.refine/1"] = Field(FORMAT, description="Name and version of this shape.")
     study: str
     generator: str
     vlm: str
