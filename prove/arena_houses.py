@@ -58,10 +58,11 @@ intervals over studies.
 """
 TURNED = """
 **Where a panel settles on another order, more prompts do not help.** What a house is expected to be worth is the mean
-of the quality of its posters. A panel compares posters, each designer with sensitivities of their own: a house with a
-rare grave flaw wins more comparisons than one whose every poster has a small flaw, at equal means. Pairs that a panel
-puts the other way round beyond the interval of all its {pool:,} prompts, by rankings; *chance*: what it gives the house
-that is expected to be better, the mean of those panels.
+of the quality of its posters. A panel compares posters, each designer with sensitivities and favorite styles of their
+own: a house with a rare grave flaw wins more comparisons than one whose every poster has a small flaw, at equal means,
+and a clean house may lose to one whose styles five designers like. Pairs that a panel puts the other way round beyond
+the interval of all its {pool:,} prompts, by rankings; *chance*: what it gives the house that is expected to be better,
+the mean of those panels.
 """
 NONE_TURNED = "No panel settles on another order for any pair.\n"
 COVERAGE = """
