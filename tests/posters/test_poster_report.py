@@ -79,3 +79,16 @@ def test_run_and_score_from_the_terminal(tmp_path: Path) -> None:
 def test_help_lists_all_doors() -> None:
     words = run("--help")
     assert all(name in words for name in ("score", "run", "judge", "make"))
+
+
+def test_curves_keep_to_their_frame() -> None:
+    """Layouts by a metric that is better when high, ratings not at all, and scores below 0 inside the drawing."""
+    names = ("layout_generation", "overall_rating", "font_attributes")
+    hard = {i: {"difficulty": {"texts": i % 3}} for i in range(12)}
+    files = [fill_in(made(name).edited(hard), "random") for name in names]
+    curves = {one.task: one for one in score_files(files, QUICK).curves}
+    assert {name: one.metric for name, one in curves.items()} == {
+        "layout_generation": "area",
+        "font_attributes": "score",
+    }
+    assert all(point.figure.value <= 1 for one in curves.values() for point in one.points)

@@ -1,4 +1,7 @@
-"""Where a contestant begins to fail: its first metric over what makes items hard (font size, rotation, clutter)."""
+"""Where a contestant begins to fail: a metric over what makes items hard (font size, rotation, clutter).
+
+The metric is the first of its task that is better when high. Ratings have no curve: a correlation is no mean of items.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import numpy as np
 from salon.bench.posters.metrics import draw_weights, edge_interval, figure_of
 from salon.bench.posters.metrics_items import Scored
 from salon.bench.posters.results import CurvePoint, DifficultyCurve, ScoreSettings
-from salon.bench.posters.task import Task
+from salon.bench.posters.task import Metric, Task
 
 MOST_POINTS = 14
 """Different difficulties that are points of their own; more are put together."""
@@ -21,8 +24,14 @@ SIZE = "font size"
 
 def difficulty_curves(task: Task, scored: Sequence[Scored], settings: ScoreSettings) -> list[DifficultyCurve]:
     """One curve for each number that says how hard an item is."""
+    if task.answer == "rating":
+        return []
     names = list(dict.fromkeys(name for one in scored for name in _difficulties(one)))
     return [curve for name in names if (curve := _curve(task, name, scored, settings)) is not None]
+
+
+def _metric(task: Task) -> Metric:
+    return next(one for one in task.metrics if one.better == "high")
 
 
 def _difficulties(one: Scored) -> dict[str, float]:
@@ -35,7 +44,7 @@ def _is_size(one: Scored) -> bool:
 
 
 def _curve(task: Task, name: str, scored: Sequence[Scored], settings: ScoreSettings) -> DifficultyCurve | None:
-    metric = task.metrics[0]
+    metric = _metric(task)
     known = [(one, _difficulties(one)[name]) for one in scored if metric.id in one.worth and name in _difficulties(one)]
     if len({x for _, x in known}) < 2:
         return None
@@ -54,7 +63,7 @@ def _stretches(known: list[tuple[Scored, float]]) -> list[list[tuple[Scored, flo
 
 
 def _point(part: Sequence[Scored], xs: Sequence[float], task: Task, settings: ScoreSettings) -> CurvePoint:
-    metric = task.metrics[0]
+    metric = _metric(task)
     worth = np.array([one.worth[metric.id] for one in part])
     chance = np.mean([one.blind.get(metric.id, 0.0) for one in part]) if metric.k else 0.0
     rng = np.random.default_rng([settings.seed, zlib.crc32(task.name.encode()), len(part)])

@@ -113,10 +113,10 @@ def _figure(reports: Sequence[PosterReport], task: str, difficulty: str, width: 
         if (curve.task, curve.difficulty) == (task, difficulty)
     ][:_MOST_CURVES]
     title = found[0][1].title
-    ends = [point.figure.low for _, curve in found for point in curve.points if point.figure.low is not None]
+    ends = [min(point.figure.value, point.figure.low or 0.0) for _, curve in found for point in curve.points]
     drawing = charts.line_curves(
         [_curve(name, curve) for name, curve in found], title=f"{title} over {difficulty}", x_label=difficulty,
-        y_domain=(min(0.0, *ends, 0.0), 1.0), height=_LOW, width=width,
+        y_domain=(min(0.0, *ends), 1.0), height=_LOW, width=width,
     )  # fmt: skip
     return Figure(drawing, heading=f"{title}: {difficulty}")
 

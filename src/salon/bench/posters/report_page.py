@@ -190,7 +190,7 @@ def _drawing(curve: DifficultyCurve, width: int) -> str:
         low=[point.figure.low or 0.0 for point in points] if bands else None,
         high=[point.figure.high or 0.0 for point in points] if bands else None,
     )  # fmt: skip
-    lowest = min(0.0, *(point.figure.low if bands and point.figure.low else 0.0 for point in points))
+    lowest = min(0.0, *(min(point.figure.value, point.figure.low or 0.0) for point in points))
     return charts.line_curves(
         [drawn], title=f"{curve.title} over {curve.difficulty}", x_label=curve.difficulty, y_domain=(lowest, 1.0),
         height=_LOW, width=width,
