@@ -67,8 +67,8 @@ the mean of those panels.
 NONE_TURNED = "No panel settles on another order for any pair.\n"
 COVERAGE = """
 Share of 95% intervals that hold what the same panel says of all {pool:,} prompts, with a 95% interval over studies; a
-study is a part of these, which at {largest} prompts raises coverage by a point or two. *scores*: of houses under each of
-the nine criteria, in logits; *width*: their mean length. *chances*: of one house against another by these scores.
+study is a part of these, which at {largest} prompts raises coverage by a point or two. *scores*: of houses under each
+of the nine criteria, in logits; *width*: their mean length. *chances*: of one house against another by these scores.
 *weighed alike*: of the mean over criteria in the routing table. *lead*: of its first over its second. *any panel*:
 intervals of scores that hold the mean of all panels: prompts are drawn anew, designers are not, and the interval does
 not speak for other designers.
