@@ -73,7 +73,7 @@ WHY = """
 nobody asked for break none of them, colors that clash few, and a headline can stand wrong only where a place was asked
 for: Capability hardly sees these. EPS is as good as its model, and this one is weak. Its heads see the picture alone,
 so they cannot know which colors and places were asked for; spelling, kerning and alignment are too fine for features
-made for photographs; and fading seems to please it. It moves EPS by a few points where quality differs much, hence
+made for photographs. It moves EPS by a few points where quality differs much, hence
 boards on which most entries tie; the more so as the board's own intervals of EPS are cautious with few prompts and
 longer than their spread alone would make them ([axes](axes.md)). Differences have t intervals. Nothing was tuned to
 change any of this.
