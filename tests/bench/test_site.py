@@ -9,12 +9,13 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 from board_example import ASKED, make_board, make_suite
 from click.testing import CliRunner
 from snapshot_example import make_arena, make_raters
 
-from salon.bench.board import Board, open_board, retract
+from salon.bench.board import Board, entry_folder, open_board, read_result, retract
 from salon.bench.numbered import publish
 from salon.bench.site import build_site
 from salon.bench.site.places import places, web_link
@@ -157,6 +158,13 @@ def test_best_and_worst_are_of_prompts_where_preference_counts(board, folder):
     eligible = {one.prompt.id for one in board.suite.prompts if board.suite.tag_of(one.prompt.id).eps}
     assert linked
     assert linked <= eligible
+
+
+def test_the_spread_of_an_entry_is_that_of_its_prompts(board, folder):
+    result = read_result(entry_folder(board, "atlas"))
+    chances = [100 * prompt.eps["eps"] for prompt in result.prompts if "eps" in prompt.eps]
+    told = f"{len(chances)} prompts; this entry median {np.median(chances):.1f}, all entries median"
+    assert told in (folder / "generators" / "atlas.html").read_text(encoding="utf-8")
 
 
 def test_code_breaks_after_its_parts_and_texts_end_with_a_word():

@@ -108,15 +108,20 @@ def text(
     return element("text", title, shown, x=x, y=y, class_=class_, text_anchor=anchor, font_size=font, **attributes)
 
 
+_WIDEST = 0.98
+"""Of the room, what cut text may fill: long words add up what the widest faces take beyond `text_width`."""
+
+
 def text_width(words: str, size: float = FONT) -> float:
     """Pixels `words` takes at most in the usual sans faces (measured wide, so that labels never touch)."""
     return size * sum(_glyph_width(c) for c in words)
 
 
 def fit(words: str, room: float, size: float = FONT) -> str:
-    """`words`, or its beginning and an ellipsis, within `room` pixels."""
+    """`words`, or its beginning and an ellipsis, within `room` pixels; the widest faces take a little more."""
     if text_width(words, size) <= room:
         return words
+    room *= _WIDEST
     kept, used = "", text_width("…", size)
     for glyph in words:
         used += size * _glyph_width(glyph)

@@ -16,6 +16,7 @@ from salon.bench.site.pictures import Pictures
 from salon.bench.site.places import web_link
 from salon.bench.site.prompt_pages import shot_maker
 from salon.bench.site.shots import Shot, ShotMaker, Shots
+from salon.bench.site.spread import spread_sections
 from salon.bench.site.strengths import strength_sections
 from salon.bench.site.wording import code_line, opening
 from salon.report import Card, Cell, Column, Figure, Note, Section, Table, charts, numbers
@@ -83,6 +84,7 @@ class GeneratorPages:
             yield Section("Axes", [self._axes(one)], "Each with its interval, what it rests on, and what is missing.")
             yield from strength_sections(self.material, one)
             yield from self._criteria(one)
+            yield from spread_sections(self.material, one)
             yield from self._extremes(one)
         yield Section("Where it comes from", [self._about(one)])
 

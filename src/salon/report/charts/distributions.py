@@ -49,9 +49,13 @@ def histogram_over_null(
     x_range: tuple[float, float] | None = None,
     medians: tuple[float | None, float | None] | None = None,
     keys: bool = False,
+    names: tuple[str, str] = ("observed", "random raters (null)"),
+    decimals: int = 3,
     width: int,
 ) -> Markup:
     """Bars of the observed share with the exact null as a stepped outline; both medians marked.
+
+    `names` say what stands for the two where the outline is no null: an entry, and all entries.
 
     `top_share` and `x_range` fix the axes, for small multiples that are to be compared. The range may cut off
     a tail of the null but no observation; shares stay those of the whole. `medians` (observed, null) are taken
@@ -61,8 +65,9 @@ def histogram_over_null(
     shown = _inside(values, counts, x_range)
     given = [count for count, inside in zip(observed_counts, shown) if inside]
     bins = _binned(values[shown], counts[shown], null[shown], given, most=int((width - 50) / LEAST_BAR))
-    names = [Key(tone, "observed"), Key("null-line", "random raters (null)", "line")] if keys else []
-    top_block, used = legend(names, 0, 0, width)
+    other = "null" if "null" in names[1] else names[1]
+    shown_keys = [Key(tone, names[0]), Key("null-line", names[1], "line")] if keys else []
+    top_block, used = legend(shown_keys, 0, 0, width)
     top, bottom = used + 22, height - (2 * LINE + 8 if x_label else LINE + 6)
     tallest = top_share or max(bins.observed.max(), bins.null.max())
     y = Scale(0, tallest * 1.04, bottom, top)
@@ -73,14 +78,14 @@ def histogram_over_null(
         width,
         height,
         title,
-        _histogram_words(counts, medians, unit),
+        _histogram_words(counts, medians, unit, (names[0], other), decimals),
         top_block,
         y_grid(y, left, width - 6, room=TICK_ROOM, percent=True),
         _stepped_null(bins, x, y, "null-area"),
-        *_observed_bars(bins, x, y, unit, tone),
+        *_observed_bars(bins, x, y, unit, tone, other),
         _stepped_null(bins, x, y, "halo", "null-line stroke"),
         x_axis(x, bottom, room=52, label=x_label),
-        _median_marks(medians, x, top, bottom, tone),
+        _median_marks(medians, x, top, bottom, tone, other, decimals),
     )
 
 
@@ -190,13 +195,13 @@ def _binned(values: np.ndarray, counts: np.ndarray, null: np.ndarray, given: Seq
     return Bins(centers, width, held, held / held.sum(), expected, single)
 
 
-def _observed_bars(bins: Bins, x: Scale, y: Scale, unit: str, tone: str) -> list[Markup]:
+def _observed_bars(bins: Bins, x: Scale, y: Scale, unit: str, tone: str, other: str) -> list[Markup]:
     bar = (x(bins.width) - x(0)) * 0.78
     bars = []
     for center, count, share, null, given in zip(bins.centers, bins.counts, bins.observed, bins.null, bins.given):
         tip = (
             f"{numbers.fixed(center)}: {_count_words(count)} {unit} ({numbers.percent(share, 1)}); "
-            f"null {numbers.percent(null, 1)}"
+            f"{other} {numbers.percent(null, 1)}"
         )
         column = rect(x(center) - bar / 2, y.stop, bar, y.start - y.stop, "hit")
         height = y(0) - y(share)
@@ -220,20 +225,28 @@ def _median(values: np.ndarray, weights: np.ndarray) -> float:
     return float(values[next(i for i, w in enumerate(running) if w >= running[-1] / 2 - 1e-12)])
 
 
-def _median_marks(medians: tuple[float | None, float | None], x: Scale, top: float, bottom: float, tone: str) -> Markup:
+def _median_marks(
+    medians: tuple[float | None, float | None],
+    x: Scale,
+    top: float,
+    bottom: float,
+    tone: str,
+    other: str,
+    decimals: int,
+) -> Markup:
     """The observed median as a line with its number, the null's as a dashed line."""
     seen, null = medians
     dashed = None if null is None else line(x(null), top, x(null), bottom, "null-line dashed", **marks(null))
     if seen is None:
         return group(dashed)
-    words = f"median {numbers.fixed(seen)}"
+    words = f"median {numbers.fixed(seen, decimals)}"
     half = text_width(words) / 2
     at = min(max(x(seen), x.start + half), x.stop - half)
     return group(
         dashed,
         line(x(seen), top - 2, x(seen), bottom, f"{tone} marker"),
         text(at, top - 8, words, "value", anchor="middle", **marks(seen)),
-        tip=f"{words}; null median {numbers.fixed(null)}",
+        tip=f"{words}; {other} median {numbers.fixed(null, decimals)}",
     )
 
 
@@ -242,6 +255,8 @@ def _count_words(count: float) -> str:
     return numbers.fixed(count, 0 if float(count).is_integer() else 1)
 
 
-def _histogram_words(counts: np.ndarray, medians: tuple[float | None, float | None], unit: str) -> str:
-    told = [f"{name} median {numbers.fixed(m)}" for name, m in zip(("observed", "null"), medians) if m is not None]
+def _histogram_words(
+    counts: np.ndarray, medians: tuple[float | None, float | None], unit: str, names: tuple[str, str], decimals: int
+) -> str:
+    told = [f"{name} median {numbers.fixed(m, decimals)}" for name, m in zip(names, medians) if m is not None]
     return "; ".join([f"{_count_words(counts.sum())} {unit}", *([", ".join(told)] if told else [])]) + "."
