@@ -25,15 +25,13 @@ from salon.judge.scorers.trained import is_model, trained_scorer
 from salon.render.defects import DEFECTS
 from salon.render.quality import WEIGHTS
 from salon.store.folder import is_study, open_study
-from salon.study import Generator, Scorer, Study
+from salon.study import Generator, Scorer
 from salon.train.settings import HeadSettings
 
 HEADLINE = "taste/aesthetics-preference"
-STRENGTHS = (0.8,)
+STRENGTHS = (0.4, 0.8)
 CLEAN = "proof"
 SETTINGS = HeadSettings(form="scalar", encoder="effnet-lite2+look")
-LEARNED = 28
-"""Prompts of each criterion that the model learns from: about half of those that `prove.heads` trains a fold on."""
 LICENCE = "Apache-2.0"
 
 
@@ -52,27 +50,9 @@ def trained_model(scratch: Path, drawn: Path) -> Path:
     if not is_model(folder):
         if not is_study(study) or not open_study(study).counts.get("rankings"):
             drawn_study(study)
-        report = train_study(learned(open_study(study)), study, SETTINGS, folder, overwrite=True)
+        report = train_study(open_study(study), study, SETTINGS, folder, overwrite=True)
         print(f"heads: validation accuracy {report.validation[0].accuracy.value:.3f}", flush=True)
     return folder
-
-
-def learned(study: Study) -> Study:
-    """The rankings of the first prompts of each criterion."""
-    prompt_of = {item.id: str(item.prompt) for item in study.nouns("items")}
-    first = [items[0] for items in study.table("rankings").column("items").to_pylist()]
-    named = {
-        "prompts": study.ids("prompts").to_pylist(),
-        "items": list(prompt_of.values()),
-        "rankings": [prompt_of[item] for item in first],
-    }
-    kept = {kind: [int(one.rpartition("-")[2]) <= LEARNED for one in own] for kind, own in named.items()}
-    return Study.build(
-        study.name,
-        [one for one in study.criteria if one.id in columns().values()],
-        tables={"raters": study.table("raters")} | {kind: study.table(kind).filter(own) for kind, own in kept.items()},
-        **{name: getattr(study, name) for name in ("compare_within", "cohorts", "design", "simulated", "note")},
-    )
 
 
 def columns() -> dict[str, str]:
@@ -96,7 +76,7 @@ def _title(column: str) -> str:
 
 
 def field_names() -> list[str]:
-    """The six houses, and the clean one with every defect."""
+    """The six houses, and the clean one with every defect at two strengths: 32 entries."""
     variants = [f"{CLEAN}+{kind}@{strength:g}" for kind in DEFECTS for strength in STRENGTHS]
     return [*HOUSES, *variants]
 

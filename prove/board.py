@@ -1,4 +1,4 @@
-"""The large board: entries whose worth is known, by pixels and by a model trained here; docs/methods/board-table.md.
+"""The large board: 32 entries whose worth is known, by pixels and by a model trained here; docs/methods/board-table.md.
 
     python -m prove.board [scratch folder] [folder of prove.heads]
 
@@ -33,7 +33,7 @@ from salon.stats.result import Estimate
 PAGE = Path(__file__).parents[1] / "docs/methods/board-table.md"
 INTRO = """
 The built-in posters suite ({prompts} prompts, {eligible} of them count for EPS) on {entries} entries: the six
-built-in houses, and the clean one of them, `{clean}`, with each of {defects} defects in all its posters, at strength
+built-in houses, and the clean one of them, `{clean}`, with each of {defects} defects in all its posters, at strengths
 {strengths}. What every entry is worth is known, because every flaw in it was planted ([houses](houses.md)).
 Capability is answered by pixels ([how well](pixel-points.md)). *oracle* is the same points by the record of how each
 poster was made: it stands beside the board for comparison and counts for nothing on it. EPS is a model's that this
