@@ -12,7 +12,7 @@ from salon.report import numbers
 from salon.report.frame import LINE, Key, legend, x_axis, x_grid
 from salon.report.located import marks
 from salon.report.scale import Scale, domain, lanes
-from salon.report.svg import canvas, drawn, element, fit, group, line, rect, text, text_width
+from salon.report.svg import BOLD, canvas, drawn, element, fit, group, line, rect, text, text_width
 
 COMPACT = 520
 """Below this width a label stands above its row instead of beside it."""
@@ -151,7 +151,7 @@ def _mark(name: str, at: float, class_: str, width: float) -> tuple[str, float, 
 
 
 def _kept_inside(x: float, words: str, width: float) -> float:
-    half = text_width(words) / 2
+    half = BOLD * text_width(words) / 2
     return min(max(x, half), width - half)
 
 
