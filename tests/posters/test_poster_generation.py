@@ -206,7 +206,7 @@ def test_other_prompts_generators_and_places_are_refused(prompts: Path, tmp_path
     with pytest.raises(BadFile, match="painter"):
         generate_files(files[:1], other, out)
     make_tasks(tmp_path / "new", ["gen_dense"], 3, 9, processes=1)
-    with pytest.raises(BadFile, match="same prompts"):
+    with pytest.raises(BadFile, match="same items"):
         generate_files(find_files([tmp_path / "new"]), Painter(), out)
     with pytest.raises(BadFile, match="another folder"):
         generate_files(files[:1], Painter(), prompts)

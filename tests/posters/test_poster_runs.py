@@ -94,6 +94,13 @@ def test_other_items_are_never_mixed_in(folder: Path, tmp_path: Path) -> None:
         run_vlm([made("font_attributes", 5)], Scripted("vlm", ["A"] * 9), folder, tmp_path / "out")
 
 
+def test_questions_are_never_written_over(folder: Path) -> None:
+    before = {path: path.read_bytes() for path in folder.rglob("*.json")}
+    with pytest.raises(BadFile, match="another folder"):
+        run_vlm(find_files([folder]), Scripted("vlm", lambda asked: "A"), folder, folder)
+    assert {path: path.read_bytes() for path in before} == before
+
+
 def test_blind_contestants_fill_every_file(folder: Path, tmp_path: Path) -> None:
     run_blind(find_files([folder]), "perfect", tmp_path / "out")
     assert score_files(find_files([tmp_path / "out"]), QUICK).groups[0].figure.value == 1.0  # type: ignore[union-attr]

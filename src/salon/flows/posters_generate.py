@@ -17,10 +17,10 @@ from typing import Any
 
 from pydantic import Field
 
-from salon.bench.posters.files import PosterFile, open_file
+from salon.bench.posters.files import PosterFile, started_at
 from salon.bench.posters.item import PosterItem
 from salon.bench.posters.run_card import POSTERS, RunCard, claim
-from salon.errors import BadFile, BadValue
+from salon.errors import BadValue
 from salon.generate.named import Terms, generator_named
 from salon.generate.names import item_id
 from salon.generate.record import Generation, read_generations
@@ -71,7 +71,7 @@ def generate_files(
 ) -> MadeReport:
     """Every poster that these files ask for and that is not in `out` yet, and the files that lead to them."""
     asking = _asking(files)
-    started = [_started(file, out / file.task.place) for file in asking]
+    started = [started_at(file, out / file.task.place, added=_ADDED, same=_SAME) for file in asking]
     told = f"{generator.signature.method}|seed:{settings.first_seed}|size:{settings.size or 'own'}"
     claim(out, RunCard(contestant=generator.name, signature=told))
     prompts = list(_prompts(asking))
@@ -131,20 +131,6 @@ def _id(file: PosterFile, item: PosterItem) -> str:
     """The record's name, with that of its task: names of two files may be the same."""
     stem = PurePosixPath(item.name.replace("\\", "/")).stem or str(item.number)
     return stem if stem.startswith(file.task.name) else f"{file.task.name}-{stem}"
-
-
-def _started(file: PosterFile, place: Path) -> PosterFile:
-    """What an earlier run left at `place`, if it was about the same prompts; else the file without any answer."""
-    if file.path.resolve() == place.resolve():
-        raise BadFile("another folder than that of the prompts is needed", found="the same", where=str(place),
-                      remedy="choose another folder with -o")  # fmt: skip
-    if not place.is_file():
-        return file.edited({item.number: dict.fromkeys(_ADDED) for item in file.items})
-    there = open_file(place)
-    if [[r.get(f) for f in _SAME] for r in there.records] != [[r.get(f) for f in _SAME] for r in file.records]:
-        raise BadFile("posters of the same prompts are needed to go on", found="other prompts", where=str(place),
-                      remedy="choose another folder with -o")  # fmt: skip
-    return there
 
 
 def _led(

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from salon.bench.posters import contestants, engines, measured
 from salon.bench.posters.answers_boxes import Convention
-from salon.bench.posters.files import PosterFile, find_picture, open_file
+from salon.bench.posters.files import PosterFile, find_picture, started_at
 from salon.bench.posters.item import PosterItem
 from salon.bench.posters.run_card import RunCard, claim
 from salon.engine.processes import over_processes
@@ -30,6 +30,7 @@ from salon.store.pictures import read_picture
 from salon.study import Study
 from salon.study.noun import Noun
 
+_ADDED, _SAME = ("response", "judge"), ("task", "name", "path", "prompt")
 SAVED_EVERY = 25
 """Answers after which a file is written again."""
 Answered = Iterator[tuple[int, str | None, str]]
@@ -174,7 +175,7 @@ def _run(
     failed: Counter[str] = Counter()
     kept = given = done = 0
     for file in asked:
-        started = _started(file, out / file.task.place)
+        started = started_at(file, out / file.task.place, added=_ADDED, same=_SAME)
         kept += sum(item.response is not None for item in started.items)
         for news in _answers(started, pictures, answer, failed, out / file.task.place):
             given += news
@@ -217,18 +218,3 @@ def _answers(
             yield response is not None
     finally:
         file.edited(news).write(place)
-
-
-def _started(file: PosterFile, place: Path) -> PosterFile:
-    """What an earlier run left at `place`, if it was about the same records; else the file without any response."""
-    bare = file.edited({item.number: {"response": None, "judge": None} for item in file.items})
-    if not place.is_file():
-        return bare
-    there = open_file(place)
-    fields = ("task", "name", "path", "prompt")
-    if [[r.get(f) for f in fields] for r in there.records] != [[r.get(f) for f in fields] for r in file.records]:
-        raise BadFile(
-            "answers to the same items are needed to go on", found="other items", where=str(place),
-            remedy="choose another folder with -o",
-        )  # fmt: skip
-    return there

@@ -61,7 +61,7 @@ class RefineSettings(Noun):
         return GenerateSettings(seeds=self.images, first_seed=self.seed + number * self.images, size=self.size)
 
 
-class Standing:
+class InRound:
     """A generator as it draws in one round: under a name of its own, from the prompts of that round.
 
     Its signature is the generator's own: the round is in the name, and the prompt of a round never changes.
@@ -158,7 +158,7 @@ class _Loop:
         name = standing_name(self.generator.name, arm, number)
         report = generate_items(
             going,
-            [Standing(self.generator, name, standing_in)],
+            [InRound(self.generator, name, standing_in)],
             self.settings.drawing(number),
             self.folder,
             lambda progress: self.watch(f"{arm} {number}: drawing", progress.done, progress.wanted),

@@ -141,6 +141,25 @@ def new_file(task: Task, records: Sequence[Record]) -> PosterFile:
     return made
 
 
+def started_at(file: PosterFile, place: Path, *, added: Sequence[str], same: Sequence[str]) -> PosterFile:
+    """What an earlier run left at `place`, if its records are the `same`; else the file without what a run adds.
+
+    BadFile where other records stand there, or where `place` is the file itself: questions are never written over.
+    """
+    if file.path.resolve() == place.resolve():
+        raise BadFile("another folder than that of the questions is needed", found="the same", where=str(place),
+                      remedy="choose another folder with -o")  # fmt: skip
+    if not place.is_file():
+        return file.edited({item.number: dict.fromkeys(added) for item in file.items})
+    there = open_file(place)
+    if [[r.get(name) for name in same] for r in there.records] != [
+        [r.get(name) for name in same] for r in file.records
+    ]:
+        raise BadFile("a run about the same items is needed to go on", found="other items", where=str(place),
+                      remedy="choose another folder with -o")  # fmt: skip
+    return there
+
+
 def find_files(places: Sequence[Path]) -> list[PosterFile]:
     """The public files named or held by these places: files, or folders with und_task, gen_task or *.json in them."""
     found = [open_file(path) for place in places for path in _files(place)]
