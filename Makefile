@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
+# Packages come uncompiled (--no-compile saves a minute); what is used is compiled once, whatever the machine's habit is.
+unexport PYTHONDONTWRITEBYTECODE
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE ?= 1
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
@@ -15,16 +17,12 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) --editable '.[generate,train]'
-	@touch $@
-
-$(VENV)/.serve: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[generate,serve,train]'
-	@touch $@ $(VENV)/.demo
+	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[dev]'
-	@touch $@ $(VENV)/.demo $(VENV)/.serve
+	@touch $@ $(VENV)/.demo
 
 $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) --editable '.[dev,bench]'
@@ -37,7 +35,7 @@ demo: $(VENV)/.demo ## posters drawn, judged, checked, fused, learned from and r
 test: $(VENV)/.dev ## every test and check, as CI runs them
 	@tools/system-packages chromium libegl1 libgl1 tesseract-ocr
 	@$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.dev ## style, types and the walls between rooms
 	$(BIN)/ruff check .
@@ -45,7 +43,7 @@ lint: $(VENV)/.dev ## style, types and the walls between rooms
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.bench ## speed beside peers, one JSON line each; ONLY=name for one
+bench: $(VENV)/.bench ## speed beside peers, one JSON line each; writes docs/benchmarks.md; ONLY=name for one
 	@$(BIN)/python -m benchmarks $(ONLY)
 
 prove: $(VENV)/.dev ## the long evidence: size, power, fits; writes the tables the docs quote; ONLY=name for one
@@ -54,8 +52,8 @@ prove: $(VENV)/.dev ## the long evidence: size, power, fits; writes the tables t
 docs: $(VENV)/.dev ## write the generated pages of docs/reference
 	$(BIN)/python -m tools.reference
 
-serve: $(VENV)/.serve demo ## open a studio for the demo's posters at http://127.0.0.1:8000; its link is printed
-	$(BIN)/salon serve demo/posters
+serve: demo ## open the demo's studio at http://127.0.0.1:8000; its link is printed
+	$(BIN)/salon serve demo/studio
 
 clean: ## remove .venv, caches and the demo
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Run every benchmark, or those named, each in a fresh process; one JSON line each."""
+"""Run every benchmark, or those named, each in a fresh process; one JSON line each, kept in docs/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+
+from benchmarks._page import keep
 
 KEYS = ("name", "ours", "peer_name", "peer", "ratio", "limit", "unit")
 
@@ -24,12 +26,14 @@ def main(names: list[str]) -> int:
             print(f"{name} failed:\n{run.stderr}", file=sys.stderr)
             failed += 1
             continue
-        for line in run.stdout.splitlines():
-            missing = [key for key in KEYS if key not in json.loads(line)]
+        lines = [json.loads(line) for line in run.stdout.splitlines()]
+        for line in lines:
+            missing = [key for key in KEYS if key not in line]
             if missing:
                 print(f"{name}: no {', '.join(missing)} in its line", file=sys.stderr)
                 failed += 1
-            print(line, flush=True)
+            print(json.dumps(line), flush=True)
+        keep(name, lines)
     return 1 if failed else 0
 
 

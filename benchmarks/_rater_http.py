@@ -29,16 +29,18 @@ class Reply:
 class Wire:
     """One connection, opened when it is needed; a broken one raises OSError and is opened anew next time."""
 
-    def __init__(self, port: int, *, token: str | None = None, address: str = "127.0.0.1") -> None:
+    def __init__(
+        self, port: int, *, token: str | None = None, address: str = "127.0.0.1", content: str = "application/json"
+    ) -> None:
         self.port, self.address = port, address
         known = f"Authorization: Bearer {token}\r\n" if token else ""
-        self._head = f"HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{known}Content-Type: application/json\r\n"
+        self._head = f"HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{known}Content-Type: {content}\r\n"
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._used = time.monotonic()
 
     async def ask(self, method: str, path: str, record: object = None, **more: str) -> Reply:
-        """Send a request and read the whole reply; OSError when the server is gone before it was read."""
-        body = b"" if record is None else json.dumps(record).encode()
+        """Send a request (bytes as they are) and read the reply; OSError when the server is gone before it was read."""
+        body = record if isinstance(record, bytes) else b"" if record is None else json.dumps(record).encode()
         extra = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in more.items())
         head = f"{method} {path} {self._head}{extra}Content-Length: {len(body)}\r\n\r\n"
         try:

@@ -1,4 +1,4 @@
-"""The exact null of 4 items and 5 raters against the plain enumeration: see `_null_race`."""
+"""The exact null of 4 items and 5 raters against the plain enumeration."""
 
 from benchmarks._null_race import race
 

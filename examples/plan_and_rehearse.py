@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import salon
-from salon.check.plan import BudgetSettings, PlanSettings, plan
-from salon.flows.simulate import SimulateSettings, simulate_study
+from salon.check.plan import PlanSettings, plan
+from salon.flows.simulate.studies import SimulateSettings, simulate_study
 
 TAU, RATERS, CRITERIA = 0.15, 5, 3
 
 
 def main() -> None:
     asked = PlanSettings(items=4, raters=RATERS, criteria=CRITERIA, tau=TAU, sims=500)
-    answer = plan(asked, BudgetSettings(), salon.null_for)
+    answer = plan(asked, salon.null_for)
     needed = next(one.value for one in answer.smallest if one.of == "prompts" and one.target == 0.9)
     if needed is None:
         raise SystemExit("no number of prompts is enough: ask for a larger tau, or more raters")

@@ -14,14 +14,15 @@ from salon.bench.entry_files import read_result
 from salon.bench.results import EntryResult
 from salon.bench.suite import PreferenceRule, Suite
 from salon.bench.suite_folder import hashed, open_suite
-from salon.flows.bench_freeze import field_reference, with_reference
-from salon.flows.bench_named import JudgeTerms, judges_named, read_roles
-from salon.flows.bench_run import run_suite
-from salon.flows.designers import FLAG
-from salon.flows.taste_drawn import drawn_study
-from salon.flows.training import train_study
+from salon.flows.bench.freeze import field_reference, with_reference
+from salon.flows.bench.named import JudgeTerms, judges_named, read_roles
+from salon.flows.bench.run import run_suite
+from salon.flows.simulate.designers import FLAG
+from salon.flows.simulate.taste_drawn import drawn_study
+from salon.flows.train.heads import train_study
 from salon.generate.houses import HOUSES, house_generator
-from salon.judge.scorers.trained import is_model, trained_scorer
+from salon.judge.scorers.trained import trained_scorer
+from salon.models.cards import is_model
 from salon.render.defects import DEFECTS
 from salon.render.quality import WEIGHTS
 from salon.store.folder import is_study, open_study

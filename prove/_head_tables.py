@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from prove._head_runs import FOLDS, SEED, Bench, Floats, Run, hits
 from prove._page import table
-from salon.flows.panel import Planted
-from salon.judge.scorers.named import COMPOSITES, RULES
+from salon.flows.simulate.panel import Planted
+from salon.judge.measurements.table import MEASUREMENTS
+from salon.judge.scorers.named import COMPOSITES
 from salon.stats.ceilings import Ceilings, ceilings
 from salon.stats.paired import holm, paired_difference
 from salon.stats.resample import bootstrap_totals
@@ -41,7 +42,7 @@ VARIANTS = {
 SHARES = (0.25, 0.5, 1.0)
 SCORED = 0
 """The tenth of the prompts on which scorers are asked: most of them read each picture with OCR, which takes seconds."""
-SCORERS = (*RULES, *COMPOSITES)
+SCORERS = (*MEASUREMENTS, *COMPOSITES)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 
 from prove._read_posters import Case, drawn
 from salon.judge.measurements.seen import Seen
-from salon.judge.scorers.measured import MEASUREMENTS
+from salon.judge.measurements.table import MEASUREMENTS
 from salon.models.kept import Kept
 from salon.models.ocr import READER, Reading, read_text
 from salon.render.brief_text import brief_prompt

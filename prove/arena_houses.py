@@ -34,7 +34,7 @@ from prove._arena_truth import (
 from prove._page import table, wrapped
 from salon.bench.arena import ArenaSnapshot
 from salon.engine.processes import over_processes
-from salon.flows.designers import DesignerSettings
+from salon.flows.simulate.designers import DesignerSettings
 from salon.generate.houses import HOUSES
 from salon.stats.prompt_means import score_interval
 

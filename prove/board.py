@@ -24,7 +24,7 @@ from salon.bench.results import AxisResult
 from salon.bench.site import build_site
 from salon.bench.standings import standings
 from salon.generate.houses import HOUSES
-from salon.models.preference_model import read_card
+from salon.models.preference import read_card
 from salon.render.defects import DEFECTS
 from salon.report.estimate import Figure
 from salon.stats.prompt_means import score_interval

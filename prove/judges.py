@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from prove._page import table, wrapped
 from salon.flows.judge_report import report_judges
-from salon.flows.taste_like import taste_like_study
+from salon.flows.simulate.taste_like import taste_like_study
 from salon.judge.report_settings import ReportSettings
 from salon.judge.results import Figure, JudgeFigures
 from salon.judge.run import judge_study

@@ -16,11 +16,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from prove._page import table, wrapped
-from salon.flows.refine import RefineSettings
-from salon.flows.refine_report import DRAWS
-from salon.flows.refine_results import RefineReport
-from salon.flows.refine_scores import TRUTH
-from salon.flows.refining import refine_study
+from salon.flows.refine.refine import RefineSettings
+from salon.flows.refine.report import DRAWS
+from salon.flows.refine.results import RefineReport
+from salon.flows.refine.run import refine_study
+from salon.flows.simulate.true_scorer import TRUTH
 from salon.generate.curate import in_turns
 from salon.generate.houses import HEEDED, house_generator
 from salon.generate.prompts import read_prompts

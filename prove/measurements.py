@@ -19,7 +19,7 @@ from prove._measure_posters import DAMAGES, STRENGTHS, Moves, moves, own_moves
 from prove._page import table, wrapped
 from prove._read_posters import Case, drawn, sample
 from salon.judge.measurements.naturalness import REFERENCE, fit
-from salon.judge.scorers.measured import MEASUREMENTS
+from salon.judge.measurements.table import MEASUREMENTS
 from salon.models.kept import Kept
 from salon.render.defects import DEFECTS
 

@@ -22,8 +22,8 @@ from salon.bench.posters.make.generation import PROMPTS
 from salon.bench.posters.points import PointVerdict, point_verdicts
 from salon.bench.posters.results import MetricResult, PosterReport, ScoreSettings
 from salon.bench.posters.score import score_files
-from salon.flows.posters_generate import generate_named
-from salon.flows.posters_measure import measure_files
+from salon.flows.posters.generate import generate_named
+from salon.flows.posters.measure import measure_files
 from salon.generate.named import Terms
 from salon.generate.settings import GenerateSettings
 from salon.models.ocr import READER

@@ -28,7 +28,7 @@ from scipy import stats
 
 from prove._page import table, wrapped
 from prove._striped import SPAMMERS, TESTS, TEXT, Floats, Pairs, draw, picture, save, tiny_vlm
-from salon.flows.reward_training import check_file
+from salon.flows.train.reward import check_file
 from salon.models.reward_model import log_odds
 from salon.models.reward_network import RewardParts, open_parts
 from salon.stats.ceilings import next_rater, vote_table

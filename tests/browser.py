@@ -8,6 +8,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,3 +71,47 @@ def open_page(browser: Any, address: str, *, width: int = 1280, theme: str = "li
 def _outside(url: str, address: str) -> bool:
     """Any request but for the page itself and its embedded data."""
     return not url.startswith((address.split("#")[0], "data:"))
+
+
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+"""Pixels that can be scrolled sideways."""
+OVERLAPS = """() => [...document.querySelectorAll("svg.chart")].flatMap(svg => {
+  const frame = svg.getBoundingClientRect();
+  const words = [...svg.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
+  const shown = words.filter(([w, box]) => w.trim() && box.width);
+  const clash = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
+  const pairs = shown.flatMap(([v, a], i) => shown.slice(i + 1).filter(([, b]) => clash(a, b)).map(([w]) => [v, w]));
+  return [...pairs, ...shown.filter(([, b]) => b.left < frame.left - 3 || b.right > frame.right + 3).map(([w]) => [w])];
+})"""
+"""Labels of charts that touch each other or leave their drawing."""
+OPEN_ALL = "document.querySelectorAll('details').forEach(part => { part.open = true; })"
+SEEN = ((1280, "light"), (390, "dark"))
+
+
+def page_faults(browser: Any, html: str, folder: Path) -> list[tuple[object, ...]]:
+    """What is wrong with a page at a desk and, dark, on a phone: axe's findings, labels of charts, sideways scrolling,
+    console errors.
+    """
+    file = folder / "seen.html"
+    file.write_text(html, encoding="utf-8")
+    page = open_page(browser, file.as_uri(), bypass_csp=True)  # only axe needs the page's policy set aside
+    found: list[tuple[object, ...]] = []
+    for width, theme in SEEN:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        page.evaluate(OPEN_ALL)
+        page.evaluate(_axe())
+        broken = page.evaluate("axe.run({preload: false, resultTypes: ['violations']})")["violations"]
+        found += [(width, one["id"], one["nodes"][0]["html"][:160]) for one in broken]
+        found += [(width, "labels", *words) for words in page.evaluate(OVERLAPS)]
+        found += [(width, "scrolls sideways")] if page.evaluate(OVERFLOW) > 0 else []
+    found += [("console", words) for words in page.problems]
+    found += [("ran a script of others",)] if page.evaluate("window.pwned") is not None else []
+    page.context.close()
+    return found
+
+
+@cache
+def _axe() -> str:
+    return (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")

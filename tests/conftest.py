@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 ROOT = Path(__file__).parent.parent
 # As in the Makefile, for who calls pytest alone: threads of OpenMP do not survive a fork, and nothing is downloaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+hypothesis.settings.register_profile("untimed", deadline=None)  # how long a machine takes proves nothing
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
@@ -41,9 +44,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
         report.longrepr = f"skipped in CI, where only tests marked 'data' may skip: {reason}"
 
 
-LONG = ("tests/test_readme.py",)
-"""Files that take minutes: begun first, so that no process works on one alone at the end."""
+LONG = (
+    "tests/test_readme.py",
+    "tests/test_docs.py",
+    "tests/web/",
+    "tests/bench/",
+    "tests/flows/",
+    "tests/cli/",
+)
+"""What takes long, begun first in this order, so that no process works on it alone at the end."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    items.sort(key=lambda item: next((n for n, part in enumerate(LONG) if item.nodeid.startswith(part)), len(LONG)))

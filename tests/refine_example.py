@@ -20,9 +20,9 @@ from pathlib import Path
 
 from PIL import Image
 
-from salon.flows.refine import RefineSettings
-from salon.flows.refine_results import RefineReport
-from salon.flows.refining import refine_study
+from salon.flows.refine.refine import RefineSettings
+from salon.flows.refine.results import RefineReport
+from salon.flows.refine.run import refine_study
 from salon.judge.diagnose import shown_prompts
 from salon.judge.scripted import Said, Scripted
 from salon.judge.vlm import Conversation
@@ -152,9 +152,9 @@ def killed(folder: Path, step: int) -> dict[str, object]:
 
 
 def main(folder: Path) -> None:
-    """Kill at every thirteenth wait for the disk until a loop gets through."""
+    """Kill at every 31st wait for the disk until a loop gets through."""
     found = {}
-    for step in range(1, 2000, 13):
+    for step in range(1, 2000, 31):
         found[step] = killed(folder, step)
         if found[step]["ends"] == [0, 0]:
             break

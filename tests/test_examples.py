@@ -62,6 +62,16 @@ def test_anchored_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
     assert not list(tmp_path.iterdir())
 
 
+def test_rewards_for_trainers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = printed("rewards_for_trainers", str(tmp_path / "out"), capsys=capsys, monkeypatch=monkeypatch)
+    assert said.count("the same numbers") == 5
+    for total, palette, balance in re.findall(r" ([-\d.]+) = palette +([-\d.]+) \+ balance +([-\d.]+)", said):
+        assert float(total) == pytest.approx(float(palette) + float(balance), abs=0.0021)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["reference.json"]
+
+
 def test_every_example_is_listed_and_tested() -> None:
     listed = re.findall(r"`python examples/(\w+)\.py", (ROOT / "examples" / "README.md").read_text(encoding="utf-8"))
     here = Path(__file__).read_text(encoding="utf-8")

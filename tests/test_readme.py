@@ -1,94 +1,87 @@
-"""The README is run as it stands: its files written, its commands typed in order, its Python executed."""
+"""README and docs/start.md are run as they stand: files written, commands typed in order, Python executed."""
 
 from __future__ import annotations
 
 import re
 import shlex
-import signal
 import subprocess
-import sys
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import get_args
 
-import httpx2
 import pytest
 from test_docs import FENCE, ROOT, blocks
 
 from salon.check.results import Verdict
 from salon.cli.main import run
 
-README = ROOT / "README.md"
+README, START = ROOT / "README.md", ROOT / "docs" / "start.md"
 
 
-def lines() -> list[str]:
+def lines(page: Path) -> list[str]:
     """Every line a reader would type, in order, comments left out."""
-    typed = [line for block in blocks(README, "console") for line in block.splitlines() if line.startswith("$ ")]
+    typed = [line for block in blocks(page, "console") for line in block.splitlines() if line.startswith("$ ")]
     return [re.split(r"\s+#", line[2:])[0].strip() for line in typed]
 
 
-def opened(line: str) -> str:
-    """Open a studio as the README does, on a free port; follow the link it prints, and close it with Ctrl-C."""
-    command = [sys.executable, "-c", "from salon.cli.main import run; run()", *shlex.split(line)[1:], "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
-        try:
-            said = [server.stdout.readline() for _ in range(2)]
-            link = said[1].strip()
-            with httpx2.Client(follow_redirects=True) as browser:
-                page = browser.get(link)
-            assert page.status_code == 200, f"{said} {server.stderr.read() if server.poll() is not None else page.text}"
-            assert page.url.path == "/owner"
-        finally:
-            server.send_signal(signal.SIGINT)
-            server.communicate(timeout=60)
-    assert server.returncode == 0
-    return "".join(said)
+def shown(page: Path) -> list[str]:
+    """Every line that a page says is printed, spaces squeezed."""
+    under = [line for block in blocks(page, "console") for line in block.splitlines() if not line.startswith("$ ")]
+    apart = [line for block in blocks(page, "text") for line in block.splitlines()]
+    return [" ".join(line.split()) for line in (*under, *apart) if line.strip() not in ("", "...")]
 
 
 def type_salon(line: str) -> str:
-    """Run one `salon` line, with `> file` as the shell would; gives what it printed."""
-    if line.startswith("salon serve") and "--check-config" not in line:
-        return opened(line)
-    command, _, target = line.partition(" > ")
+    """Run one `salon` line; gives what it printed."""
     out = StringIO()
     with redirect_stdout(out), pytest.raises(SystemExit) as left:
-        run(shlex.split(command)[1:])
+        run(shlex.split(line)[1:])
     assert left.value.code == 0, f"{line}\n{out.getvalue()}"
-    if target:
-        Path(target.strip()).write_text(out.getvalue(), encoding="utf-8")
     return out.getvalue()
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which everything the README says has been done; `printed` holds what each command said."""
+    """A folder in which everything that the two pages say has been done; `printed` holds what each command said."""
     made = tmp_path_factory.mktemp("readme")
-    (votes,) = blocks(README, "csv")
+    (votes,) = blocks(START, "csv")
     (made / "votes.csv").write_text(votes, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(made)
         patch.setenv("SALON_CACHE", str(made / "cache"))
-        said = {line: type_salon(line) for line in lines() if line.startswith("salon ")}
+        typed = dict.fromkeys(line for page in (README, START) for line in lines(page) if line.startswith("salon "))
+        said = {line: type_salon(line) for line in typed}
     (made / "printed").write_text("\n".join(f"$ {line}\n{text}" for line, text in said.items()), encoding="utf-8")
     return made
 
 
 def test_every_command_runs_and_leaves_its_files(folder: Path) -> None:
-    files = ("study/study.toml", "check.html", "check.json", "fuse.html", "fuse.json", "scores.csv", "labels.parquet")
-    for file in (*files, "simulated/study.toml", "upload/README.md"):
+    pages = ("gallery.html", "check.html", "houses.html", "judges.html", "site/index.html", "picked/best/index.html")
+    made = ("drawn/study.toml", "judged/judges/almost-sharp/study.toml", "taste/model.json", "study/study.toml")
+    for file in (*pages, *made):
         assert (folder / file).exists(), file
-    printed = (folder / "printed").read_text(encoding="utf-8")
-    assert "3875/18432" in printed
-    assert "Traceback" not in printed
+    assert "Traceback" not in (folder / "printed").read_text(encoding="utf-8")
 
 
-def test_output_shown_is_output_printed(folder: Path) -> None:
+@pytest.mark.parametrize("page", [README, START], ids=lambda page: page.name)
+def test_output_shown_is_output_printed(folder: Path, page: Path) -> None:
     printed = {" ".join(line.split()) for line in (folder / "printed").read_text(encoding="utf-8").splitlines()}
-    shown = [line for block in blocks(README, "console") for line in block.splitlines() if not line.startswith("$ ")]
-    assert shown
-    for line in shown:
-        assert line == "..." or " ".join(line.split()) in printed, f"the README shows what is not printed: {line}"
+    assert shown(page)
+    for line in shown(page):
+        assert line in printed, f"{page.name} shows what is not printed: {line}"
+
+
+def test_start_explains_what_the_readme_types() -> None:
+    """The pipeline of the README is that of docs/start.md, and so are the votes."""
+    assert blocks(README, "csv") == blocks(START, "csv")
+    assert [line for line in lines(README) if "paintings" not in line and line not in lines(START)] == ["make test"]
+
+
+def test_the_null_it_quotes_is_the_null() -> None:
+    text = README.read_text(encoding="utf-8")
+    (command,) = re.findall(r"3875/18432 \(`(salon null [^`]+)`\)", text)
+    assert "3875/18432" in type_salon(command)
 
 
 def test_the_verdicts_it_names_are_the_verdicts(folder: Path) -> None:
@@ -115,7 +108,7 @@ def test_the_python_block_runs(
 
 
 def test_make_lines_are_targets() -> None:
-    made = [line.split()[1] for line in lines() if line.startswith("make ")]
+    made = [line.split()[1] for line in lines(README) if line.startswith("make ")]
     assert made, "the README names no make target"
     for target in made:
         done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True)
@@ -123,7 +116,8 @@ def test_make_lines_are_targets() -> None:
 
 
 def test_nothing_is_typed_that_no_test_types() -> None:
-    for line in lines():
-        assert line.startswith(("salon ", "make ")) or line == "source .venv/bin/activate", f"no test runs: {line}"
-    for language, _ in FENCE.findall(README.read_text(encoding="utf-8")):
-        assert language in {"console", "csv", "python"}, f"no test reads a {language or 'plain'} block"
+    for page in (README, START):
+        for line in lines(page):
+            assert line.startswith(("salon ", "make ")) or line == "source .venv/bin/activate", f"no test runs: {line}"
+        for language, _ in FENCE.findall(page.read_text(encoding="utf-8")):
+            assert language in {"console", "csv", "python", "text"}, f"no test reads a {language or 'plain'} block"

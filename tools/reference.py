@@ -31,13 +31,16 @@ from salon.check.budget import (
 from salon.check.plan import PlanReport
 from salon.check.results import CheckReport
 from salon.cli.main import COMMANDS, salon
-from salon.flows.bench_plan import SuitePlan
-from salon.flows.bench_reported import SuiteRun
-from salon.flows.posters_generate import MadeReport
-from salon.flows.posters_judge import JudgedReport
-from salon.flows.posters_people import PeopleReport
-from salon.flows.posters_run import RunReport
-from salon.flows.refine_results import RefineReport
+from salon.flows.bench.plan import SuitePlan
+from salon.flows.bench.reported import SuiteRun
+from salon.flows.distill.train import DistillReport
+from salon.flows.posters.generate import MadeReport
+from salon.flows.posters.judge import JudgedReport
+from salon.flows.posters.people import PeopleReport
+from salon.flows.posters.run import RunReport
+from salon.flows.refine.results import RefineReport
+from salon.flows.scoring.drift import DriftReport
+from salon.flows.select.cohp_results import CohpReport
 from salon.fuse.bridge_results import BridgeReport
 from salon.fuse.bridge_simulate import Rehearsal
 from salon.fuse.results import FuseReport
@@ -46,8 +49,12 @@ from salon.generate.results import GenerateReport
 from salon.judge.results import JudgeReport
 from salon.judge.run import JudgeRun
 from salon.render.layout import Layout
+from salon.select.best import BestReport
+from salon.select.explain import Explanation
+from salon.train.ablation_results import AblateReport
 from salon.train.evaluate_results import EvaluateReport
 from salon.train.probe_results import ProbeReport
+from salon.train.score_evaluation_results import ScoreEvaluation
 from tools.field_notes import NOTES
 from tools.reference_examples import ABOUT, example
 
@@ -66,10 +73,13 @@ REPORTS: dict[str, type[BaseModel]] = {
     "ready": ReadyReport,
     "evaluate": EvaluateReport,
     "train probe": ProbeReport,
+    "distill train": DistillReport,
+    "distill evaluate": ScoreEvaluation,
+    "distill ablate": AblateReport,
     "judge run": JudgeRun,
     "judge report": JudgeReport,
     "bench run": SuiteRun,
-    "bench run --plan": SuitePlan,
+    "bench run --dry-run": SuitePlan,
     "bench verify": VerifyReport,
     "bench diff": BoardDiff,
     "bench result": EntryResult,
@@ -82,7 +92,11 @@ REPORTS: dict[str, type[BaseModel]] = {
     "bench posters score": PosterReport,
     "bench posters compare": ComparedReport,
     "bench posters people": PeopleReport,
-    "bench posters loop": RefineReport,
+    "select best": BestReport,
+    "select cohp": CohpReport,
+    "select refine": RefineReport,
+    "select explain": Explanation,
+    "select drift": DriftReport,
 }
 """What each command prints with --json."""
 _PRINTED_BY_NONE = {"bench result": "result.json of an entry"}
@@ -101,10 +115,13 @@ def pages() -> dict[str, str]:
     made = json_page(_GENERATE_INTRO, ("generate", "ready"))
     schemas["layout.schema.json"] = as_text(Layout.model_json_schema()) + "\n"
     judged = json_page(_JUDGE_INTRO, ("judge run", "judge report"))
-    trained = json_page(_TRAIN_INTRO, ("evaluate", "train probe"))
+    trained = json_page(
+        _TRAIN_INTRO, ("evaluate", "train probe", "distill train", "distill evaluate", "distill ablate")
+    )
     pages = {"check-json.md": checked, "fuse-json.md": fused, "generate-json.md": made, "judge-json.md": judged}
     pages["train-json.md"] = trained
     pages["bench-json.md"] = json_page(_BENCH_INTRO, [name for name in REPORTS if name.startswith("bench")])
+    pages["select-json.md"] = json_page(_SELECT_INTRO, [name for name in REPORTS if name.startswith("select")])
     return {"commands.md": commands_page(), **pages, **schemas}
 
 
@@ -149,10 +166,11 @@ def help_of(path: tuple[str, ...]) -> str:
 _COMMANDS = """# Commands
 
 Written by `make docs` from `--help`; do not edit. How to start: [start](../start.md). What the JSON means:
-[check-json](check-json.md), [fuse-json](fuse-json.md).
+[generate-json](generate-json.md), [check-json](check-json.md), [fuse-json](fuse-json.md), [train-json](train-json.md),
+[judge-json](judge-json.md), [bench-json](bench-json.md), [select-json](select-json.md).
 
-Exit codes: 0 done; 2 misuse or bad input; 1 only where a yes or no was asked for (`check --gate`); 70 a fault of
-Salon's own. Errors go to stderr; with `--json` the same error is one JSON object on stdout.
+Exit codes: 0 done; 1 done, but something is missing or the answer is no (the command's help says when); 2 misuse or bad
+input; 70 a fault of Salon's own. Errors go to stderr; with `--json` the same error is one JSON object on stdout.
 """
 
 
@@ -212,14 +230,27 @@ report](judge-report.schema.json).
 Every key is always there. A number that cannot be given is `null`, never NaN. Errors have the form of [the other
 commands](check-json.md#errors).
 """
-_TRAIN_INTRO = """# The JSON of evaluate and train probe
+_TRAIN_INTRO = """# The JSON of evaluate, train probe and distill
 
 Written by `make docs` from the report classes; do not edit. `salon evaluate --json` prints one `EvaluateReport`, `salon
-train probe --json` one `ProbeReport` for each criterion. JSON Schemas: [evaluate](evaluate.schema.json), [train
-probe](train-probe.schema.json).
+train probe --json` one `ProbeReport` for each criterion, `salon distill train`, `evaluate` and `ablate --json` one
+`DistillReport`, `ScoreEvaluation` and `AblateReport`. JSON Schemas: [evaluate](evaluate.schema.json), [train
+probe](train-probe.schema.json), [distill train](distill-train.schema.json), [distill
+evaluate](distill-evaluate.schema.json), [distill ablate](distill-ablate.schema.json).
 
 Every key is always there. A number that cannot be given is `null`, never NaN. Errors have the form of [the other
 commands](check-json.md#errors).
+"""
+_SELECT_INTRO = """# The JSON of select
+
+Written by `make docs` from the report classes; do not edit. `salon select best --json` prints one `BestReport`, `salon
+select cohp --json` one `CohpReport`, `salon select refine --json` one `RefineReport`, `salon select explain --json` one
+`Explanation`, `salon select drift --json` one `DriftReport`. JSON Schemas: [best](select-best.schema.json),
+[cohp](select-cohp.schema.json), [refine](select-refine.schema.json), [explain](select-explain.schema.json),
+[drift](select-drift.schema.json). The scoring service describes its own answers at `/v1/openapi.json`.
+
+Every key is always there. A number that cannot be given is `null`, never NaN. Within one `format` keys are only added,
+never renamed. Errors have the form of [the other commands](check-json.md#errors).
 """
 _BENCH_INTRO = """# The JSON of bench
 
@@ -230,7 +261,7 @@ is one `EntryResult`: [schema](bench-result.schema.json).
 | command | prints | schema |
 |---|---|---|
 | `salon bench run` | `SuiteRun` | [run](bench-run.schema.json) |
-| `salon bench run --plan` | `SuitePlan` | [plan](bench-run-plan.schema.json) |
+| `salon bench run --dry-run` | `SuitePlan` | [dry run](bench-run-dry-run.schema.json) |
 | `salon bench verify` | `VerifyReport` | [verify](bench-verify.schema.json) |
 | `salon bench diff` | `BoardDiff` | [diff](bench-diff.schema.json) |
 | `salon bench arena` | `ArenaSnapshot` | [arena](bench-arena.schema.json) |
@@ -242,7 +273,6 @@ is one `EntryResult`: [schema](bench-result.schema.json).
 | `salon bench posters score` | `PosterReport` | [score](bench-posters-score.schema.json) |
 | `salon bench posters compare` | `ComparedReport` | [compare](bench-posters-compare.schema.json) |
 | `salon bench posters people` | `PeopleReport` | [people](bench-posters-people.schema.json) |
-| `salon bench posters loop` | `RefineReport` | [loop](bench-posters-loop.schema.json) |
 
 Every key is always there. A number that cannot be given is `null`, never NaN. Within one `format` keys are only added,
 never renamed. Errors have the form of [the other commands](check-json.md#errors).
@@ -324,7 +354,8 @@ def type_words(annotation: Any) -> str:
         return f"map to {type_words(inside[1])}"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
-    return {str: "text", int: "whole number", float: "number", bool: "true or false"}[annotation]
+    plain = {str: "text", int: "whole number", float: "number", bool: "true or false", Any: "anything"}
+    return plain[annotation]
 
 
 def schema(report: type[BaseModel]) -> dict[str, Any]:

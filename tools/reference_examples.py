@@ -17,11 +17,11 @@ from salon.bench.posters.score import score_files
 from salon.check.anchor import AnchorSettings, anchor
 from salon.check.budget import SimulatedBudgetSettings, ThinSettings, simulated_budget, thin_study
 from salon.check.check import check_study
-from salon.check.plan import BudgetSettings, PlanSettings, plan
+from salon.check.plan import PlanSettings, plan
 from salon.check.settings import CheckSettings
-from salon.flows.bench_arena import arena_snapshot
+from salon.flows.bench.arena import arena_snapshot
 from salon.flows.judge_report import report_judges
-from salon.flows.simulate import SimulateSettings, ppaint_like_study, simulate_study
+from salon.flows.simulate.studies import SimulateSettings, ppaint_like_study, simulate_study
 from salon.fuse.bridge import score_bridge
 from salon.fuse.bridge_settings import BridgeSettings
 from salon.fuse.bridge_simulate import RehearsalSettings, rehearse_bridge
@@ -66,9 +66,8 @@ ABOUT = {
 def example(name: str) -> dict[str, Any]:
     """A real report, as its command would print it; only the time it took is made up."""
     if name == "plan":
-        budget = BudgetSettings(budget_items=8, studies=20)
         settings = PlanSettings(items=3, raters=3, prompts=40, tau=0.2, sims=400)
-        return plan(settings, budget, null_for).model_dump(mode="json")
+        return plan(settings, null_for).model_dump(mode="json")
     if name == "plan budget":
         return simulated_budget(SimulatedBudgetSettings(items=8, studies=20), seed=0).model_dump(mode="json")
     if name == "bridge simulate":

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
+    "AsyncScoresClient": "salon.calls.scores_client",
     "CheckSettings": "salon.check.settings",
     "Checklist": "salon.study",
     "Choice": "salon.study",
@@ -31,6 +32,7 @@ _HOME = {
     "SalonError": "salon.errors",
     "Scale": "salon.study",
     "Scores": "salon.study",
+    "ScoresClient": "salon.calls.scores_client",
     "Signature": "salon.study",
     "Study": "salon.study",
     "anchor": "salon.check.anchor",
@@ -42,6 +44,7 @@ _HOME = {
     "null_for": "salon.store.nulls",
     "open_study": "salon.store.folder",
     "read_study": "salon.store.formats",
+    "reward": "salon.flows.select.reward",
     "save_study": "salon.store.folder",
 }
 __all__ = sorted(_HOME)

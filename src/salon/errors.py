@@ -9,7 +9,6 @@
     │   ├── DuplicateJudgment      the same answer twice
     │   ├── ConflictingJudgment    one rater, one question, two different answers
     │   ├── WrongPrompt            items of different prompts compared although the study forbids it
-    │   ├── IncompleteRanking      a ranking leaves out items where a complete one is needed
     │   └── TiesNotAllowed         equal ranks where a strict order is needed
     ├── StatsError                 the data are fine but cannot answer the question
     │   ├── NotIdentified          no unique answer exists
@@ -112,10 +111,6 @@ class ConflictingJudgment(InputError):
 
 class WrongPrompt(InputError):
     """Items that the study does not allow to be compared were compared."""
-
-
-class IncompleteRanking(InputError):
-    """A ranking leaves out items where all are needed."""
 
 
 class TiesNotAllowed(InputError):

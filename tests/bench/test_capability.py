@@ -101,7 +101,7 @@ def test_points_without_a_prompt_belong_to_all():
 
 
 # ----------------------------------------------------------------------------------------------- by definition
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text("pfu-", min_size=1, max_size=3), st.sampled_from(["majority", "unanimous"]))
 def test_open_is_what_some_completion_passes_and_some_does_not(said, rule):
     """Every way to fill in the open answers, one by one."""

@@ -142,7 +142,7 @@ def test_intervals_are_those_of_the_prompts():
 
 
 # ----------------------------------------------------------------------------------------------- what cannot move it
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(entries(), st.data())
 def test_nothing_anybody_else_does_moves_a_result(made, data):
     """Another entry before it, after it, taken away, run again with other answers: the same bytes."""
@@ -155,7 +155,7 @@ def test_nothing_anybody_else_does_moves_a_result(made, data):
         assert entry_result(suite, entry, said, scores).model_dump_json() == before
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(entries(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_nothing(made, random):
     suite, entry, said, scores = made
@@ -165,7 +165,7 @@ def test_the_order_of_rows_changes_nothing(made, random):
     assert again == entry_result(suite, entry, said, scores)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(entries())
 def test_a_name_is_no_part_of_a_number(made):
     suite, entry, said, scores = made
@@ -175,7 +175,7 @@ def test_a_name_is_no_part_of_a_number(made):
 
 
 # ----------------------------------------------------------------------------------------------- deleting never helps
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(entries(), st.data())
 def test_deleting_a_picture_an_answer_or_a_score_never_helps(made, data):
     suite, entry, said, scores = made
@@ -190,7 +190,7 @@ def test_deleting_a_picture_an_answer_or_a_score_never_helps(made, data):
         never_higher(entry_result(suite, entry, said, shorter(scores, data)), before)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(entries())
 def test_at_best_is_what_all_open_answers_would_give(made):
     """Every open answer PASS, and every open score out of sight."""

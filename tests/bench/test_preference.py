@@ -66,7 +66,7 @@ def test_what_is_missing_unscored_and_open_by_hand():
 
 
 # ----------------------------------------------------------------------------------------------- by definition
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(numbers, st.floats(0, 5), st.floats(0, 5))
 def test_the_integral_is_the_integral(apart, sigma, reference_sigma):
     spread = math.hypot(sigma, reference_sigma)
@@ -92,7 +92,7 @@ def test_eps_is_the_mean_of_means():
 
 
 # ----------------------------------------------------------------------------------------------- by property
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(numbers, min_size=3, max_size=3), st.booleans())
 def test_turned_round(apart, integrate):
     """An entry as far below the reference as another is above it: both together make 100."""
@@ -101,14 +101,14 @@ def test_turned_round(apart, integrate):
     assert above + below == pytest.approx(100, abs=1e-7)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(numbers, min_size=4, max_size=4), st.integers(0, 3), st.floats(0, 4), st.booleans())
 def test_a_higher_logit_never_hurts(gives, place, more, integrate):
     better = [value + more * (k == place) for k, value in enumerate(gives)]
     assert eps(better, integrate=integrate) >= eps(gives, integrate=integrate)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(numbers, min_size=3, max_size=3))
 def test_dropping_sigma_is_over_confident(gives):
     plain, integrated = (

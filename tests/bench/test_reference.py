@@ -110,7 +110,7 @@ def test_fifty_is_not_half_the_duels():
 
 
 # ----------------------------------------------------------------------------------------------- by another tool
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.floats(-9, 9), min_size=3, max_size=7))
 def test_the_median_is_the_standard_librarys(gives):
     suite = asked(["look"])
@@ -118,7 +118,7 @@ def test_the_median_is_the_standard_librarys(gives):
 
 
 # ----------------------------------------------------------------------------------------------- by property
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.permutations(range(4)))
 def test_the_order_of_the_field_does_not_matter(order):
     suite = asked()

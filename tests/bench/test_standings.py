@@ -69,14 +69,14 @@ def test_the_covariance_is_what_drawing_prompts_again_gives():
 
 
 # ----------------------------------------------------------------------------------------------- by property
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.permutations(range(4)))
 def test_the_order_of_results_does_not_matter(order):
     results = [passing(name, count) for name, count in zip("abcd", (20, 12, 12, 3), strict=True)]
     assert standings([results[k] for k in order], "capability") == standings(results, "capability")
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.integers(0, 20), min_size=2, max_size=5))
 def test_ranks_fit_their_values(counts):
     got = standings([passing(f"e{k}", count) for k, count in enumerate(counts)], "capability")

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from suite_example import reference_for, small_suite
 
+from salon.bench import hiding
 from salon.bench.builtin import builtin_suites
 from salon.bench.hiding import hide_prompts
 from salon.bench.new import copied, example, suite_of, write_draft
 from salon.bench.suite_folder import lock, open_suite
-from salon.errors import BadFile, UnknownReference
+from salon.errors import BadFile, BadValue, UnknownReference
 from salon.study.prompt import Prompt
 
 
@@ -75,6 +76,27 @@ def test_hiding_moves_texts_to_the_keeper_and_leaves_the_rest(tmp_path: Path) ->
     assert keeper.stat().st_mode & 0o077 == 0
     with pytest.raises(UnknownReference, match="not private yet"):
         hide_prompts(folder, ["red-kite"], keeper)
+
+
+def test_hiding_that_was_interrupted_goes_on_and_spoils_nothing_kept_before(tmp_path: Path, monkeypatch) -> None:
+    folder, keeper = tmp_path / "suite", tmp_path / "private.jsonl"
+    write_draft(example("x"), folder)
+    hide_prompts(folder, ["three-cups"], keeper)
+    keeper.write_text(keeper.read_text().strip())  # an editor took the last line's end
+    monkeypatch.setattr(hiding, "_rewrite", lambda suite, folder: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        hide_prompts(folder, ["red-kite"], keeper)
+    monkeypatch.undo()
+    kept = keeper.read_text()
+    hide_prompts(folder, ["red-kite"], keeper)
+    assert keeper.read_text() == kept
+    assert open_suite(folder, private=keeper).prompts[0].prompt.text == example("x").prompts[0].prompt.text
+    write_draft(example("y"), tmp_path / "other")
+    lines = (tmp_path / "other" / "prompts.jsonl").read_text()
+    (tmp_path / "other" / "prompts.jsonl").write_text(lines.replace("red kite", "blue kite"))
+    with pytest.raises(BadValue, match="keeper's file"):
+        hide_prompts(tmp_path / "other", ["red-kite"], keeper)
+    assert keeper.read_text() == kept
 
 
 def test_hiding_needs_a_draft_and_a_file_elsewhere(tmp_path: Path) -> None:

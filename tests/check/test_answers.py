@@ -138,7 +138,7 @@ def test_random_ties_are_fair_and_stable_ties_go_by_item_order() -> None:
     assert (rank_scores(scores[:3], ties="stable", rng=RNG(5)) == [0, 3, 1, 2]).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=1, max_size=8), st.integers(0, 9))
 def test_ranks_are_orders_that_respect_the_scores(rows: list[list[int]], seed: int) -> None:
     scores = np.array(rows, np.float32)

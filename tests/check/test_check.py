@@ -17,7 +17,7 @@ from salon.check.report import check_page
 from salon.check.results import AnchorFigures, CheckReport
 from salon.check.settings import CheckSettings
 from salon.errors import TooFew
-from salon.flows.simulate import taste_like_study, taste_like_truth
+from salon.flows.simulate.studies import taste_like_study, taste_like_truth
 from salon.report import disagreements
 from salon.study import Checklist, Comparison, Criterion, Design, Item, Prompt, Ranking, Rater, Scale, Study
 
@@ -260,7 +260,7 @@ def test_odd_studies_are_reported_without_a_fault(name: str) -> None:
         assert report.criteria[0].raters.left_out > 200
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(studies())
 def test_any_valid_study_is_reported_or_refused_by_name(study: Study) -> None:
     """Studies of any shape with the worst labels a file may hold."""

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import check_examples as examples
 import pytest
-from browser import open_page
+from browser import OVERFLOW, OVERLAPS, open_page, page_faults
 
 from salon.check.report import SIMULATED, check_page
 from salon.check.report_parts import named_apart
@@ -18,7 +18,6 @@ from salon.report.values import numbers_in
 from salon.report.words import brief, without_shared_start
 
 NAMES = sorted(examples.EXAMPLES)
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 @cache
@@ -310,13 +309,9 @@ def test_tables_fit_a_sheet_of_paper(chromium, tmp_path):
         page.context.close()
 
 
-OVERLAPS = """() => [...document.querySelectorAll("svg.chart")].flatMap(svg => {
-  const frame = svg.getBoundingClientRect();
-  const words = [...svg.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
-  const shown = words.filter(([w, box]) => w.trim() && box.width);
-  const clash = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
-    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
-  const pairs = shown.flatMap(([v, a], i) => shown.slice(i + 1).filter(([, b]) => clash(a, b)).map(([w]) => [v, w]));
-  return [...pairs, ...shown.filter(([, b]) => b.left < frame.left - 3 || b.right > frame.right + 3).map(([w]) => [w])];
-})"""
 """Pairs of labels of a chart that touch, and labels that leave their drawing."""
+
+
+@pytest.mark.browser
+def test_nothing_is_wrong_under_axe(chromium, tmp_path):
+    assert page_faults(chromium, html("full"), tmp_path) == []

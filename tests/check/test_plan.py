@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from salon.check.plan import BudgetSettings, PlanReport, PlanSettings, plan
+from salon.check.plan import PlanReport, PlanSettings, plan
 from salon.errors import InputError
 from salon.stats import power
-from salon.stats.budget import comparison_budget
 from salon.stats.laws import RankingLaw, expected_tau, fit_tau
 from salon.stats.power import power_signal
 from salon.store.nulls import null_for
@@ -17,8 +16,8 @@ from salon.store.nulls import null_for
 SMALL = PlanSettings(prompts=40, tau=0.1, sims=200)
 
 
-def planned(settings: PlanSettings = SMALL, **budget) -> PlanReport:
-    return plan(settings, BudgetSettings(**budget), null_for)
+def planned(settings: PlanSettings = SMALL) -> PlanReport:
+    return plan(settings, null_for)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -70,23 +69,16 @@ def test_two_effects_are_refused() -> None:
 EVEN = PlanSettings(prompts=20, raters=4, theta=0.4, sims=100)
 
 
-def test_even_panels_budgets_and_seeds() -> None:
+def test_even_panels_and_seeds() -> None:
     report = planned(EVEN)
     assert report.parameter == 0.4
     assert report.mean_tau == pytest.approx(expected_tau(RankingLaw("mallows", 0.4), 4, 4))
     assert report.power[2].alone is None  # four raters cannot cycle
     assert report.power[2].holm is None
     assert report.power[0].alone is not None
-    assert report.budget == ()
-    again = planned(EVEN, budget_items=10, studies=10, target=0.9)
-    assert (again.power, again.curve, again.smallest) == (report.power, report.curve, report.smallest)
-    plain = comparison_budget(10, 4, 2.0, studies=10, rng=np.random.default_rng(1))
-    assert [(row.pairs, row.judgments) for row in again.budget] == [(row.pairs, row.judgments) for row in plain]
-    assert all(row.judgments == 4 * row.pairs for row in again.budget)
-    assert again.budget_smallest is None or again.budget_smallest.to_full.value >= 0.9
+    assert planned(EVEN) == report
     assert "theta:0.4" in report.signature_line
     assert "seed:0" in report.signature_line
-    assert "budget_items:10" in again.signature_line
 
 
 @pytest.mark.parametrize("wrong", [{"seed": -1}, {"tau": 0}, {"tau": 1}, {"raters": 1}, {"items": 1}, {"sims": 1}])

@@ -216,3 +216,11 @@ def test_one_item_cannot_be_ranked(salon) -> None:
         assert json.loads(told.out)["criteria"][0]["verdict"] == "too little data"
     else:
         assert told.code == 2
+
+
+def test_a_file_nested_without_end(salon) -> None:
+    Path("deep.json").write_text(5000 * "[")
+    Path("votes.csv").write_text(VOTES + "a,b,a,ann,p\n")
+    told = salon("check votes.csv --anchor deep.json --json")
+    assert (told.code, told.name) == (2, "BadFile")
+    assert "nested" in told.err

@@ -374,12 +374,19 @@ def test_a_plan_prints_and_writes_the_same_numbers(
 # -- real judgments --------------------------------------------------------------------------------------------------
 
 
+GUIDE = Path(__file__).parent.parent.parent / "docs" / "guide" / "import.md"
 REAL = {
     "dsg_tifa160/tifa160-likert-anns.csv": ("ratings", 160),
     "llmfao/llmfao.csv": ("votes", 13),
     "pwcmp/ex3_tmo_cmp_data.csv": ("votes", 5),
     "genai_bench/image_generation.csv": ("comparisons", 1735),
 }
+
+
+def said_in_the_guide(file: str) -> str:
+    """What the import guide says that a check finds in a public file."""
+    (row,) = (line for line in GUIDE.read_text(encoding="utf-8").splitlines() if f"`{file}` |" in line)
+    return row.split("|")[4].strip()
 
 
 @pytest.mark.data
@@ -402,6 +409,8 @@ def test_real_files_are_checked_directly(salon: Salon, salon_data: Path, name: s
     one = told.json["criteria"][0]
     assert (one["protocol"], one["prompts"]) == REAL[name]
     assert one["signal"]
+    assert one["verdict"] == said_in_the_guide(Path(name).name)
+    assert ("raters are models" in " ".join(told.json["warnings"])) == name.startswith("genai")
     strength = one["statistics"]["mean_tau"] or one["pair_agreement"]["value"]
     assert 0.1 < strength < 0.6
     assert one["ceilings"]["next_rater"]["value"] < one["ceilings"]["oracle"]["value"]
@@ -414,7 +423,7 @@ def test_one_rater_per_prompt_is_told_to_the_user(salon: Salon, salon_data: Path
     told = salon("check", salon_data / name, "--json", "--gate")
     assert told.code == 1
     for one in told.json["criteria"]:
-        assert one["verdict"] == "too little data"
+        assert one["verdict"] == "too little data" == said_in_the_guide("test.json")
         assert "two raters who answered for the same items" in one["sentence"]
 
 
@@ -425,6 +434,7 @@ def test_imagenhub_with_its_three_raters(salon: Salon, salon_data: Path) -> None
     told = salon("check", "study", *QUICK, "--json")
     assert {one["protocol"] for one in told.json["criteria"]} == {"ratings"}
     assert all(one["signal"] and one["tie_rate"] > 0.3 for one in told.json["criteria"])
+    assert {one["verdict"] for one in told.json["criteria"]} == {said_in_the_guide("Text-To-Image_rater*.tsv")}
 
 
 @pytest.mark.data

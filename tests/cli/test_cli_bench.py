@@ -101,7 +101,7 @@ def test_the_plan_counts_calls_and_cost_before_anything_is_made(
 ) -> None:
     with Flaky() as server:
         at = ("--judge", f"eye=openai:tiny-1@{server.url}", "--prices", "prices.toml")
-        plan = told(capsys, "run", "suite", "-g", "folder:ann", "-o", "board", *at, "--plan")
+        plan = told(capsys, "run", "suite", "-g", "folder:ann", "-o", "board", *at, "--dry-run")
         assert not Path("board").exists()
         assert not Path("board.calls.sqlite").exists()
         assert server.seen == []
@@ -111,7 +111,7 @@ def test_the_plan_counts_calls_and_cost_before_anything_is_made(
         run_report = told(capsys, "run", "suite", "-g", "folder:ann", "-o", "board", *at)
         assert server.sold.total() == 8
         assert 0 < run_report["cost"] <= plan["cost_at_most"]
-        again = told(capsys, "run", "suite", "-g", "folder:ann", "-o", "board", *at, "--plan")
+        again = told(capsys, "run", "suite", "-g", "folder:ann", "-o", "board", *at, "--dry-run")
         assert (again["calls"], again["entries"][0]["to_make"]) == (0, 0)
 
 
@@ -134,7 +134,9 @@ def test_a_spent_budget_leaves_the_rest_open(capsys: pytest.CaptureFixture[str],
     with Flaky() as server:
         at = ("--judge", f"eye=openai:tiny-1@{server.url}", "--judge", "ear=scripted:says.jsonl")
         paid = ("--prices", "prices.toml", "--concurrency", 1)
-        most = told(capsys, "run", "suite", "-g", "folder:ann", "-o", "board", *at, *paid, "--plan")["cost_at_most"] / 8
+        most = (
+            told(capsys, "run", "suite", "-g", "folder:ann", "-o", "board", *at, *paid, "--dry-run")["cost_at_most"] / 8
+        )
         enough = most + 0.002  # one answer costs 0.0015: the third question may cost more than is left
         first = told(capsys, "run", "suite", "-g", "folder:ann", "-o", "board", *at, *paid, "--budget", enough)
         assert "budget" in first["stopped"]["eye"]

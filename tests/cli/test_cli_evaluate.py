@@ -12,7 +12,7 @@ from PIL import Image
 from scipy.special import expit
 
 from salon.cli import main
-from salon.flows import training
+from salon.flows.train import heads as training
 from salon.models import preference_model
 from salon.models.encoder import EncoderPart
 from salon.store.folder import open_study, save_study
@@ -182,7 +182,7 @@ def test_scorers_stand_beside_models(capsys, place, tmp_path):
 
 def test_page_and_terminal(capsys, place, tmp_path):
     html = tmp_path / "report.html"
-    code, printed = salon(capsys, "evaluate", place / "anti", place / "pair", place / "study", "-o", html, *QUICK)
+    code, printed = salon(capsys, "evaluate", place / "anti", place / "pair", place / "study", "--html", html, *QUICK)
     assert code == 0
     assert "next rater" in printed.out
     assert "Differences on the same pairs" in printed.out

@@ -12,6 +12,7 @@ from drawn_studies import Drawn, names, shared_ranks
 
 from salon.cli.main import run
 from salon.store.folder import save_study
+from salon.study import Item, Rater
 
 
 def salon(capsys, *arguments):
@@ -47,6 +48,32 @@ def test_the_table_says_what_the_numbers_rest_on(folder, capsys):
     assert "... and 4 more" in said.out
     assert "policy: Missing answers" in said.out
     assert "intervals: 95%" in said.out
+
+
+def test_a_study_of_many_prompts_does_not_flood_the_terminal(capsys, tmp_path):
+    """Five prompts are printed and the others counted; generators are offered where items name them."""
+    ranks = shared_ranks(12, 3, 3, 1.2, np.random.default_rng(3))
+    items = [Item(id=f"q{q}.{i}", prompt=f"q{q}", generator="xyz"[i]) for q in range(12) for i in range(3)]
+    drawn = Drawn(12, 3).compare(ranks, raters=names(3))
+    save_study(drawn.study(), tmp_path / "items")
+    save_study(drawn.study(tables={"items": items}), tmp_path / "named")
+    for name in ("items", "named"):
+        said = salon(capsys, "fuse", tmp_path / name, "--prior", 3)[1].out
+        assert len(said.splitlines()) < 60
+        assert "7 more groups: -o, --json and --html hold all" in said
+        assert ("--by generator" in said) == (name == "named")
+
+
+def test_models_among_the_raters_are_told(capsys, tmp_path):
+    ranks = shared_ranks(1, 3, 6, 1.2, np.random.default_rng(3))
+    kinds = {"some": ("person", "model", "model"), "all": ("model",) * 3, "none": ("person",) * 3}
+    told = {"some": "2 of 3 raters are models", "all": "all 3 raters are models", "none": None}
+    for name, given in kinds.items():
+        raters = [Rater(id=rater, kind=kind) for rater, kind in zip(names(3), given)]
+        save_study(Drawn(1, 6).compare(ranks, raters=names(3)).study(raters=raters), tmp_path / name)
+        report = json.loads(salon(capsys, "fuse", tmp_path / name, "--prior", 3, "--json")[1].out)
+        found = [warning for warning in report["warnings"] if "raters are models" in warning]
+        assert [warning.split(",")[0].split(":")[0] for warning in found] == ([told[name]] if told[name] else [])
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])

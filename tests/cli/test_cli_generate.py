@@ -206,7 +206,7 @@ def test_killed_in_the_middle_a_run_of_320_resumes_without_making_again_what_is_
 
 
 def test_stopped_with_control_c_the_study_holds_what_was_made(eighty, tmp_path):
-    running = start(eighty, tmp_path / "s", pause="0.02")
+    running = start(eighty, tmp_path / "s", pause="0.1")
     wait_for(tmp_path / "s" / FILE, 5)
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=60)

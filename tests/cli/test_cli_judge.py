@@ -261,7 +261,7 @@ def test_batch_files_out_and_in(capsys, study: Path, server, tmp_path: Path) -> 
     assert "foreign" in said.out
     code, said = salon(capsys, "judge", "run", study, *at(server), "--json")
     assert (code, json.loads(said.out)["stored"], len(server.seen)) == (0, 11, 1)
-    code, said = salon(capsys, "judge", "batch", "out", study, "--simulated", "accuracy=1", "-o", tmp_path / "x")
+    code, said = salon(capsys, "judge", "batch", "out", study, "-o", tmp_path / "x")
     assert (code, "--model" in said.err) == (2, True)
 
 

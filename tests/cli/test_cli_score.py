@@ -31,7 +31,7 @@ def test_the_list_names_every_kind():
     shown = run("--list", "--json")
     names = [one["name"] for one in json.loads(shown.output)["scorers"]]
     assert {"words", "effnet-lite2+minilm+ocr", "hpsv3:FOLDER", "table:FILE"} <= set(names)
-    assert "share of the words" in run("--list").output
+    assert "Share of the words" in run("--list").output
 
 
 def test_a_table_becomes_scores(study, tmp_path):

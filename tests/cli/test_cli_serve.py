@@ -23,7 +23,7 @@ from salon.cli.serve import backup, invite, restore, serve, status
 from salon.cli.study import export
 from salon.collect.question import Given
 from salon.errors import BadFile, BadValue, DesignError, SalonError
-from salon.flows.studio_open import default_settings, open_studio
+from salon.flows.studio.open import default_settings, open_studio
 from salon.store import save_study
 from salon.store.database import open_database
 from salon.study import Criterion, Item, Prompt, Scale, Study

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from red_study import Colors, study_in
 
 from salon.cli.train import train
-from salon.flows import training
+from salon.flows.train import heads as training
 from salon.store.folder import save_study
 
 SMALL = [

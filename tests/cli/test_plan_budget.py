@@ -8,7 +8,7 @@ import pytest
 
 from salon.check.budget import BudgetReport, ThinReport
 from salon.cli.main import run
-from salon.flows.ppaint_like import ppaint_like_study
+from salon.flows.simulate.ppaint_like import ppaint_like_study
 from salon.store import save_study
 
 OVERALL = "ppaint/overall"

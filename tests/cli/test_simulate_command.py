@@ -79,7 +79,7 @@ def test_every_flag_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     for flag in ("--preset", "--model", "--prompts", "--tau", "--careless", "--position-bias", "--tie-share", "--seed"):
         assert flag in said
-    assert "salon simulate -o demo --preset taste-like" in said
+    assert "salon simulate -o study --preset taste-like" in said
 
 
 @pytest.mark.parametrize(

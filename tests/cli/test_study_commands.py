@@ -56,7 +56,7 @@ def test_import_tells_what_it_did(salon) -> None:
     assert told.code == 0
     assert told.err == ""
     for said in (
-        "read votes.csv as comparisons: study 'votes' in study",
+        "read votes.csv as comparisons: study 'study' in study",
         "outcomes: 25.0% ties, 0.0% both bad, of 4",
         "columns guessed by their names: --prompt prompt",
         "item id = prompt/generator",

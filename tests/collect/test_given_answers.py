@@ -114,7 +114,7 @@ JSON = st.recursive(
 
 
 @given(st.sampled_from(["compare", "rank", "rate", "flag", "choose", "checklist", "regions", "text"]), JSON)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_whatever_is_sent_is_a_judgment_or_a_named_error(kind: str, answer: Any) -> None:
     with suppress(BadValue):
         raw = Given.parse({"answers": {"overall": answer}})

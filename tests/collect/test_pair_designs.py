@@ -22,7 +22,7 @@ from salon.stats.pair_counts import PairCounts
 
 
 @given(items=st.integers(2, 25), share=st.floats(0, 1), seed=st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_fraction_is_connected_and_balanced(items: int, share: float, seed: int) -> None:
     least, most = items - 1, items * (items - 1) // 2
     pairs = round(least + share * (most - least))

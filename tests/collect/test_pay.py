@@ -7,7 +7,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salon.collect.pay import Visit, payment, visits_of, worked_ms
+from salon.collect.pay import Visit, payment, worked_ms
 from salon.collect.settings import Pay
 
 MINUTE = 60_000
@@ -21,12 +21,6 @@ def test_by_hand() -> None:
     unfinished = payment(visits, 120, finished=False, pay=pay)
     assert (unfinished.amount, unfinished.hours, unfinished.currency) == (Decimal("141.00"), 1.5, "USD")
     assert payment([], 0, finished=False, pay=Pay()).amount == 0
-
-
-def test_a_long_silence_is_not_paid() -> None:
-    moments = [0, 4 * MINUTE, 9 * MINUTE, 15 * MINUTE, 16 * MINUTE]
-    assert visits_of(moments, 5) == [Visit(0, 9 * MINUTE), Visit(15 * MINUTE, 16 * MINUTE)]
-    assert visits_of([], 5) == []
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=8))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from salon.collect.sample import sample_prompts, shared_order
@@ -14,7 +14,6 @@ CATEGORIES = st.lists(st.sampled_from("abc"), min_size=1, max_size=40)
 
 
 @given(CATEGORIES, st.data(), st.integers(0, 2**32))
-@settings(deadline=None)
 def test_draws_keep_their_shares(categories: list[str], data: st.DataObject, seed: int) -> None:
     number = data.draw(st.integers(0, len(categories)))
     size = Counter(categories)
@@ -31,7 +30,6 @@ def test_draws_keep_their_shares(categories: list[str], data: st.DataObject, see
 
 
 @given(CATEGORIES, st.integers(0, 2**32))
-@settings(deadline=None)
 def test_every_beginning_holds_categories_equally(categories: list[str], seed: int) -> None:
     order = shared_order(categories, "equal", rng=np.random.default_rng(seed))
     assert sorted(order) == list(range(len(categories)))

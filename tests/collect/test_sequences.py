@@ -37,7 +37,7 @@ PHASES = st.fixed_dictionaries(
 
 
 @given(PHASES, st.integers(0, 1000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_all_is_asked_once_and_repeats_keep_their_distance(phase: dict, seed: int) -> None:
     rater = walker(study(gold=3), studio(phase, gold=3, seed=seed))
     assert rater.walk() == Finished("done")
@@ -54,7 +54,7 @@ def test_all_is_asked_once_and_repeats_keep_their_distance(phase: dict, seed: in
 
 
 @given(PHASES, st.integers(0, 1000), st.integers(0, 40))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_position_n_is_always_the_same(phase: dict, seed: int, stop: int) -> None:
     """A run that is interrupted, on a plan made anew, with other raters about, equals one that is not."""
     made = study(gold=3), studio(phase, gold=3, seed=seed)
@@ -92,7 +92,7 @@ def test_raters_have_orders_of_their_own() -> None:
 
 
 @given(st.integers(2, 5), st.integers(0, 100), st.lists(st.integers(0, 9), max_size=25))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_every_question_reaches_r_raters_even_when_some_drop_out(each: int, seed: int, leave: list[int]) -> None:
     """Ten raters answer in turns; some leave in the middle of a question. The rest finish all, and none too often."""
     made = studio({"stop": {"kind": "fixed", "raters_each": each}}, raters=10, seed=seed)
@@ -174,7 +174,7 @@ def test_rest_between_phases() -> None:
 
 
 @given(st.integers(0, 50))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_nobody_sees_a_prompt_in_two_views(seed: int) -> None:
     """Two phases with different views: each rater sees half of the prompts in each, and the next the other half."""
     phases = [

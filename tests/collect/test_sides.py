@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from studios import studio, study, walker
 
@@ -24,7 +24,6 @@ def graphs(draw: st.DrawFn) -> list[tuple[str, str]]:
 
 
 @given(graphs(), st.integers(0, 2**32))
-@settings(deadline=None)
 def test_every_item_is_left_as_often_as_right(pairs: list[tuple[str, str]], seed: int) -> None:
     first_left = balanced_sides(pairs, rng=np.random.default_rng(seed))
     balance: Counter[str] = Counter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from salon.collect.slots import free_to_repeat, slots
@@ -14,7 +14,6 @@ SMALL = st.integers(0, 12)
 
 
 @given(st.integers(0, 60), SMALL, SMALL, SMALL, SMALL, st.integers(0, 2**32))
-@settings(deadline=None)
 def test_all_stand_somewhere_and_repeats_have_something_to_repeat(
     ordinary: int, repeats: int, gap: int, gold: int, attention: int, seed: int
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from salon.engine import processes
 from salon.engine.processes import WorkerDied, over_processes
 from salon.errors import BadValue, UnknownReference
 
@@ -33,15 +34,15 @@ def picky(n: int) -> object:
     return n
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_every_task_comes_back(processes):
-    found = dict(over_processes(square, range(9), processes=processes))
+@pytest.mark.parametrize("count", [1, 2])
+def test_every_task_comes_back(count):
+    found = dict(over_processes(square, range(9), processes=count))
     assert found == {n: n * n for n in range(9)}
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_no_tasks_no_work(processes):
-    assert list(over_processes(square, [], processes=processes)) == []
+@pytest.mark.parametrize("count", [1, 2])
+def test_no_tasks_no_work(count):
+    assert list(over_processes(square, [], processes=count)) == []
 
 
 def test_errors_come_as_results_and_a_killed_worker_is_replaced():
@@ -76,6 +77,47 @@ def test_tasks_are_taken_only_when_needed():
         next(results)
     assert len(taken) <= 5 + 2
     results.close()
+
+
+def who(n: int) -> tuple[int, str | None]:
+    """The worker itself, and a part of its environment."""
+    return os.getpid(), os.environ.get("SALON_TEST")
+
+
+def workers(found) -> set[int]:
+    return {answer[0] for _, answer in found}
+
+
+def test_the_next_call_takes_up_the_workers_of_the_last(monkeypatch, tmp_path):
+    first = workers(over_processes(who, range(6), processes=2))
+    assert workers(over_processes(who, range(6), processes=2)) <= first
+    assert not workers(over_processes(own_id, range(4), processes=2)) & first, "another function has others"
+    again = workers(over_processes(who, range(4), processes=2))
+    monkeypatch.setenv("SALON_TEST", "new")
+    found = list(over_processes(who, range(4), processes=2))
+    assert {answer[1] for _, answer in found} == {"new"}, "and so has another environment"
+    assert not workers(found) & again
+    monkeypatch.chdir(tmp_path)
+    assert not workers(over_processes(who, range(4), processes=2)) & workers(found), "or folder"
+
+
+def test_a_worker_that_died_while_it_rested_costs_nothing():
+    (one, *_) = workers(over_processes(who, range(4), processes=2))
+    os.kill(one, signal.SIGKILL)
+    time.sleep(0.2)
+    found = list(over_processes(who, range(4), processes=2))
+    assert len(found) == 4
+    assert one not in workers(found)
+
+
+def test_rested_too_long_a_worker_is_not_taken_up(monkeypatch):
+    first = workers(over_processes(who, range(4), processes=2))
+    monkeypatch.setattr(processes, "RESTS", 0.0)
+    assert not workers(over_processes(who, range(4), processes=2)) & first
+
+
+def own_id(n: int) -> tuple[int]:
+    return (os.getpid(),)
 
 
 def test_fewer_than_one_process_is_refused():

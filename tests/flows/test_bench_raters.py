@@ -10,7 +10,7 @@ from arena_study import SCORES, arena_study
 from scipy import stats
 
 from salon.errors import TooFew, UnknownReference
-from salon.flows.bench_raters import rater_tables
+from salon.flows.bench.raters import rater_tables
 from salon.judge.report_settings import ReportSettings
 from salon.study import Study
 

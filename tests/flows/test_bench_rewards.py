@@ -1,4 +1,4 @@
-"""Mean rewards by generator and category, and the report on one generator (flows/bench_rewards.py)."""
+"""Mean rewards by generator and category, and the report on one generator (flows/bench/rewards.py)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from arena_study import GENERATORS, SCORES, arena_study
+from browser import chromium, page_faults
 from click.testing import CliRunner
 
 from salon.bench.reward_page import reward_page
 from salon.bench.reward_table import RewardTables
 from salon.cli.main import salon
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
-from salon.flows.bench_rewards import RewardSettings, reward_tables
+from salon.flows.bench.rewards import RewardSettings, reward_tables
 from salon.report import disagreements
 from salon.store.folder import open_study, save_study
 from salon.study import Item, Prompt, Study
 from salon.study.scorer import ScorerCard
+
+__all__ = ["chromium"]
 
 PROMPTS = 24
 
@@ -108,12 +111,14 @@ def test_another_generator_moves_no_mean(folder: Path, tmp_path: Path) -> None:
     assert {name: after[name] for name in ("ada", "bo", "cy")} == {name: before[name] for name in ("ada", "bo", "cy")}
 
 
-def test_pages_hold_the_numbers_of_the_json(folder: Path) -> None:
+@pytest.mark.browser
+def test_pages_hold_the_numbers_of_the_json(folder: Path, chromium, tmp_path: Path) -> None:
     made = tables(folder)
     for generator in (None, "bo"):
         html = reward_page(made, generator).html()
         assert disagreements(html, made.model_dump(mode="json")) == []
         assert "Simulated study" in html
+        assert page_faults(chromium, html, tmp_path) == []
     assert "Quality report: bo" in html
     assert html.count('data-key="boards.') >= 6 * 3
 

@@ -11,9 +11,9 @@ from tiny_bench import Colors, by_red, eyes, green, tiny_suite
 from salon.bench.board import entry_folder, open_board, read_answers, read_logits, read_published, read_result, retract
 from salon.bench.suite import Suite
 from salon.errors import BadFile, BadValue, DesignError
-from salon.flows.bench_judging import any_study
-from salon.flows.bench_reported import SuiteRun
-from salon.flows.bench_run import run_suite
+from salon.flows.bench.judging import any_study
+from salon.flows.bench.reported import SuiteRun
+from salon.flows.bench.run import run_suite
 from salon.judge.scripted import Scripted
 from salon.judge.vlm import Conversation, NoReply
 from salon.store.atomic import held

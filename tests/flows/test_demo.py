@@ -8,8 +8,9 @@ from pathlib import Path
 import pyarrow.csv
 import pytest
 
-from salon.flows import demo, demo_board
-from salon.flows.simulate import ppaint_like_study
+from salon.flows.demo import board as demo_board
+from salon.flows.demo import demo
+from salon.flows.simulate.studies import ppaint_like_study
 from salon.report import disagreements
 from salon.store.folder import open_study
 
@@ -45,7 +46,7 @@ def test_the_whole_demo_fits_on_a_screen(
 ) -> None:
     monkeypatch.setattr(demo, "EVERY", 40)  # a quarter of the posters
     monkeypatch.setattr(demo_board, "EVERY", 12)
-    demo._run(tmp_path)
+    demo.run(tmp_path)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= SCREEN
     assert max(map(len, lines)) <= 100 + len(str(tmp_path))

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 from salon.errors import BadValue
-from salon.flows.ppaint_law import (
+from salon.flows.simulate.ppaint_law import (
     PpaintSettings,
     Profiles,
     draw_comparisons,
@@ -19,7 +19,7 @@ from salon.flows.ppaint_law import (
     profiles,
     tiers,
 )
-from salon.flows.ppaint_like import ppaint_like_planted, ppaint_like_study, ppaint_like_truth
+from salon.flows.simulate.ppaint_like import ppaint_like_planted, ppaint_like_study, ppaint_like_truth
 from salon.stats.graph import connectivity
 from salon.study import Study
 

@@ -10,10 +10,10 @@ import pytest
 from refine_example import PROMPTS, Lightness, Painter, critic, gray, loop, revised
 
 from salon.errors import BadFile, BadValue
-from salon.flows.refine import RefineSettings
-from salon.flows.refine_record import Card, open_refinement, prompts_hash, read_replies
-from salon.flows.refine_results import RefineReport
-from salon.flows.refining import refine_study
+from salon.flows.refine.record import Card, open_refinement, prompts_hash, read_replies
+from salon.flows.refine.refine import RefineSettings
+from salon.flows.refine.results import RefineReport
+from salon.flows.refine.run import refine_study
 from salon.generate.houses import house_generator
 from salon.generate.prompts import read_prompts
 from salon.generate.run import generate_items

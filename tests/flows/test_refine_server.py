@@ -12,10 +12,10 @@ from chat_server import ChatServer
 from refine_example import PROMPTS, Lightness, Painter, revised
 from tiny_vlm import build_tiny_vlm
 
-from salon.flows.refine import RefineSettings
-from salon.flows.refine_results import RefineReport
-from salon.flows.refine_scores import diagnosing_vlm
-from salon.flows.refining import refine_study
+from salon.flows.refine.refine import RefineSettings
+from salon.flows.refine.results import RefineReport
+from salon.flows.refine.run import refine_study
+from salon.flows.refine.scores import diagnosing_vlm
 from salon.judge.named import Named
 
 BAD = {

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from salon.errors import BadValue
-from salon.flows.panel import Panel, compared, item_ids, numbered, tie_chance, with_ties
-from salon.flows.simulate import SimulateSettings, planted, simulate_study, taste_like_study, taste_like_truth
+from salon.flows.simulate.panel import Panel, compared, item_ids, numbered, tie_chance, with_ties
+from salon.flows.simulate.studies import SimulateSettings, planted, simulate_study, taste_like_study, taste_like_truth
 from salon.stats.alpha import krippendorff_alpha
 from salon.stats.signal import cells_votes, votes_rankings
 from salon.study import Study
@@ -61,7 +61,7 @@ def sizes(draw: st.DrawFn) -> SimulateSettings:
 # -- any study ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(sizes())
 def test_every_size_gives_a_valid_labelled_complete_and_repeatable_study(s: SimulateSettings) -> None:
     study = simulate_study(s)  # Study.build validates references, groups, duplicates, scales
@@ -151,7 +151,7 @@ def test_tied_rankings_are_stored_best_first() -> None:
     assert set(np.unique(np.diff(ranks, axis=1))) == {0, 1}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(2, 7), st.integers(0, 2**32), st.sampled_from([0.0, 0.4]))
 def test_comparisons_follow_the_orders_they_come_from(items: int, seed: int, share: float) -> None:
     rng = np.random.default_rng(seed)

@@ -11,8 +11,8 @@ from salon.collect.assign import Finished, Rest
 from salon.collect.question import Given
 from salon.collect.settings import StudioSettings
 from salon.errors import BadValue
-from salon.flows.studio import Studio
-from salon.flows.studio_steps import Needs, ShownTask, TooEarly
+from salon.flows.studio.steps import Needs, ShownTask, TooEarly
+from salon.flows.studio.studio import Studio
 from salon.store.database import open_database
 from salon.store.database.errors import AlreadyAnswered, BadLink, NothingToUndo, NotYours
 from salon.store.folder import open_study

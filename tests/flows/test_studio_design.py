@@ -6,7 +6,7 @@ import pytest
 import tomli_w
 
 from salon.collect.question import Given
-from salon.flows.studio_open import database_url, open_studio
+from salon.flows.studio.open import database_url, open_studio
 from salon.store.folder import save_study
 from salon.store.place import open_place
 from salon.study import Criterion, Design, Item, Prompt, Study

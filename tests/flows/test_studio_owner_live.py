@@ -14,11 +14,11 @@ from salon.check.results import Figure, RaterRow
 from salon.collect.adjudicate import Disagreement
 from salon.collect.settings import StudioSettings
 from salon.errors import BadValue
-from salon.flows.studio import Studio
-from salon.flows.studio_adjudicate import rulings_of
-from salon.flows.studio_figures import figures_of, hours_of, judged_of, over_raters
-from salon.flows.studio_live import FiguresFailed, FiguresWorker
-from salon.flows.studio_trim import without_items, without_raters
+from salon.flows.studio.adjudicate import rulings_of
+from salon.flows.studio.figures import figures_of, hours_of, judged_of, over_raters
+from salon.flows.studio.live import FiguresFailed, FiguresWorker
+from salon.flows.studio.studio import Studio
+from salon.flows.studio.trim import without_items, without_raters
 from salon.store.database import open_database
 from salon.study import Choice, Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Study
 

@@ -7,7 +7,7 @@ from test_studio import empty, make
 
 from salon.collect.merge_ranking import Settled, next_merge_step
 from salon.errors import BadValue
-from salon.flows.studio_steps import TooEarly
+from salon.flows.studio.steps import TooEarly
 
 __all__ = ["empty", "make"]
 

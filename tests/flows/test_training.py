@@ -11,10 +11,11 @@ from PIL import Image
 from red_study import Colors, study_in
 
 from salon.errors import BadFile, BadValue, DesignError, TooFew
-from salon.flows import training
-from salon.flows.training import prepare_study, train_study
+from salon.flows.train import heads as training
+from salon.flows.train.heads import prepare_study, train_study
 from salon.models import preference_model
-from salon.models.preference_model import load_model, read_card
+from salon.models.preference import read_card
+from salon.models.preference_model import load_model
 from salon.study import Item, Rating, Study
 from salon.train.settings import HeadSettings
 
@@ -128,7 +129,8 @@ def test_missing_pictures_are_named(tmp_path: Path) -> None:
         train_study(bare, tmp_path / "study", QUICK, tmp_path / "model")
 
 
-def test_too_few_judgments_say_how_many_are_needed(tmp_path: Path) -> None:
+def test_too_few_judgments_say_how_many_are_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "encode_pictures", None)  # nothing is encoded before that is known
     study = study_in(tmp_path / "study", prompts=3)
     with pytest.raises(TooFew, match="at least 12"):
         train_study(study, tmp_path / "study", QUICK, tmp_path / "model")

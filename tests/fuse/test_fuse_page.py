@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import fuse_example as examples
 import pytest
-from browser import chromium, open_page
+from browser import OPEN_ALL, OVERFLOW, OVERLAPS, chromium, open_page, page_faults
 
 from salon.fuse.report import fuse_page
 from salon.report import disagreements
@@ -19,8 +19,6 @@ from salon.report.words import brief, told_apart
 __all__ = ["chromium"]
 
 NAMES = sorted(examples.EXAMPLES)
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-OPEN_ALL = "document.querySelectorAll('details').forEach(part => { part.open = true; })"
 
 
 @cache
@@ -253,13 +251,9 @@ def test_on_paper_every_part_is_open_and_tables_fit(chromium, tmp_path):
     page.context.close()
 
 
-OVERLAPS = """() => [...document.querySelectorAll("svg.chart")].flatMap(svg => {
-  const frame = svg.getBoundingClientRect();
-  const words = [...svg.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
-  const shown = words.filter(([w, box]) => w.trim() && box.width);
-  const clash = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
-    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
-  const pairs = shown.flatMap(([v, a], i) => shown.slice(i + 1).filter(([, b]) => clash(a, b)).map(([w]) => [v, w]));
-  return [...pairs, ...shown.filter(([, b]) => b.left < frame.left - 3 || b.right > frame.right + 3).map(([w]) => [w])];
-})"""
 """Pairs of labels of a chart that touch, and labels that leave their drawing."""
+
+
+@pytest.mark.browser
+def test_nothing_is_wrong_under_axe(chromium, tmp_path):
+    assert page_faults(chromium, html("full"), tmp_path) == []

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import salon
-from salon.flows.ppaint_like import PpaintTruth, ppaint_like_study, ppaint_like_truth
+from salon.flows.simulate.ppaint_like import PpaintTruth, ppaint_like_study, ppaint_like_truth
 from salon.fuse.results import FuseReport
 from salon.study import Study
 

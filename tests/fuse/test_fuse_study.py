@@ -207,6 +207,20 @@ def test_generators_are_scored_over_prompts():
     assert report.as_scores().by == "generator"
 
 
+def test_generators_are_meant_for_prompts_that_nobody_asked_yet():
+    """Whatever was asked for: comparisons or ratings. Items are meant for these prompts, and other raters."""
+    drawn = Drawn(6, 2)
+    rated = rng().integers(1, 6, size=(6, 5, 2))
+    for prompt in range(6):
+        for rater in range(5):
+            drawn.vote(f"r{rater}", prompt, 0, 1, "ab"[(prompt + rater) % 2])
+    items = [Item(id=f"q{q}.{k}", prompt=f"q{q}", generator="xy"[k]) for q in range(6) for k in range(2)]
+    study = drawn.rate(rated).study(FIVE, tables={"items": items})
+    for method in ("bradley-terry", "mean"):
+        assert fused(study, method=method, by="generator").cluster == "prompt"
+        assert fused(study, method=method).cluster == "rater"
+
+
 def test_other_clusters_give_other_errors_and_the_same_values(study):
     made = {c: fused(study, method="davidson", cluster=c) for c in ("answer", "rater")}
     assert values(made["answer"]) == values(made["rater"])

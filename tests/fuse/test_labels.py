@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from studies import example, studies
 
 from salon.errors import BadColumns, BadValue, DesignError, TooFew, UnknownReference
-from salon.flows.simulate import taste_like_study
+from salon.flows.simulate.studies import taste_like_study
 from salon.fuse.labels import Labels, LabelSettings, make_labels
 from salon.fuse.splits import check_splits, prompt_texts
 from salon.study import Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Study
@@ -163,7 +163,7 @@ def test_a_study_of_every_kind() -> None:
     assert "skipped judgments left out: 2" in labels.report.notes
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(studies(), st.booleans())
 def test_any_study_gives_sound_rows(study: Study, rating_pairs: bool) -> None:
     assert prompt_texts(study).to_pylist() == [prompt.view() or None for prompt in study.nouns("prompts")]

@@ -84,7 +84,7 @@ def small_studies(draw: st.DrawFn) -> Study:
     interval=st.sampled_from(["auto", "auto", "jackknife", "bootstrap"]),
     by=st.sampled_from(["item", "item", "generator"]),
 )
-@settings(max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_a_fusion_gives_a_named_error_or_numbers_that_make_sense(study, method, prior, cluster, interval, by):
     with suppress(SalonError):
         fused(study, method=method, prior=prior, cluster=cluster, interval=interval, by=by, passes=20, draws=100)

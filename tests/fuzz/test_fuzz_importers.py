@@ -147,7 +147,7 @@ NAMES = st.sampled_from(
         "repeat",
     ]
 )
-fuzzing = settings(max_examples=ROUNDS, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+fuzzing = settings(max_examples=ROUNDS, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
 @fuzzing

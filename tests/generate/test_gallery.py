@@ -6,7 +6,7 @@ import io
 import re
 
 import pytest
-from browser import chromium, open_page
+from browser import OVERFLOW, chromium, open_page, page_faults
 from dots import Dots, png
 from PIL import Image
 
@@ -125,7 +125,6 @@ def test_only_an_earlier_page_is_replaced(folder, tmp_path):
 
 # -- in a browser ----------------------------------------------------------------------------------------------------
 
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 SHOWN = "[...document.images].filter(image => image.src && !(image.complete && image.naturalWidth)).length"
 
 
@@ -150,6 +149,12 @@ def test_no_error_no_sideways_scroll_and_nobody_s_script_runs(chromium, page, wi
     )
     assert across == (3 if width == 1280 else 2)
     tab.context.close()
+
+
+@pytest.mark.browser
+def test_nothing_is_wrong_under_axe(chromium, folder, tmp_path):
+    write_gallery(folder, tmp_path / "g.html", embed=True, width=64)
+    assert page_faults(chromium, (tmp_path / "g.html").read_text(encoding="utf-8"), tmp_path) == []
 
 
 @pytest.mark.browser

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from browser import chromium, open_page
+from browser import OPEN_ALL, OVERFLOW, chromium, open_page, page_faults
 from drawn_studies import Drawn, shared_ranks
 from judge_report_example import both, full_report, judged, people, report, simulated_judge
 from PIL import Image
@@ -23,8 +23,6 @@ from salon.study import Item
 __all__ = ["chromium"]
 
 HOSTILE = '<script>window.pwned=1</script>"&\u202eevil'
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-OPEN_ALL = "document.querySelectorAll('details').forEach(part => { part.open = true; })"
 
 
 @cache
@@ -145,3 +143,9 @@ def test_in_a_browser(chromium, tmp_path, width, theme):
         assert page.problems == [], name
         assert page.evaluate("window.pwned") is None
         page.context.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", ["full", "ticks"])
+def test_nothing_is_wrong_under_axe(chromium, tmp_path, name):
+    assert page_faults(chromium, html(name), tmp_path) == []

@@ -211,7 +211,7 @@ def test_the_same_answers_make_the_same_bytes(tmp_path: Path) -> None:
     assert files(tmp_path / "s/judges/judge") == before
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(max_examples=15, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(studies(), st.booleans(), st.sampled_from(["A", "B", "TIE", "?"]))
 def test_studies_with_the_worst_labels(tmp_path: Path, study: Study, together: bool, said: str) -> None:
     """Labels with line breaks, quotes, braces and look-alikes go through a run and come back."""

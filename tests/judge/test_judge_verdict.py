@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from salon.judge.verdict import Read, Unread, number_menu, option_menu, read_verdict, read_verdicts
@@ -88,8 +88,13 @@ def test_what_is_read(text: str, expected: str) -> None:
         ('draft: {"verdict": "A"}, final: {', "breaks off"),
         ("<think>A, or is it B? {\"verdict\": \"B\"}", "thought without an answer"),
         ("<think>{\"verdict\": \"B\"}</think>", "empty"),
+        ("Hm.\n<think>\nVerdict: B\n</think>\nI cannot decide.", "no verdict"),  # a thought that came later
+        ("<think>x</think><think>\nVerdict: B", "thought without an answer"),
+        ("<think>" + 100_000 * "x" + "\nVerdict: B", "thought without an answer"),
+        (600 * '{"x": ' + '{"verdict": "A"}' + 600 * "}", "no verdict"),  # deeper than Python calls
         ("<answer></answer>", "empty"),
     ],
+    ids=lambda text: text[:40],
 )  # fmt: skip
 def test_what_is_not_read(text: str, reason: str) -> None:
     assert said(text) == f"unparsed: {reason}"
@@ -197,14 +202,12 @@ PIECES += ("Verdict: B\n", "<think>", "</think>", "<answer>", "</answer>", "TIE"
 hostile = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=12).map("".join)
 
 
-@settings(deadline=None)
 @given(hostile, st.booleans())
 def test_any_text_gives_an_option_or_a_reason(text: str, cut: bool) -> None:
     found = read_verdict(text, "verdict", AB, cut=cut)
     assert found in (Read("A"), Read("B")) or (isinstance(found, Unread) and found.reason)
 
 
-@settings(deadline=None)
 @given(hostile, st.sampled_from("AB"))
 @example("x <answer> y", "A")
 def test_no_reasoning_before_an_answer_changes_it(reasoning: str, verdict: str) -> None:
@@ -216,7 +219,6 @@ def test_no_reasoning_before_an_answer_changes_it(reasoning: str, verdict: str) 
     assert read_verdict(f"{thought.replace('{', '')}\n{answer}", "verdict", AB) == Read(verdict)
 
 
-@settings(deadline=None)
 @given(hostile, st.sampled_from("AB"), st.data())
 def test_an_answer_cut_anywhere_is_never_another_answer(reasoning: str, verdict: str, data: st.DataObject) -> None:
     answer = json.dumps({"reason": reasoning, "verdict": verdict})

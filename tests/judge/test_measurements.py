@@ -11,8 +11,9 @@ from salon.judge.measurements.naturalness import features, naturalness
 from salon.judge.measurements.palette import palette_match
 from salon.judge.measurements.seen import Seen, oklab_of
 from salon.judge.measurements.spacing import even_spacing, letter_spans
+from salon.judge.measurements.table import MEASUREMENTS
 from salon.judge.measurements.words import word_accuracy
-from salon.judge.scorers.measured import MEASUREMENTS, measured
+from salon.judge.scorers.measured import measured
 from salon.models.kept import Kept
 from salon.models.ocr import Reading, TextLine
 from salon.render.colors import oklab

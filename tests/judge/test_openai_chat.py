@@ -178,6 +178,15 @@ def test_texts_arrive_as_they_are(store: CallStore, asked: Any) -> None:
     assert gibberish.text == "\u0410 \ufffd {{{"
 
 
+@pytest.mark.parametrize(
+    "url", ["https://host/v1?key=hushhush", "https://host/v1#hushhush", "https://u:hushhush@host/v1"]
+)
+def test_no_address_holds_a_key(store: CallStore, url: str) -> None:
+    with pytest.raises(BadValue) as raised:
+        chat(url, store)
+    assert "hushhush" not in str(raised.value)
+
+
 def test_the_endpoint_is_learnt_and_nothing_is_bought_twice(store: CallStore, asked: Any) -> None:
     questions = [asked(str(number)) for number in range(6)]
     with ChatServer() as server, chat(server, store) as vlm:

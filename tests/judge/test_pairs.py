@@ -76,7 +76,7 @@ def test_a_question_for_each_pair_and_criterion() -> None:
     assert [(one.criteria, one.a, one.b) for one in together] == [(("taste/mood", "type"), *pair) for pair in EVERY]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(1, 30), st.integers(1, 30))
 def test_a_larger_limit_keeps_what_a_smaller_one_asked(few: int, more: int) -> None:
     units = [(f"i{number}", f"j{number}") for number in range(25)]

@@ -7,8 +7,9 @@ import pytest
 from scored_study import Redness, study_in
 
 from salon.errors import BadColumns, BadFile, BadValue
+from salon.judge.measurements.table import MEASUREMENTS
 from salon.judge.score import ScoreSettings, read_scores, score_study
-from salon.judge.scorers.named import RULES, scorer_lines, scorer_named
+from salon.judge.scorers.named import scorer_lines, scorer_named
 from salon.judge.scorers.table import TableScorer
 from salon.models.kept import Kept
 from salon.study import Item, Scorer
@@ -160,11 +161,10 @@ def test_an_unknown_name_is_told_the_nearest():
         scorer_named("clip")  # without a folder
 
 
-def test_the_list_is_that_of_the_rules():
-    from salon.judge.scorers.measured import MEASUREMENTS
-
-    assert list(RULES) == list(MEASUREMENTS)
+def test_every_measurement_is_listed_and_there():
+    assert list(dict(scorer_lines()))[: len(MEASUREMENTS)] == list(MEASUREMENTS)
     assert len(dict(scorer_lines())) == len(scorer_lines())
+    assert all(callable(rule.measure) and rule.rests_on for rule in MEASUREMENTS.values())
 
 
 # -- what is kept -----------------------------------------------------------------------------------------------------

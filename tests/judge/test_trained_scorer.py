@@ -17,8 +17,9 @@ from salon.errors import BadFile, BadValue
 from salon.judge.report_panel import Places
 from salon.judge.report_scores import score_judge
 from salon.judge.score import score_study
-from salon.judge.scorers import trained
+from salon.judge.scorers import of_model, trained
 from salon.judge.scorers.named import scorer_named
+from salon.models.cards import known_criteria
 from salon.models.preference import Scored
 from salon.models.preference_model import load_model
 from salon.study import Criterion, Study
@@ -65,9 +66,9 @@ def test_pictures_without_a_study(colors: Colors, tmp_path: Path) -> None:  # no
 
 def test_a_flag_head_is_a_scorer_too_where_lower_is_better(tmp_path: Path) -> None:
     card = card_of("heads", "taste/mood", flag="taste/hallucination")
-    assert [one.id for one in trained.known_criteria(card)] == ["taste/mood", "taste/hallucination"]
-    assert not trained.known_criterion(card, "taste/hallucination", where="").higher_is_better
-    assert trained.scores_name(card, "taste/mood") == "tiny@taste-mood"
+    assert [one.id for one in known_criteria(card)] == ["taste/mood", "taste/hallucination"]
+    assert not of_model.known_criterion(card, "taste/hallucination", where="").higher_is_better
+    assert of_model.scores_name(card, "taste/mood") == "tiny@taste-mood"
 
 
 def test_the_signature_hangs_on_weights_and_not_on_words_about_them(colors: Colors, tmp_path: Path) -> None:  # noqa: F811
@@ -86,7 +87,8 @@ class Sure:
     card = card_of("reward")
 
     def scores(self, images, texts, criterion):  # type: ignore[no-untyped-def]
-        return [Scored(float("nan") if "tea" in text else len(text), 0.5) for text in texts]
+        odd = [Scored(float("nan"), 0.5), Scored(1.0, float("inf"))]
+        return [odd[number % 2] if "tea" in text else Scored(len(text), 0.5) for number, text in enumerate(texts)]
 
 
 def test_a_reward_model_s_sigma_is_kept_and_what_is_no_number_is_none(tmp_path: Path, monkeypatch) -> None:
@@ -115,6 +117,6 @@ def test_a_criterion_the_model_does_not_know(colors: Colors, tmp_path: Path) -> 
     with pytest.raises(BadValue, match="taste/mood, taste/color"):
         scorer_named(f"model:{folder}")
     with pytest.raises(BadValue, match="'joy'"):
-        trained.scorer_names(folder, ["joy"])
+        of_model.scorer_names(folder, ["joy"])
     with pytest.raises(BadFile, match=r"model\.json"):
-        trained.scorer_names(tmp_path)
+        of_model.scorer_names(tmp_path)

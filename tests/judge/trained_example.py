@@ -56,12 +56,12 @@ def card_of(kind: str = "heads", *criteria: str, **facts: object) -> ModelCard:
     return ModelCard(kind=kind, criteria=known, **(told | facts))
 
 
-def save_model(folder: Path, *criteria: str, form: str = "scalar") -> Path:
+def save_model(folder: Path, *criteria: str, form: str = "scalar", flag: str | None = None) -> Path:
     """Heads that nobody trained."""
     torch.manual_seed(3)
-    shape = HeadShape(form=form, parts=(PART,), text_width=3, criteria=criteria or ("c",), width=4)
+    shape = HeadShape(form=form, parts=(PART,), text_width=3, criteria=criteria or ("c",), width=4, flag=flag)
     network = PreferenceHeads(shape)
     if form != "scalar":
         network.keep_references(torch.rand(2, 3))
-    save_heads(folder, network, card_of("heads", *criteria, form=form), readme="tiny")
+    save_heads(folder, network, card_of("heads", *criteria, form=form, flag=flag), readme="tiny")
     return folder

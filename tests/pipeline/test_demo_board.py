@@ -16,9 +16,12 @@ from salon.bench.suite import Suite
 from salon.bench.suite_folder import hashed
 from salon.bench.verify import verify
 from salon.errors import MissingExtra
-from salon.flows import demo, demo_board, training
-from salon.flows.demo_board import demo_suite, make_board
-from salon.flows.designers import designers_study
+from salon.flows.demo import board as demo_board
+from salon.flows.demo import demo
+from salon.flows.demo import select as demo_select
+from salon.flows.demo.board import demo_suite, make_board
+from salon.flows.simulate.designers import designers_study
+from salon.flows.train import heads as training
 from salon.generate.houses import house_generator
 from salon.generate.prompts import read_prompts
 from salon.generate.run import generate_items
@@ -101,6 +104,14 @@ def test_the_model_a_reference_and_a_board_again_and_by_another_model(
     right = f"{made.validation.accuracy.value:.0%}"
     assert lines[-1].startswith(f"EPS: a model trained just now on simulated designers; validation {right}")
 
+    monkeypatch.setattr(demo_select, "DRAWN", 2)
+    monkeypatch.setattr(demo_select, "EVERY", 120)
+    picked = demo_select.pick_best(folder, size="92x130")
+    assert (picked.prompts, picked.of) == (2, 2)
+    assert 0 < picked.picks <= picked.best <= 1
+    assert picked.everything <= picked.best
+    assert (folder / "best" / "best" / "index.html").is_file()
+
     before = bytes_of(folder)
     make_board(folder)
     assert bytes_of(folder) == before
@@ -118,7 +129,7 @@ def test_the_model_a_reference_and_a_board_again_and_by_another_model(
 def test_without_a_trained_model_the_board_has_capability_alone(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(importlib, "import_module", without("train", "salon.flows.training"))
+    monkeypatch.setattr(importlib, "import_module", without("train", "salon.flows.train.heads"))
     demo._tell_board(folder)
     told = capsys.readouterr().out.splitlines()
     assert len(told) == len(ENTRIES) + 2
@@ -129,10 +140,12 @@ def test_without_a_trained_model_the_board_has_capability_alone(
 def test_where_nothing_can_read_a_picture_the_demo_says_so_and_ends(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    absent = without("models", "salon.flows.training", "salon.judge.pixel_judge")
+    absent = without("models", "salon.flows.train.heads", "salon.judge.pixel_judge")
     monkeypatch.setattr(importlib, "import_module", absent)
     demo._tell_board(folder)
     assert capsys.readouterr().out == (
         "  no board: the optional part 'models' is needed for this (pip install 'salon[models]')\n"
     )
     assert not (folder / "board-site").exists()
+    demo._tell_picks(folder)
+    assert capsys.readouterr().out.startswith("  no picks: a model folder")

@@ -20,8 +20,8 @@ from salon.bench.posters.results import PosterReport, ScoreSettings
 from salon.bench.posters.run_card import read_judges
 from salon.bench.posters.score import score_files
 from salon.cli.main import run
-from salon.flows.posters_generate import generate_files
-from salon.flows.posters_measure import measure_files
+from salon.flows.posters.generate import generate_files
+from salon.flows.posters.measure import measure_files
 from salon.generate.houses import house_generator
 from salon.generate.settings import GenerateSettings
 
@@ -48,7 +48,7 @@ def numbers(report: PosterReport) -> dict[str, float]:
     return found
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_deleting_posters_never_raises_a_score(data: st.DataObject, tmp_path: Path) -> None:
     name = data.draw(st.sampled_from(TASKS))

@@ -37,6 +37,7 @@ def value(answer: Read | Unread) -> object:
         ("A bold font is shown", None), ("Font A is bolder", None), ("The answer is not A", None), ("Answer: АВ", None),
         ("I'm sorry, I can't help with that.", None), ("<think>A", None), ("Answer: A\nAnswer: neither", None),
         ("В", None), ("答案是 B", None), ("A: crowded\nB: airy", None),
+        ("A: this is not the one.", None), ("A. is wrong", None), ("Hm.\n<think>\nA\n</think>\nHard to say.", None),
     ],
 )  # fmt: skip
 def test_letters(text: str, letter: str | None) -> None:
@@ -55,6 +56,8 @@ def test_letters(text: str, letter: str | None) -> None:
         ("Left", ALIGNMENTS, "left-aligned"), ("The text is centered.", ALIGNMENTS, "center-aligned"),
         ("clockwise, counterclockwise", ROTATIONS, None), (", ".join(STYLES), STYLES, None),
         ("\n".join(STYLES), STYLES, None), ("It is not Memphis.", STYLES, None), ("Retro or Pop Art", STYLES, None),
+        ("Unable to tell: it may be Memphis", STYLES, None),
+        ('{"style": ' + 600 * "[" + '"Memphis"' + 600 * "]" + "}", STYLES, None),
         (json.dumps(STYLES), STYLES, None), ("That is the right choice: none", ALIGNMENTS, None), ("", STYLES, None),
     ],
 )  # fmt: skip
@@ -70,7 +73,8 @@ def test_labels(text: str, options: tuple[str, ...], label: str | None) -> None:
         ("Layout: 7/10\nColor: 8/10\nOverall score: 7.5", 7.5), ("A poster of 2024 with 3 fonts.\n5", 5),
         ("7-8/10", None), ("Layout 7/10, color 8/10", None), ("11", None), ("-1", None), ("Score: 85/100", None),
         ("Score: NaN", None), ('{"score": NaN}', None), ("Score: 80%", None), ("I cannot rate it", None),
-        ("nice, with 3 fonts", None), ('{"score": true}', None),
+        ("nice, with 3 fonts", None), ('{"score": true}', None), ('{"score": 1' + 400 * "0" + "}", None),
+        ("A rating of 10 would be perfect.", None), ("I'm sorry, this is no 9/10.", None), ("The score is 7.", 7),
     ],
 )  # fmt: skip
 def test_ratings(text: str, number: float | None) -> None:
@@ -112,7 +116,7 @@ def test_boxes_are_read_by_the_declared_convention(text: str, convention: str) -
     "text",
     ["[[100, 200, 500, 600]]", "[[0.5, 0.2, 0.1, 0.6]]", "[[0.1, 0.2, 0.1, 0.6]]", "[[-0.1, 0.2, 0.5, 0.6]]",
      "[[NaN, 0.2, 0.5, 0.6]]", '[["a", 0.2, 0.5, 0.6]]', "[[10%, 20%, 50%, 60%]]", "(0.1, nan, 0.5, 0.6)",
-     "[[1e999, 0.2, 0.5, 0.6]]"],
+     "[[1e999, 0.2, 0.5, 0.6]]", '[["0_0", "0.2", "0.5", "0.6"]]', '[["٠", "0.2", "0.5", "0.6"]]'],
 )  # fmt: skip
 def test_bad_boxes_are_counted_and_leave_their_place_empty(text: str) -> None:
     answer = value(read_boxes(text, "share", SIZE))
@@ -172,7 +176,8 @@ def test_judges() -> None:
     assert [value(read_yes(text)) for text in ("Yes", "no.", "Yes, it is", "**No**", "So: it is there.\nYes")] == [
         True, False, True, False, True,
     ]  # fmt: skip
-    assert [value(read_yes(text)) for text in ("", "Error 500", "maybe", "Yes\nNo", "nothing")] == [None] * 5
+    for text in ("", "Error 500", "maybe", "Yes\nNo", "nothing", "Yes and no", "No picture was given", "Yes or no?"):
+        assert value(read_yes(text)) is None, text
     assert value(read_attributes("serif, Attention grabbing; unheard-of")) == {"serif", "attention-grabbing"}
     assert value(read_attributes("boldness")) is None
 
@@ -181,7 +186,7 @@ LONG = 100_000
 FLOODS = ("[" * LONG, "{" * LONG, "(" * LONG, " " * LONG + "x", "A " * LONG, "1," * LONG, "0.1, " * LONG, '"' * LONG,
           "answer: " * LONG, "[0.1,0.2,0.3,0.4]," * 6000, "\n" * LONG + "B", "the " * LONG, "\u202e" * LONG,
           "7/10 " * LONG, "is is is" * LONG, "a\n" * LONG, "[1," * LONG, "*" * LONG,
-          "-" * LONG, "```" * LONG)  # fmt: skip
+          "-" * LONG, "```" * LONG, 600 * "[" + '"A"' + 600 * "]", 600 * '{"answer": ' + '"A"' + 600 * "}")  # fmt: skip
 
 
 ITEMS = [made(name, 2).items[0] for name in UNDERSTANDING]

@@ -17,7 +17,7 @@ from salon.bench.posters.score import score_files
 from salon.bench.posters.task import task_named
 from salon.cli.main import run as terminal
 from salon.cli.main import salon as command
-from salon.flows.posters_judge import judge_files
+from salon.flows.posters.judge import judge_files
 from salon.judge.scripted import Scripted
 from salon.judge.vlm import NoReply
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from browser import chromium, page_faults
 from click.testing import CliRunner
 from public_files import ALL, UNDERSTANDING, made
 
@@ -18,6 +19,8 @@ from salon.bench.posters.score import score_files
 from salon.cli.main import salon as command
 from salon.errors import BadFile, BadValue
 from salon.report import disagreements
+
+__all__ = ["chromium"]
 
 QUICK = ScoreSettings(draws=200)
 
@@ -91,12 +94,14 @@ def test_other_items_and_two_of_one_name_are_refused() -> None:
         compare_files([contestant("perfect", ("logo_ocr",))] * 2)
 
 
-def test_every_number_of_the_page_is_the_documents() -> None:
+@pytest.mark.browser
+def test_every_number_of_the_page_is_the_documents(chromium, tmp_path: Path) -> None:
     report = compared("random", "perfect", "empty", tasks=UNDERSTANDING)
     html = compared_page(report).html()
     assert disagreements(html, json.loads(report.model_dump_json())) == []
     for words in ("Not told apart", "Difficulty", "Worth nothing"):
         assert words in html
+    assert page_faults(chromium, html, tmp_path) == []
 
 
 def test_compare_from_the_terminal(tmp_path: Path) -> None:

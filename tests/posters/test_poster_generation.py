@@ -20,9 +20,9 @@ from salon.bench.posters.results import PosterReport, ScoreSettings
 from salon.bench.posters.run_card import read_card
 from salon.bench.posters.score import score_files
 from salon.errors import BadFile, BadValue
-from salon.flows.posters_generate import generate_files, generate_named
-from salon.flows.posters_judge import judge_files, judge_named
-from salon.flows.posters_measure import measure_files
+from salon.flows.posters.generate import generate_files, generate_named
+from salon.flows.posters.judge import judge_files, judge_named
+from salon.flows.posters.measure import measure_files
 from salon.generate.houses import house_generator
 from salon.generate.named import Terms
 from salon.generate.settings import GenerateSettings

@@ -100,7 +100,7 @@ def test_silence_is_worth_less_than_chance() -> None:
             assert metric.figure.value == pytest.approx(floor, abs=0.05 if metric.id == "effect" else 1e-6)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_deleting_answers_never_raises_a_score(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(UNDERSTANDING))

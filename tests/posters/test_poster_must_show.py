@@ -87,7 +87,7 @@ def test_listing_everything_is_never_better_than_chance_on_made_sets(name: str, 
             assert metric.figure.value <= metric.chance + 1e-9, (name, metric.id)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_deleting_responses_or_verdicts_never_raises_a_score(data: st.DataObject) -> None:
     """On every task of both sides, by whomever it was answered; groups and the overall score included."""

@@ -16,9 +16,9 @@ from salon.cli.main import salon as command
 from salon.collect.question import Given
 from salon.collect.settings import read_settings_file
 from salon.errors import TooFew
-from salon.flows.posters_people import TICK, people_study
-from salon.flows.studio import Studio
-from salon.flows.studio_steps import ShownTask
+from salon.flows.posters.people import TICK, people_study
+from salon.flows.studio.steps import ShownTask
+from salon.flows.studio.studio import Studio
 from salon.store.database import open_database
 from salon.store.folder import open_study
 

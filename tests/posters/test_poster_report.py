@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from browser import chromium, page_faults
 from click.testing import CliRunner
 from public_files import ALL, UNDERSTANDING, made
 
@@ -17,6 +18,8 @@ from salon.bench.posters.results import PosterReport, ScoreSettings
 from salon.bench.posters.score import score_files
 from salon.cli.main import salon as command
 from salon.report import disagreements
+
+__all__ = ["chromium"]
 
 QUICK = ScoreSettings(draws=100)
 
@@ -38,8 +41,13 @@ def test_every_number_of_the_page_is_the_documents(contestant: str) -> None:
 
 def test_the_page_shows_what_is_owed_missing_and_wrong() -> None:
     html = report_page(report()).html()
-    for words in ("provisional", "verdicts owed", "Failures", "font size", "Released scoring", "without looking"):
+    for words in ("provisional", "Verdicts owed", "Failures", "font size", "Released scoring", "without looking"):
         assert words in html, words
+
+
+@pytest.mark.browser
+def test_nothing_is_wrong_under_axe(chromium, tmp_path: Path) -> None:
+    assert page_faults(chromium, report_page(report()).html(), tmp_path) == []
 
 
 def test_texts_of_strangers_are_only_text(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_the_example_in_the_docs_is_a_record():
     example = json.loads(page.split("```json")[1].split("```")[0])
     element = Element.model_validate(example["elements"][1])
     assert contrast(element.color, element.over) > 4.5
-    assert set(example) == set(Layout.model_fields)
+    assert set(example) == set(Layout.model_fields) - {"kept"}  # only of posters drawn from another one
 
 
 def test_seeds_vary_arrangement_palette_and_type():

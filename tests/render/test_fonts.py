@@ -10,7 +10,7 @@ import pytest
 
 from salon.errors import BadValue, MissingExtra
 from salon.render.layout import Face
-from salon.render.typeset.characters import cleaned, font_for, font_spans
+from salon.render.typeset.characters import cleaned, font_spans
 from salon.render.typeset.families import FAMILIES, find_family
 from salon.render.typeset.fonts import _load, load_font, parse_key
 from salon.render.typeset.measures import measures
@@ -105,7 +105,8 @@ def test_a_missing_package_names_its_extra(monkeypatch):
 
 
 def families(text: str, family: str, **cut) -> list[tuple[str, str]]:
-    return [(part, font.face.family) for part, font in font_for(text, Face(family=family, **cut))]
+    spans = font_spans(text, Face(family=family, **cut).key)
+    return [(text[start:end], font.face.family) for start, end, font in spans]
 
 
 def test_a_word_stays_in_one_font():
@@ -134,9 +135,9 @@ def test_scripts_find_their_font(text, font):
 
 
 def test_a_fallback_is_as_heavy_as_the_face_looks_and_never_slanted_by_force():
-    (_, font), *_ = font_for("東京", Face(family="Bungee", italic=True))
+    (_, _, font), *_ = font_spans("東京", Face(family="Bungee", italic=True).key)
     assert font.face == Face(family="Noto Sans TC", weight=900)
-    (_, font), *_ = font_for("Жук", Face(family="Zilla Slab", weight=300, italic=True))
+    (_, _, font), *_ = font_spans("Жук", Face(family="Zilla Slab", weight=300, italic=True).key)
     assert font.face == Face(family="Noto Serif", weight=300, italic=True)
 
 
@@ -147,7 +148,7 @@ def test_serif_text_gets_a_serif_arabic():
 @pytest.mark.parametrize("text", ["Party 😀 time", "👩‍🚀", "🇯🇵", "\U000e0041", "\U00012000"])
 def test_what_no_font_has_is_refused_by_name(text):
     with pytest.raises(BadValue, match="an installed font can draw") as caught:
-        font_for(text, Face(family="Inter"))
+        font_spans(text, Face(family="Inter").key)
     assert caught.value.remedy
 
 
@@ -160,7 +161,7 @@ def test_without_the_cjk_fonts_the_remedy_is_to_install_them(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if "cjk" in name else real(name))
     font_spans.cache_clear()
     with pytest.raises(BadValue, match=r"salon\[cjk\]"):
-        font_for("東京", Face(family="Inter"))
+        font_spans("東京", Face(family="Inter").key)
     font_spans.cache_clear()
 
 

@@ -69,8 +69,8 @@ def test_a_smooth_curve_passes_through_its_points():
 
 def test_moves_undo_each_other():
     path = shapes.blob(50, 60, 20, np.random.default_rng(1))
-    there = shapes.scaled(shapes.turned(shapes.moved(path, 3, -4), 33, 7, 9), 2, 0.5, 1, 1)
-    back = shapes.moved(shapes.turned(shapes.scaled(there, 0.5, 2, 1, 1), -33, 7, 9), -3, 4)
+    there = shapes.turned(shapes.moved(path, 3, -4), 33, 7, 9)
+    back = shapes.moved(shapes.turned(there, -33, 7, 9), -3, 4)
     for before, after in zip(path.commands, back.commands, strict=True):
         assert before[0] == after[0]
         assert before[1:] == pytest.approx(after[1:])

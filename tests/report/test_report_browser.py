@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from browser import open_page
+from browser import OVERFLOW, OVERLAPS, open_page, page_faults
 
 from salon.report import SMALL, Figure, Page, Section, charts
 
 pytestmark = pytest.mark.browser
 
 WIDTHS = (1280, 390)
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +37,10 @@ def test_no_error_and_no_sideways_scroll(chromium, address, width, theme):
     page.context.close()
 
 
+def test_nothing_is_wrong_for_those_who_hear_or_enlarge_the_page(chromium, html, tmp_path):
+    assert page_faults(chromium, html, tmp_path) == []
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_hostile_names_do_nothing(chromium, hostile_address, width):
     page = open_page(chromium, hostile_address, width=width)
@@ -63,17 +66,6 @@ def test_one_version_of_each_figure_is_shown(chromium, address):
         shown = [figures.nth(i).locator("svg.chart:visible").count() for i in range(figures.count())]
         assert set(shown) == {1}
         page.context.close()
-
-
-OVERLAPS = """() => [...document.querySelectorAll("svg.chart")].flatMap(svg => {
-  const frame = svg.getBoundingClientRect();
-  const words = [...svg.querySelectorAll("text")].map(t => [t.textContent, t.getBoundingClientRect()]);
-  const shown = words.filter(([w, box]) => w.trim() && box.width);
-  const clash = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
-    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
-  const pairs = shown.flatMap(([v, a], i) => shown.slice(i + 1).filter(([, b]) => clash(a, b)).map(([w]) => [v, w]));
-  return [...pairs, ...shown.filter(([, b]) => b.left < frame.left - 3 || b.right > frame.right + 3).map(([w]) => [w])];
-})"""
 
 
 def crowded_page() -> Page:

@@ -14,6 +14,7 @@ from report_example import HOSTILE
 
 from salon.errors import BadValue
 from salon.report import charts, standalone_svg
+from salon.report.charts.scatter import names_beside
 from salon.report.svg import NARROW, SMALL, WIDE, text_width
 
 WIDTHS = (SMALL, NARROW, WIDE)
@@ -132,7 +133,7 @@ def test_histogram_medians_by_hand():
     assert "observed median −1.000, null median 1.000" in svg
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(2, 2000), st.integers(0, 2**32 - 1))
 def test_histogram_merges_thin_bars_without_losing_anything(points, seed):
     rng = np.random.default_rng(seed)
@@ -242,3 +243,19 @@ def test_standalone_svg_carries_its_style():
     root = ElementTree.fromstring(text)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert "--cohort-1" in text
+
+
+def test_ticks_at_the_ends_keep_their_numbers_inside():
+    """At 342 pixels an axis ends 8 from the edge, and 1.00 is wider than twice that."""
+    drawing = charts.dot_intervals([("a", 0.9, 0.8, 1.0, ""), ("b", 0.5, 0.4, 0.6, "")], within=(0.0, 1.0)).at(342)
+    places = [
+        (float(x), words) for x, words in re.findall(r'<text x="([\d.]+)"[^>]*class="tick"[^>]*>([^<]+)<', drawing)
+    ]
+    assert places[-1][1] == "1.0"
+    assert all(text_width(words) / 2 <= x <= 342 - text_width(words) / 2 for x, words in places)
+
+
+def test_names_stand_beside_their_dots_or_not_at_all():
+    frame = (0.0, 0.0, 200.0, 100.0)
+    assert None not in names_beside([(50, 20), (50, 80)], ["one", "two"], frame)
+    assert names_beside([(50, 20)], ["a name that is much too long for its frame"], (0.0, 0.0, 60.0, 100.0)) == [None]

@@ -62,3 +62,15 @@ def test_spread_keeps_distance_order_and_bounds(positions):
 @given(st.text(max_size=80), st.floats(20, 300))
 def test_fit_stays_in_its_room(words, room):
     assert text_width(fit(words, room)) <= room + 1e-9
+
+
+def test_an_axis_has_two_ticks_at_least():
+    """From -1.87 to 1.08 over 150 pixels, at 70 a tick, steps of 2 would leave 0 alone; steps of 1 leave three."""
+    assert Scale(-1.87, 1.08, 0, 150).ticks(70) == [-1, 0, 1]
+    assert len(Scale(0.999, 1.0005, 0, 100).ticks(70)) > 1
+
+
+def test_an_axis_of_shares_ends_where_shares_do():
+    assert domain([0.9, 1.0], within=(0.0, 1.0)) == (pytest.approx(0.896), 1.0)
+    assert domain([1.0, 1.0], within=(0.0, 1.0)) == (0.9, 1.0), "all alike: still an axis, and nothing above 1"
+    assert domain([-0.2, 1.1], within=(0.0, 1.0)) == (-0.2, 1.1), "what was observed is always on the axis"

@@ -137,3 +137,14 @@ def test_markup_in_a_text_cell_stays_and_words_are_escaped():
     assert "<b>4</b> × 5" in table.__html__()
     assert "&lt;b&gt;" in table.__html__()
     assert "4 × 5" in table.text()
+
+
+def test_a_column_without_a_header_is_refused():
+    with pytest.raises(BadValue, match="header"):
+        Column("verdict", "", "badge")
+
+
+def test_a_table_of_words_alone_wraps_them_all():
+    assert Table([Column("a", "A"), Column("b", "B", "badge")], []).look == "sortable words"
+    assert Table([Column("a", "A"), Column("n", "N", "count")], [], sortable=False).look == ""
+    assert "dense" in Table([Column(str(n), "N", "count") for n in range(8)], []).look

@@ -20,9 +20,7 @@ from salon.stats.agreement import (
     kendall_w,
     krippendorff_alpha,
     pair_tau,
-    prompt_pair_tau,
     supermajority_share,
-    tau_b,
     unanimous_share,
 )
 
@@ -110,7 +108,7 @@ class TestAlpha:
         ours = alpha_counts(counts, range(1, 6), level=level)
         assert (ours.value, ours.n) == (pytest.approx(expected.value), expected.n)
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(
         hnp.arrays(float, st.tuples(st.integers(2, 8), st.integers(2, 5)), elements=st.sampled_from([1, 2, 3, np.nan])),
         st.randoms(use_true_random=False),
@@ -289,7 +287,6 @@ class TestTau:
         assert t.prompts.tolist() == [[2, 1, 2], [1, 1, 1], [2, 1, 2]]
         assert np.isnan(t.error[0, 1])
         assert t.error[0, 2] == pytest.approx(np.std([-1, 1 / 3], ddof=1) / 2**0.5)
-        np.testing.assert_allclose(prompt_pair_tau(ranks), [[1, -1, -1], [np.nan, 1 / 3, np.nan]])
 
     def test_scipy(self):
         rng = np.random.default_rng(0)
@@ -313,16 +310,6 @@ class TestTau:
         flipped[:, 0] = 4 - flipped[:, 0]
         np.testing.assert_allclose(pair_tau(flipped).mean[0, 1:], -mean[0, 1:], atol=1e-12)
 
-    def test_tau_b_against_scipy_with_ties_and_gaps(self):
-        rng = np.random.default_rng(2)
-        x = rng.integers(1, 5, size=(4, 30)).astype(float)
-        x[0, 3] = x[2, 7] = np.nan
-        ours = tau_b(x)
-        for a, b in itertools.combinations(range(4), 2):
-            both = ~np.isnan(x[a]) & ~np.isnan(x[b])
-            assert ours.mean[a, b] == pytest.approx(stats.kendalltau(x[a, both], x[b, both]).statistic)
-            assert ours.prompts[a, b] == both.sum()
-
     def test_edges(self):
         with pytest.raises(TiesNotAllowed, match="prompt 1, rater 0"):
             pair_tau(np.array([[[0, 1], [1, 0]], [[1, 1], [0, 1]]]))
@@ -335,7 +322,6 @@ class TestTau:
         never = pair_tau(np.array([[[0, 1], [-1, -1]]]))
         assert np.isnan(never.mean[0, 1])
         assert never.prompts[0, 1] == 0
-        assert np.isnan(tau_b([[1, 1, 1], [1, 2, 3]]).mean[0, 1])
 
 
 def test_shares_of_agreement():

@@ -1,16 +1,12 @@
 """Rater diagnostics: by hand, by definition, against other tools, false-alarm rates, edges."""
 
-import itertools
-
 import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from salon.errors import BadValue, TooFew
 from salon.stats.behavior import (
-    intransitive_triples,
     longest_run,
-    mean_tau_to_rest,
     outliers,
     rates,
     repeat_agreement,
@@ -40,25 +36,6 @@ def test_rates_by_hand():
 def test_repeat_agreement():
     zero, one = repeat_agreement(["a", "b", "tie"], ["a", "a", "tie"], [0, 0, 1], 2)
     assert (zero.value, one.value) == (0.5, 1.0)
-
-
-def test_intransitive_triples_by_definition():
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        upper = np.triu(rng.integers(0, 2, (6, 6)), 1)
-        wins = upper + np.tril(1 - upper.T, -1)
-        cyclic = [wins[a, b] == wins[b, c] == wins[c, a] for a, b, c in itertools.combinations(range(6), 3)]
-        e = intransitive_triples(wins)
-        assert (e.value, e.n, e.low) == (pytest.approx(np.mean(cyclic)), 20, None)
-
-
-def test_random_raters_have_a_quarter_of_cyclic_triples():
-    rng = np.random.default_rng(1)
-    shares = []
-    for _ in range(1000):
-        upper = np.triu(rng.integers(0, 2, (5, 5)), 1)
-        shares.append(intransitive_triples(upper + np.tril(1 - upper.T, -1)).value)
-    assert np.mean(shares) == pytest.approx(0.25, abs=0.02)
 
 
 def test_response_times():
@@ -98,12 +75,6 @@ def test_split_pattern():
     assert split_pattern(counts) == {(0,): 1, (0, 1): 2, (0, 1, 2): 1}
 
 
-def test_mean_tau_to_rest():
-    tau = np.array([[1, 0.2, 0.4], [0.2, 1, np.nan], [0.4, np.nan, 1]])
-    np.testing.assert_allclose(mean_tau_to_rest(tau), [0.3, 0.2, 0.4])
-    assert np.isnan(mean_tau_to_rest([[1, np.nan], [np.nan, 1]])).all()
-
-
 class TestOutliers:
     def test_by_hand(self):
         # Rater 1 is lowest in 4 of 4 criteria: 5 (1/5)^4 = .008. Rater 0 never.
@@ -137,7 +108,3 @@ def test_named_errors():
         rates([True], [0, 1], 2)
     with pytest.raises(BadValue, match="numbered 0 to 1"):
         rates([True], [2], 2)
-    with pytest.raises(BadValue, match="complete tournament"):
-        intransitive_triples([[0, 1], [1, 0]])
-    with pytest.raises(TooFew):
-        intransitive_triples([[0, 1], [0, 0]])

@@ -52,7 +52,7 @@ def test_every_vote_is_cast_once():
 
 
 # -------------------------------------------------------------------------------------------- by property
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(3, 25), st.floats(0, 1), st.integers(0, 2**31))
 def test_designs_are_connected_balanced_and_without_repeats(items, share, seed):
     everything = items * (items - 1) // 2

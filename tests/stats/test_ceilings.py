@@ -84,7 +84,7 @@ class TestGoldens:
         assert [b.name for b in buckets([4, 2], [4, 5])] == ["4-0", "3-1", "2-2", "5-0", "4-1", "3-2"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(2, 7), st.integers(0, 7)), min_size=1, max_size=12))
 def test_by_definition_one_rater_at_a_time(pairs):
     raters = np.array([r for r, _ in pairs])

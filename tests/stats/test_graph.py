@@ -58,7 +58,7 @@ def test_a_tie_goes_both_ways():
 
 
 # ----------------------------------------------------------------------------- by definition, by property
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(2, 12), st.integers(0, 2**31))
 def test_paths_equal_floyd_warshall_and_ignore_names_and_repeats(items, seed):
     rng = np.random.default_rng(seed)
@@ -79,7 +79,7 @@ def test_paths_equal_floyd_warshall_and_ignore_names_and_repeats(items, seed):
         assert getattr(again, field) == getattr(got, field)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(2, 8), st.integers(0, 2**31))
 def test_strong_components_are_mutual_reach(items, seed):
     rng = np.random.default_rng(seed)

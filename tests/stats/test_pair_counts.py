@@ -31,7 +31,7 @@ def test_four_comparisons_by_hand():
 
 
 # ------------------------------------------------------------------------------------- by definition
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(2, 30), st.integers(1, 300), st.booleans(), st.integers(0, 2**31))
 def test_both_ways_equal_a_plain_loop(items, comparisons, weighted, seed):
     a, b, outcome = drawn(items, comparisons, seed)

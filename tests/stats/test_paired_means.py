@@ -43,7 +43,7 @@ def test_intervals_are_those_of_scipy():
 tables = arrays(float, st.tuples(st.integers(2, 8), st.integers(2, 4)), elements=st.integers(-20, 20).map(float))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(tables, st.floats(-1e3, 1e3), st.randoms(use_true_random=False))
 def test_an_offset_of_a_prompt_moves_no_lead_and_order_changes_nothing(x, offset, random):
     shifted = x + np.eye(len(x))[:, [0]] * round(offset)  # an easier prompt is easier for all

@@ -53,7 +53,7 @@ def test_a_sum_by_hand():
 
 
 # ----------------------------------------------------------------------------------------------- by definition
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(values_)
 def test_the_bounds_are_where_the_score_test_turns(values):
     """|m - p| = t sqrt(p (1 - p)/N) at both ends: Wilson's definition, solved by bisection."""
@@ -113,7 +113,7 @@ def test_the_bootstrap_agrees_with_scipy():
 
 
 # ----------------------------------------------------------------------------------------------- by property
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(values_, st.randoms(use_true_random=False))
 def test_the_order_of_prompts_does_not_matter(values, random):
     mixed = list(values)
@@ -122,14 +122,14 @@ def test_the_order_of_prompts_does_not_matter(values, random):
     assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high), abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(values_)
 def test_turned_round(values):
     one, other = score_interval(values), score_interval([1 - x for x in values])
     assert (1 - one.high, 1 - one.low) == pytest.approx((other.low, other.high), abs=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(values_, st.floats(0.5, 9))
 def test_within_bounds_never_without_width_and_equal_weights_are_none(values, weight):
     made = score_interval(values)
@@ -139,7 +139,7 @@ def test_within_bounds_never_without_width_and_equal_weights_are_none(values, we
     assert (weighted.low, weighted.high) == pytest.approx((made.low, made.high), abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=9), st.floats(0, 1))
 def test_a_sum_lies_within_its_parts(rows, share):
     x = np.array(rows)
@@ -149,7 +149,7 @@ def test_a_sum_lies_within_its_parts(rows, share):
     assert made.high <= share * one.high + (1 - share) * other.high + 1e-9
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(values_)
 def test_an_axis_split_in_two_is_the_axis(values):
     one, two = score_interval(values), score_interval(np.column_stack([values, values]), None, [0.25, 0.75])

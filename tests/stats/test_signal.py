@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
@@ -69,7 +69,6 @@ def test_pairs_are_lexicographic():
     assert item_pairs(4).tolist() == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
 
 
-@settings(deadline=None)
 @given(ranks_arrays())
 def test_by_definition(ranks):
     prompts, raters, items = ranks.shape
@@ -100,7 +99,6 @@ def test_by_scipy():
     np.testing.assert_allclose(kendall_t(votes_rankings(ranks), 5), expected, atol=1e-12)
 
 
-@settings(deadline=None)
 @given(ranks_arrays(), st.randoms(use_true_random=False))
 def test_relabelling_reversal_and_rater_order_change_nothing(ranks, random):
     _prompts, raters, items = ranks.shape
@@ -114,7 +112,6 @@ def test_relabelling_reversal_and_rater_order_change_nothing(ranks, random):
         assert cells.counts.tolist() == base.counts.tolist()
 
 
-@settings(deadline=None)
 @given(ranks_arrays())
 def test_t_is_a_function_of_the_pmax_histogram(ranks):
     _, raters, _items = ranks.shape
@@ -124,7 +121,6 @@ def test_t_is_a_function_of_the_pmax_histogram(ranks):
     assert histogram_t_numerators(histograms, raters).tolist() == t_numerators(k, raters).tolist()
 
 
-@settings(deadline=None)
 @given(ranks_arrays())
 def test_cells_keep_every_statistic(ranks):
     _, raters, items = ranks.shape

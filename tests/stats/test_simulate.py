@@ -168,7 +168,7 @@ def test_comparisons_are_a_logistic_regression_for_statsmodels(rng):
 
 
 # -------------------------------------------------------------------------------------------- by property
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.sampled_from(["uniform", "mallows", "thurstone", "plackett_luce", "factions"]),
     st.integers(1, 9),
@@ -266,7 +266,7 @@ def test_thresholds_at_normal_quantiles_give_their_prevalence(rng):
 
 # ---------------------------------------------------------------------------------- the fitted settings
 def taste_like() -> dict:
-    return tomllib.loads(files("salon.flows").joinpath("taste_like.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((files("salon.flows.simulate") / "taste_like.toml").read_text(encoding="utf-8"))
 
 
 def test_the_simulated_designer_study_has_the_published_tau_and_shape():

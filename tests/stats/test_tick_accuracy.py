@@ -100,7 +100,7 @@ def test_by_another_tool():
 
 
 @given(st.lists(st.tuples(st.sampled_from([NO, YES, UNREAD]), st.sampled_from([NO, YES])), min_size=1, max_size=30))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_properties(ticks):
     """The identity; turned answers turn the figures; a tick put right never hurts; all ticks twice change nothing."""
     said, people = (np.array(part) for part in zip(*ticks))

@@ -84,7 +84,7 @@ def fits(draw):
     return generator.normal(scale=3, size=n), factor @ factor.T / n
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(fits())
 def test_everything_by_its_definition(fit):
     q, C = fit
@@ -112,7 +112,7 @@ def test_everything_by_its_definition(fit):
         left = [i for i in left if i not in tier]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(fits(), st.randoms(use_true_random=False))
 def test_labels_and_directions_do_not_matter(fit, shuffle):
     q, C = fit

@@ -13,7 +13,7 @@ from scipy.special import expit
 from scipy.stats import logistic, norm
 
 from salon.errors import BadValue
-from salon.stats.uncertain_wins import WIDE, log_win_chance, normal_points, probit_win_chance, win_chance, win_chances
+from salon.stats.uncertain_wins import WIDE, log_win_chance, normal_points, probit_win_chance, win_chance
 
 DIFFERENCES = np.array([-12.0, -3.0, -0.4, 0.0, 1.0, 2.5, 8.0])
 numbers = st.floats(-50, 15)
@@ -68,7 +68,7 @@ def test_simulated_voters_vote_as_often() -> None:
     rng = np.random.default_rng(3)
     seen = rng.normal(1.0, 0.8, 400_000) - rng.normal(-0.5, 2.0, 400_000)
     share = (rng.random(400_000) < expit(seen)).mean()
-    assert share == pytest.approx(win_chances([1.0, -0.5], [0.8, 2.0])[0, 1], abs=4 * np.sqrt(0.25 / 400_000))
+    assert share == pytest.approx(win_chance(1.5, np.hypot(0.8, 2.0)), abs=4 * np.sqrt(0.25 / 400_000))
 
 
 @given(numbers, st.floats(0.01, 5), spreads)
@@ -81,16 +81,6 @@ def test_more_is_better_and_sides_add_up(m: float, more: float, v: float) -> Non
 def test_uncertainty_pulls_towards_one_half(m: float, v: float, more: float) -> None:
     assert 0.5 < win_chance(m, v + more) <= win_chance(m, v) + 5e-5
     assert 0.5 < probit_win_chance(m, v + more) <= probit_win_chance(m, v)
-
-
-def test_all_items_against_all() -> None:
-    rng = np.random.default_rng(0)
-    mu, sigma = rng.normal(size=7), rng.uniform(0, 3, 7)
-    chances = win_chances(mu, sigma)
-    assert (chances + chances.T == 1).all()
-    order = rng.permutation(7)
-    assert win_chances(mu[order], sigma[order]) == pytest.approx(chances[np.ix_(order, order)])
-    assert chances[2, 5] == pytest.approx(win_chance(mu[2] - mu[5], np.hypot(sigma[2], sigma[5])))
 
 
 def test_far_out_the_log_stays_finite() -> None:
@@ -117,6 +107,4 @@ def test_unknown_rules_and_single_points_are_refused() -> None:
         normal_points(64, "simpson")  # type: ignore[arg-type]
     with pytest.raises(BadValue, match="at least 2"):
         normal_points(1)
-    with pytest.raises(BadValue, match="each item"):
-        win_chances([[1.0]], [[1.0]])
     assert win_chance([], []).shape == (0,)

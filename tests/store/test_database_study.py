@@ -56,7 +56,7 @@ def storable(study: Study) -> bool:
 def test_any_study_comes_out_as_it_went_in(kind: str, tmp_path: Path) -> None:
     url = fresh_url(kind, tmp_path)
 
-    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=15, suppress_health_check=list(HealthCheck), database=None)
     @given(studies().filter(storable))
     def same(study: Study) -> None:
         with open_database(url) as database:
@@ -126,6 +126,7 @@ def test_reading_makes_no_database(tmp_path: Path) -> None:
         ("sqlite:///:memory:", BadFile),
         ("://", BadFile),
         ("postgresql://root:secret@localhost:1/x", Unavailable),
+        ("postgresql://root@localhost:1/x?password=secret", Unavailable),
     ],
 )
 def test_a_wrong_address_is_a_named_error_without_its_password(address: str, error: type[Exception]) -> None:

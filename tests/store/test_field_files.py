@@ -105,6 +105,14 @@ def test_hpdv3_holds_the_majority_and_its_share(tmp_path: Path) -> None:
     assert len(read_back(tmp_path / "out", "hpdv3").comparisons) > 0
 
 
+def test_arena_takes_votes_whose_sides_nobody_recorded(tmp_path: Path) -> None:
+    whole = votes()
+    rows = [one.model_copy(update={"left": None}) for one in whole.nouns("comparisons")]
+    tables = {kind: list(whole.nouns(kind)) for kind in ("prompts", "items", "raters")} | {"comparisons": rows}
+    export_field(Study.build("s", whole.criteria, tables=tables), tmp_path / "out", "arena")
+    assert len((tmp_path / "out" / "taste-fit.jsonl").read_text().splitlines()) > 4
+
+
 def test_arena_puts_the_left_one_first(tmp_path: Path) -> None:
     export_field(votes(), tmp_path / "out", "arena")
     lines = (tmp_path / "out" / "taste-fit.jsonl").read_text().splitlines()

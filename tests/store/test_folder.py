@@ -366,7 +366,7 @@ def test_an_unknown_name_is_refused_with_the_folder(small: Path) -> None:
     assert "'ann'" in str(caught.found)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(data=st.data(), form=st.sampled_from(["jsonl", "csv"]))
 def test_no_bytes_bring_anything_but_a_named_error(
     data: st.DataObject, form: str, tmp_path_factory: pytest.TempPathFactory

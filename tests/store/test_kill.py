@@ -32,7 +32,7 @@ def test_killed_before_each_call_that_changes_the_disk(swap: str, tmp_path: Path
 
 @pytest.mark.parametrize("swap", ["exchange", "aside"])
 def test_killed_at_random_moments_while_saving_over_and_over(swap: str, tmp_path: Path) -> None:
-    found = run(tmp_path, "time", swap, rounds=40)
-    assert found["old"] + found["new"] == 40
+    found = run(tmp_path, "time", swap, rounds=16)
+    assert found["old"] + found["new"] == 16
     assert min(found["old"], found["new"]) > 0
     assert found["leftovers"] == 0

@@ -54,7 +54,7 @@ def reordered(array: pa.DictionaryArray, rng: np.random.Generator) -> pa.Diction
     return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), labels.take(pa.array(order)))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(max_examples=30, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(study=studies(), data=st.data())
 def test_chunks_and_the_order_of_dictionaries_do_not_matter(study: Study, data: st.DataObject) -> None:
     pieces = {kind: cut(study.table(kind), data.draw(st.integers(0, rows))) for kind, rows in study.counts.items()}

@@ -50,7 +50,7 @@ def test_one_study_merges_into_itself() -> None:
     assert merge([example()], name="again").hash == example().hash
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@settings(max_examples=25, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
 @given(drawn=studies())
 def test_a_study_cut_in_two_and_merged_is_whole(drawn: Study) -> None:
     raters = drawn.ids("raters").to_pylist()

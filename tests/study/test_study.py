@@ -15,7 +15,7 @@ from salon.study import Comparison, Criterion, Item, Rater, Study, views
 from salon.study.tables import KINDS
 
 NO_SHRINK = (Phase.explicit, Phase.reuse, Phase.generate)  # shrinking a whole study takes minutes
-small = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=NO_SHRINK)
+small = settings(max_examples=40, suppress_health_check=list(HealthCheck), phases=NO_SHRINK)
 
 
 class Numbers:
@@ -160,6 +160,7 @@ def test_ids_and_labels() -> None:
     assert study.ids("groups").to_pylist() == ["p1", "p2"]
     assert study.label("raters", np.int32(2)) == "vlm"
     assert study.crowds.tolist() == [False, False, False, True]
+    assert study.models.tolist() == [False, False, True, False]
     assert study.item_groups.tolist() == [0, 0, 0, 0, 1, 1]
     assert example(compare_within="all").item_groups.tolist() == [0] * 6
 

@@ -6,15 +6,21 @@ import json
 
 import numpy as np
 import pytest
+from browser import chromium, page_faults
 from trial_example import contestant, planted_trial
 
 from salon.report import disagreements
+from salon.report.estimate import Figure
 from salon.report.values import numbers_in
 from salon.train.evaluate import evaluate
 from salon.train.evaluate_page import evaluate_page
+from salon.train.evaluate_results import CalibrationFigures
+from salon.train.evaluate_sections import honesty
 from salon.train.evaluate_settings import EvaluateSettings
 from salon.train.leaks import Leaks
 from salon.train.learning_curve import learning_curve
+
+__all__ = ["chromium"]
 
 QUICK = EvaluateSettings(draws=100)
 
@@ -61,3 +67,18 @@ def test_a_lonely_model_without_ceilings():
     assert "No ceiling: these accuracies cannot be told" in html
     assert ">Across studies<" not in html
     assert disagreements(html, json.loads(report.model_dump_json())) == []
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [(0.2, 0.8, "too sure"), (1.2, 2.0, "too shy"), (0.6, 1.3, "honest"), (-3.8, 4.4, "cannot tell")],
+)
+def test_an_interval_from_nothing_to_honest_proves_neither(low, high, said):
+    slope = Figure(value=(low + high) / 2, low=low, high=high, n=12, unit="pair", level=0.95, method="made up")
+    found = CalibrationFigures(brier=slope, ece=slope, expected_ece=0.1, slope=slope, bins=(), pairs=12)
+    assert honesty(found).words == said
+
+
+@pytest.mark.browser
+def test_nothing_is_wrong_under_axe(chromium, report, tmp_path):
+    assert page_faults(chromium, evaluate_page(report).html(), tmp_path) == []

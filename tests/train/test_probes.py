@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from browser import chromium, page_faults
 from click.testing import CliRunner
 from PIL import Image, ImageStat
 
@@ -21,6 +22,8 @@ from salon.train.probe_page import example, probe_page
 from salon.train.probe_results import ProbeReport, ProbeSettings
 from salon.train.probes import probe_scorer
 from salon.train.tricks import TRICKS, Trick, overlaid
+
+__all__ = ["chromium"]
 
 QUICK = ProbeSettings(draws=200)
 
@@ -145,14 +148,19 @@ def test_alterations_do_what_they_say() -> None:
     assert (np.asarray(made["prompt"]) != np.asarray(made["praise"])).any()
 
 
-def test_the_page_shows_every_row_and_one_item_under_all(colored: ProbeReport, study: tuple[Study, Path]) -> None:
+@pytest.mark.browser
+def test_the_page_shows_every_row_and_one_item_under_all(
+    chromium, colored: ProbeReport, study: tuple[Study, Path], tmp_path: Path
+) -> None:
     item = next(study[0].nouns("items"))
-    page = unescape(probe_page(colored, example(study[1] / item.image, "a fair")).html())
+    html = probe_page(colored, example(study[1] / item.image, "a fair")).html()
+    assert page_faults(chromium, html, tmp_path) == []
+    page = unescape(html)
     assert all(row.words in page for row in colored.rows)
     assert page.count("data:image/webp") == 1 + len(TRICKS)
 
 
-def test_the_command_leaves_with_one_where_a_trick_pays(study: tuple[Study, Path], tmp_path: Path) -> None:
+def test_the_command_exits_with_one_where_a_trick_pays(study: tuple[Study, Path], tmp_path: Path) -> None:
     arguments = [
         "naturalness",
         str(study[1]),
@@ -161,7 +169,7 @@ def test_the_command_leaves_with_one_where_a_trick_pays(study: tuple[Study, Path
         "--draws",
         "100",
         "--gate",
-        "-o",
+        "--html",
         str(tmp_path / "p.html"),
     ]
     done = CliRunner().invoke(probe, arguments, catch_exceptions=False)

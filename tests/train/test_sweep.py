@@ -46,8 +46,8 @@ def test_runs_are_kept_and_a_killed_line_is_made_again(tmp_path: Path, monkeypat
     assert len(file.read_text().splitlines()) == 4
     _, made = run_sweep(data_of, points[:1], 1, tmp_path, about="other data")
     assert made == 1
-    file.write_text("nonsense\n")
-    with pytest.raises(BadFile, match="line 1"):
+    file.write_text("nonsense\n" + file.read_text())
+    with pytest.raises(BadFile, match=r"runs\.jsonl:1"):
         run_sweep(data_of, points, 1, tmp_path, about="x")
 
 

@@ -226,7 +226,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     body=JSON
     | st.fixed_dictionaries(
@@ -248,5 +248,5 @@ def test_only_the_api_has_a_schema(shared: Served) -> None:
     schema = shared.client().get("/api/openapi.json").json()
     assert all(path.startswith("/api/") for path in schema["paths"])
     answers = schema["paths"]["/api/next"]["get"]["responses"]
-    assert answers["401"]["content"]["application/json"]["schema"]["$ref"].endswith("ErrorShape")
+    assert answers["401"]["content"]["application/json"]["schema"]["$ref"].endswith("ServiceError")
     assert [shared.client().get(path).status_code for path in ("/docs", "/redoc", "/openapi.json")] == [404] * 3

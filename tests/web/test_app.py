@@ -9,7 +9,17 @@ from doors import Served, served
 from fastapi.routing import iter_route_contexts
 from starlette.websockets import WebSocketDisconnect
 
-OPEN = {"/healthz", "/favicon.ico", "/login", "/enter/{token}", "/api/openapi.json"}
+from salon.report.page import ground
+
+OPEN = {
+    "/healthz",
+    "/favicon.ico",
+    "/static/look.css",
+    "/static/favicon.svg",
+    "/login",
+    "/enter/{token}",
+    "/api/openapi.json",
+}
 """What everyone may ask for."""
 
 
@@ -60,10 +70,13 @@ def test_health_icon_and_static_files(door: Served) -> None:
     client = door.client()
     assert client.get("/healthz").json() == {"ok": True}
     assert client.get("/favicon.ico").headers["content-type"].startswith("image/svg+xml")
-    sheet = client.get("/static/base.css")
-    assert sheet.headers["cache-control"] == "no-cache"
-    again = client.get("/static/base.css", headers={"If-None-Match": sheet.headers["etag"]})
-    assert again.status_code == 304
+    for path in ("/static/base.css", "/static/look.css"):
+        sheet = client.get(path)
+        assert sheet.headers["content-type"].startswith("text/css")
+        assert sheet.headers["cache-control"] == "no-cache"
+        again = client.get(path, headers={"If-None-Match": sheet.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b"")
+    assert sheet.text == ground(), "the studio stands on the ground of the reports"
     assert client.get("/static/").status_code == 404, "no list of files"
 
 

@@ -22,8 +22,8 @@ from postgres import KINDS, fresh_url
 
 from salon.collect.question import Given
 from salon.errors import DesignError
-from salon.flows.studio_change import changed
-from salon.flows.studio_entry import EntrySide
+from salon.flows.studio.change import changed
+from salon.flows.studio.entry import EntrySide
 from salon.store.database import open_database
 from salon.web.settings import owner_token
 

@@ -96,7 +96,7 @@ def test_an_adjudicator_settles_drops_and_takes_back(chromium: Any, open_door: t
     door, address = open_door
     page = signed_in(chromium, address, door.studio.invite_adjudicator().token, width=width)
     kicker = page.locator(".kicker")
-    before = kicker.inner_text()
+    before = kicker.text_content()
     page.locator(".cases a").first.click()
     page.evaluate(DECODED)
     assert page.evaluate(OVERFLOW) <= 0
@@ -107,7 +107,7 @@ def test_an_adjudicator_settles_drops_and_takes_back(chromium: Any, open_door: t
     page.goto(f"{address}/adjudicate")
     for _ in range(2):
         page.get_by_role("button", name="Take back").first.click()
-    assert kicker.inner_text() == before
+    assert kicker.text_content() == before
     assert problems(page) == []
 
 

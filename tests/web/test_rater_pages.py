@@ -10,9 +10,8 @@ from rater_studio import FLAW, OVERALL, TYPE, close, open_studio, phase
 from starlette.testclient import TestClient
 
 from salon.collect.language import languages, placeholders
-from salon.report import palette
 from salon.study import Study
-from salon.web.app import STATIC, create_app
+from salon.web.app import create_app
 from salon.web.pages.render import TEMPLATES, markdown
 from salon.web.settings import WebSettings
 from salon.web.words import _MORE, PageWords
@@ -307,10 +306,6 @@ def test_no_sentence_is_kept_that_no_page_says():
     files = [*TEMPLATES.rglob("*.html"), *TEMPLATES.parent.rglob("*.py")]
     said = "".join(file.read_text() for file in files)
     assert [key for key in _MORE["en"] if f'"{key}"' not in said and not key.startswith("status.")] == []
-
-
-def test_the_palette_is_that_of_the_reports():
-    assert palette.css() in (STATIC / "base.css").read_text()
 
 
 def test_markdown_of_the_owner_holds_no_html_and_no_script():

@@ -46,7 +46,7 @@ def test_every_answer_is_one_that_the_schema_names(door: Served, routes: list, m
         if mode is GenerationMode.NEGATIVE and not (route.body or route.query or route.path_parameters):
             continue  # nothing can be sent wrongly
 
-        @settings(max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=EXAMPLES, derandomize=True, suppress_health_check=list(HealthCheck))
         @given(case=route.as_strategy(generation_mode=mode))
         def asked(case) -> None:
             if mode is GenerationMode.POSITIVE:

@@ -9,7 +9,7 @@ import pytest
 from doors import Served, served
 
 from salon.errors import BadFile, BadValue, NotIdentified, SalonError
-from salon.flows.studio_steps import TooEarly
+from salon.flows.studio.steps import TooEarly
 from salon.store.database import errors as database
 from salon.web import errors
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from salon.bench.private_prompts import PrivateText, hide
+from salon.bench.private_prompts import PrivateText, hide, read_kept
 from salon.bench.suite import Suite
 from salon.bench.suite_folder import POINTS, PROMPTS, hashed, open_suite, suite_texts
 from salon.bench.suite_records import read_text
@@ -18,7 +19,7 @@ from salon.store.atomic import whole_file, whole_folder
 def hide_prompts(folder: Path, prompts: Iterable[str], keeper: Path) -> Suite:
     """Hide prompts of the draft in `folder`; `keeper` is added to before the folder forgets them.
 
-    Killed in between, the texts stand in both places: then the keeper's file is to be deleted, and nothing is lost.
+    Killed in between, the texts stand in both places, and the same call goes on with the salts that are kept.
     """
     suite = open_suite(folder)
     if suite.frozen:
@@ -27,18 +28,20 @@ def hide_prompts(folder: Path, prompts: Iterable[str], keeper: Path) -> Suite:
     if keeper.resolve().is_relative_to(folder.resolve()):
         raise BadFile("a file outside the suite's folder is needed for what nobody may see", found=str(keeper),
                       remedy=f"name it {folder.name}.private.jsonl, beside the folder")  # fmt: skip
-    made, kept = hide(suite, prompts)
-    _keep(kept, keeper)
+    before = read_kept(keeper) if keeper.exists() else {}
+    made, kept = hide(suite, prompts, before)
+    _keep([one for one in kept if one.id not in before], keeper)
     _rewrite(hashed(made), folder)
     return hashed(made)
 
 
 def _keep(kept: Iterable[PrivateText], path: Path) -> None:
     before = read_text(path) if path.exists() else ""
+    before += "" if before.endswith("\n") or not before else "\n"
     lines = [json.dumps(one.record(), ensure_ascii=False) + "\n" for one in kept]
     with whole_file(path) as file:
+        os.chmod(file.name, 0o600)  # before there is a word in it
         file.write((before + "".join(lines)).encode())
-    path.chmod(0o600)
 
 
 def _rewrite(suite: Suite, folder: Path) -> None:

@@ -71,8 +71,10 @@ def public_point(point: Point, private: frozenset[str]) -> Point:
     return point.model_copy(update={"text": None, "rule": None}) if point.prompt in private else point
 
 
-def hide(suite: Suite, prompts: Iterable[str]) -> tuple[Suite, list[PrivateText]]:
-    """The suite with these prompts private, and what its keeper must keep."""
+def hide(
+    suite: Suite, prompts: Iterable[str], before: Mapping[str, PrivateText] | None = None
+) -> tuple[Suite, list[PrivateText]]:
+    """The suite with these prompts private, and what its keeper must keep; what was kept `before` keeps its salt."""
     known = {one.prompt.id: one for one in suite.prompts}
     chosen = list(dict.fromkeys(prompts))
     wrong = [id for id in chosen if id not in known or known[id].private]
@@ -84,7 +86,7 @@ def hide(suite: Suite, prompts: Iterable[str]) -> tuple[Suite, list[PrivateText]
             where=f"suite {suite.card.name!r}",
             remedy=f"there are {', '.join(public[:10])}" if public else "all are private",
         )
-    kept = {id: _kept(known[id].prompt, suite.points) for id in chosen}
+    kept = {id: _kept(known[id].prompt, suite.points, (before or {}).get(id)) for id in chosen}
     hidden = tuple(
         one.model_copy(update={"private": True, "digest": text_digest(kept[one.prompt.id])})
         if one.prompt.id in kept
@@ -94,15 +96,25 @@ def hide(suite: Suite, prompts: Iterable[str]) -> tuple[Suite, list[PrivateText]
     return replace(suite, prompts=hidden), list(kept.values())
 
 
-def _kept(prompt: Prompt, points: Iterable[Point]) -> PrivateText:
+def _kept(prompt: Prompt, points: Iterable[Point], before: PrivateText | None) -> PrivateText:
     own = {point.id: PrivatePoint(text=point.text, rule=point.rule) for point in points if point.prompt == prompt.id}
     texts = {name: getattr(prompt, name) for name in _TEXTS}
-    return PrivateText(id=prompt.id, salt=secrets.token_hex(16), points=own, **texts)
+    salt = secrets.token_hex(16) if before is None else before.salt
+    made = PrivateText(id=prompt.id, salt=salt, points=own, **texts)
+    if before not in (None, made):
+        raise BadValue("a keeper's file of this suite's texts is needed", found=f"another text of {prompt.id!r}",
+                       remedy="name another file; one text of each prompt can be kept in one")  # fmt: skip
+    return made
+
+
+def read_kept(path: Path) -> dict[str, PrivateText]:
+    """A keeper's file, by prompt."""
+    return _by_id((PrivateText.parse(record, where=where) for where, record in read_lines(path)), path)
 
 
 def fill_private(suite: Suite, path: Path) -> Suite:
     """The suite with the texts in `path`; each must be the one whose digest the suite holds."""
-    texts = _by_id((PrivateText.parse(record, where=where) for where, record in read_lines(path)), path)
+    texts = read_kept(path)
     unknown = sorted(texts.keys() - suite.private)
     if unknown:
         raise UnknownReference(

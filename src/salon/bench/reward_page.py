@@ -44,8 +44,8 @@ def _scorer_section(tables: RewardTables, name: str) -> Section:
     boards = [board for board in tables.boards if board.scorer == name]
     scorer = next(one for one in tables.scorers if one.name == name)
     columns = [
-        Column("generator", "generator"),
-        Column("rank", "rank", hint="By the mean over all categories, with the ranks it may truly have."),
+        Column("generator", "Generator"),
+        Column("rank", "Rank", hint="By the mean over all categories, with the ranks it may truly have."),
         *(
             Column(f"c{number}", f"{board.category or ALL} ({board.prompts:,})", "estimate", 2)
             for number, board in enumerate(boards)
@@ -132,14 +132,14 @@ def _sentence(found: Sequence[tuple[RewardBoard, RewardPlace]]) -> str:
 
 def _report_section(tables: RewardTables, generator: str) -> Section:
     columns = [
-        Column("scorer", "scorer"),
-        Column("category", "category"),
-        Column("verdict", "", "badge"),
-        Column("prompts", "prompts", "count"),
-        Column("mean", "mean", "estimate", 2),
-        Column("lead", "lead", "estimate", 2, "Its mean less that of all others on the same prompts."),
-        Column("beats", "beats", "estimate", 2, "Share of the others that its picture exceeds, ties half."),
-        Column("rank", "rank"),
+        Column("scorer", "Scorer"),
+        Column("category", "Category"),
+        Column("verdict", "Verdict", "badge"),
+        Column("prompts", "Prompts", "count"),
+        Column("mean", "Mean", "estimate", 2),
+        Column("lead", "Lead", "estimate", 2, "Its mean less that of all others on the same prompts."),
+        Column("beats", "Beats", "estimate", 2, "Share of the others that its picture exceeds, ties half."),
+        Column("rank", "Rank"),
     ]
     rows = [
         {

@@ -38,6 +38,17 @@ def checked_url(url: str, *, allow_http: bool = False) -> str:
     return url
 
 
+def base_address(url: str) -> str:
+    """An address that more is put behind, without a slash at its end; BadValue with a query: a key might hide there."""
+    if "?" in url or "#" in url:
+        raise BadValue(
+            "an address without ? and # is needed: what is asked for stands behind it",
+            found=f"{_shown(url.partition('?')[0].partition('#')[0])} and more",
+            remedy="https://host/v1; a key goes into an environment variable",
+        )
+    return url.rstrip("/")
+
+
 @lru_cache(maxsize=256)
 def origin(url: str) -> str:
     """Scheme, host and port: what a key belongs to."""

@@ -41,25 +41,14 @@ class Refusal:
 
     key: str
     kind: str
-    """One of KINDS."""
+    """rejected (4xx), redirect (3xx, not followed); or, at every attempt: busy (429), server (5xx), timeout, broken
+    (the connection), too-large (more bytes than the limit), unusable (2xx, with nothing that can be used)."""
     reason: str
     """One sentence for people, without secrets."""
     status: int | None = None
     code: str | None = None
     """The server's own word for the error (`moderation_blocked`)."""
     attempts: int = 1
-
-
-KINDS = {
-    "rejected": "the server will not do this call (4xx)",
-    "redirect": "the server points elsewhere (3xx), which is not followed",
-    "busy": "429 at every attempt",
-    "server": "5xx at every attempt",
-    "timeout": "no whole answer in time, at every attempt",
-    "broken": "the connection broke at every attempt",
-    "too-large": "more bytes than the limit",
-    "unusable": "answered with 2xx, but with nothing that can be used, at every attempt",
-}
 
 
 def read_json(body: bytes) -> Any:

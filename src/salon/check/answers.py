@@ -25,7 +25,6 @@ Scores = NDArray[np.float32]
 Bools = NDArray[np.bool_]
 Filled = NDArray[np.uint8]
 Protocol = Literal["rankings", "comparisons", "ratings"]
-PROTOCOLS: tuple[Protocol, ...] = ("rankings", "comparisons", "ratings")
 MOST_ITEMS = 60
 """Groups with more items than this are not turned into orders: C(p,2) votes a prompt would no longer fit."""
 

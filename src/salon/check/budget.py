@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy.stats import t as student
 
-from salon.check.plan import PlanBudget, plan_budget
 from salon.check.results import Figure
-from salon.errors import TooFew
+from salon.errors import StatsError, TooFew
+from salon.stats.budget import BudgetRow, comparison_budget, smallest_fraction
 from salon.stats.graph import connectivity
 from salon.stats.result import Estimate
 from salon.stats.thinning import Thinning, thin_comparisons
@@ -53,6 +53,19 @@ class ThinSettings(Noun):
     prior: float = Field(
         3.0, gt=0, description="With STUDY: sd of the normal prior of Bradley-Terry scores, in logits."
     )
+
+
+class PlanBudget(Noun):
+    """One thinned design."""
+
+    fraction: float
+    pairs: int
+    judgments: int
+    to_full: Figure = Field(description="Rank correlation (SRCC) of its scores with the full design's.")
+    to_truth: Figure = Field(description="Rank correlation of its scores with the true scores.")
+    connected: bool
+    diameter: float
+    mean_path: float
 
 
 class BudgetReport(Noun):
@@ -116,16 +129,34 @@ def simulated_budget(settings: SimulatedBudgetSettings, seed: int) -> BudgetRepo
     """Rank correlation with the full design and with the truth as simulated comparisons shrink."""
     s = settings
     rng = np.random.default_rng(seed)
-    rows, smallest = plan_budget(s.items, s.raters, s.spread, target=s.target, studies=s.studies, rng=rng)
+    rows = [_design(row) for row in comparison_budget(s.items, s.raters, s.spread, studies=s.studies, rng=rng)]
     signature = Signature(method="budget", settings=dict(s), seed=seed)
     return BudgetReport(
         items=s.items,
         raters=s.raters,
         spread=s.spread,
-        rows=rows,
-        smallest=smallest,
+        rows=tuple(rows),
+        smallest=_thinnest(s, rng),
         signature=signature,
         signature_line=str(signature),
+    )
+
+
+def _thinnest(settings: SimulatedBudgetSettings, rng: np.random.Generator) -> PlanBudget | None:
+    """The thinnest design that reaches the target; None where none does."""
+    s = settings
+    try:
+        return _design(smallest_fraction(s.target, s.items, s.raters, s.spread, studies=s.studies, rng=rng))
+    except StatsError:
+        return None
+
+
+def _design(row: BudgetRow) -> PlanBudget:
+    names = ("fraction", "pairs", "judgments", "connected", "diameter", "mean_path")
+    return PlanBudget(
+        **{name: getattr(row, name) for name in names},
+        to_full=Figure.of(row.to_full),
+        to_truth=Figure.of(row.to_truth),
     )
 
 

@@ -18,6 +18,7 @@ from salon.check.verdict import adjust, judge
 from salon.errors import TooFew
 from salon.store.nulls import null_for
 from salon.study import Signature, Study
+from salon.study.rater import told_of_models
 
 PUBLISHED = (
     AnchorFigures(
@@ -163,10 +164,14 @@ def _warnings(study: Study, criteria: Sequence[CriterionFigures], settings: Chec
     said = []
     if study.simulated:
         said.append("simulated study: no person gave these answers")
+    said += told_of_models(study.models)
     if refusal := _refusal(study):
         said.append(refusal)
     if study.design.kind == "unknown":
-        said.append("the study does not state its design; fixed questions and a fixed number of answers are assumed")
+        said.append(
+            "the study does not state its design (salon import --design, or study.toml): fixed questions and a fixed "
+            "number of answers are assumed"
+        )
     if study.design.transitive_by_construction:
         said.append("orders were found by merge ranking: no rater can be intransitive, so that figure is left out")
     for criterion in criteria:

@@ -1,4 +1,4 @@
-"""Before a study is run: will it see what it looks for, and how many comparisons does it need?"""
+"""Before a study is run: will it see what it looks for, and how large must it be?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pydantic import Field
 
 from salon.check.results import Figure
 from salon.errors import InputError, StatsError
-from salon.stats.budget import BudgetRow, comparison_budget, smallest_fraction
 from salon.stats.laws import RankingLaw, expected_tau, fit_tau
 from salon.stats.nulls import Null
 from salon.stats.power import Power, TestName, power_signal, smallest_prompts, smallest_raters
@@ -29,26 +28,11 @@ class PlanSettings(Noun):
     prompts: int = Field(80, ge=2, le=1_000_000, description="Prompts per criterion (n).")
     criteria: int = Field(1, ge=1, le=1000, description="Criteria that share Holm's adjustment.")
     model: Literal["mallows", "thurstone", "plackett_luce"] = Field("mallows", description="How raters rank.")
-    tau: float | None = Field(None, gt=0, lt=1, description="Effect: mean tau between two raters [default: 0.1].")
+    tau: float | None = Field(None, gt=0, lt=1, description="Effect: mean tau between two raters  [default: 0.1]")
     theta: float | None = Field(None, gt=0, description="Effect as Mallows theta, instead of --tau.")
     alpha: float = Field(0.05, gt=0, lt=0.5, description="Level of the tests.")
     sims: int = Field(2000, ge=100, le=100_000, description="Simulated studies behind every power figure.")
     seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")
-
-
-class BudgetSettings(Noun):
-    """What `salon plan --budget-items` is asked."""
-
-    budget_items: int | None = Field(
-        None, ge=4, le=400, description="Also plan comparisons among this many items (e.g. 50)."
-    )
-    spread: float = Field(
-        2.0, gt=0, le=20, description="With --budget-items: standard deviation of the items' true scores, in logits."
-    )
-    target: float = Field(
-        0.98, gt=0, lt=1, description="With --budget-items: rank correlation with the full design to keep."
-    )
-    studies: int = Field(100, ge=10, le=5000, description="With --budget-items: simulated studies behind the budget.")
 
 
 class PlanPower(Noun):
@@ -75,19 +59,6 @@ class PlanCurve(Noun):
     power: tuple[Figure, ...]
 
 
-class PlanBudget(Noun):
-    """One thinned design."""
-
-    fraction: float
-    pairs: int
-    judgments: int
-    to_full: Figure = Field(description="Rank correlation (SRCC) of its scores with the full design's.")
-    to_truth: Figure = Field(description="Rank correlation of its scores with the true scores.")
-    connected: bool
-    diameter: float
-    mean_path: float
-
-
 class PlanReport(Noun):
     """The JSON of `salon plan --json`."""
 
@@ -103,20 +74,17 @@ class PlanReport(Noun):
     any_test: Figure
     smallest: tuple[PlanSmallest, ...]
     curve: PlanCurve
-    budget: tuple[PlanBudget, ...] = ()
-    budget_smallest: PlanBudget | None = None
     signature: Signature
     signature_line: str
 
 
 def plan(
     settings: PlanSettings,
-    budget: BudgetSettings,
     null: Callable[[int, int], Null],
     *,
     progress: Callable[[str], None] = lambda step: None,
 ) -> PlanReport:
-    """Power of the signal tests for a design, the smallest designs that suffice, and the comparison budget."""
+    """Power of the signal tests for a design, and the smallest designs that suffice."""
     rng = np.random.default_rng(settings.seed)
     law = _law(settings)
     share = {"alpha": settings.alpha, "criteria": settings.criteria, "sims": settings.sims, "rng": rng}
@@ -126,9 +94,7 @@ def plan(
     smallest = [_smallest(settings, law, null, target, share) for target in (0.8, 0.9)]
     progress("power curve")
     curve = _curve(settings, law, null, share)
-    progress("comparison budget")
-    rows, enough = _budget(budget, settings, rng)
-    signature = _signature(settings, budget)
+    signature = _signature(settings)
     return PlanReport(
         items=settings.items,
         raters=settings.raters,
@@ -141,8 +107,6 @@ def plan(
         any_test=Figure.of(power.any_holm),
         smallest=tuple(one for pair in smallest for one in pair),
         curve=curve,
-        budget=rows,
-        budget_smallest=enough,
         signature=signature,
         signature_line=str(signature),
     )
@@ -187,37 +151,6 @@ def _curve(settings, law, null, share):  # type: ignore[no-untyped-def]
     return PlanCurve(prompts=tuple(n for n, _ in known), power=tuple(power for _, power in known))
 
 
-def _budget(
-    settings: BudgetSettings, plan: PlanSettings, rng: np.random.Generator
-) -> tuple[tuple[PlanBudget, ...], PlanBudget | None]:
-    if settings.budget_items is None:
-        return (), None
-    N, R = settings.budget_items, plan.raters
-    return plan_budget(N, R, settings.spread, target=settings.target, studies=settings.studies, rng=rng)
-
-
-def plan_budget(
-    items: int, raters: int, spread: float, *, target: float, studies: int, rng: np.random.Generator
-) -> tuple[tuple[PlanBudget, ...], PlanBudget | None]:
-    """Simulated designs from thin to full, and the thinnest that reaches the target; None where none does."""
-    rows = tuple(_row(row) for row in comparison_budget(items, raters, spread, studies=studies, rng=rng))
-    try:
-        return rows, _row(smallest_fraction(target, items, raters, spread, studies=studies, rng=rng))
-    except StatsError:
-        return rows, None
-
-
-def _row(row: BudgetRow) -> PlanBudget:
-    names = ("fraction", "pairs", "judgments", "connected", "diameter", "mean_path")
-    return PlanBudget(
-        **{name: getattr(row, name) for name in names},
-        to_full=Figure.of(row.to_full),
-        to_truth=Figure.of(row.to_truth),
-    )
-
-
-def _signature(settings: PlanSettings, budget: BudgetSettings) -> Signature:
+def _signature(settings: PlanSettings) -> Signature:
     made = {name: value for name, value in settings if value is not None and name != "seed"}
-    if budget.budget_items is not None:
-        made |= dict(budget)
     return Signature(method="plan", settings=made, seed=settings.seed)

@@ -42,11 +42,6 @@ class Matched:
     tiers: Ints
     """2 high, 1 medium, 0 low, -1 none."""
 
-    @property
-    def tiered(self) -> bool:
-        """Whether all three tiers are there."""
-        return {0, 1, 2} <= set(self.tiers.tolist())
-
 
 def matched_groups(study: Study, *, seed: int) -> Iterator[Matched]:
     """Every matched group of every criterion: first answers only, crowds and "both bad" left out."""

@@ -52,7 +52,7 @@ def _figure(criteria: Sequence[CriterionFigures]) -> Figure:
             rows.append((c.name if field == "next_rater" else "", figure.value, figure.low, figure.high, words))
     drawing = charts.dot_intervals(
         rows, 0.5, title="Next rater and oracle by criterion", x_label="accuracy against the panel's majority",
-        null_label="chance", tones=("cohort-3", "cohort-4"), sort=False,
+        null_label="chance", tones=("cohort-3", "cohort-4"), sort=False, within=(0.0, 1.0),
     )  # fmt: skip
     return Figure(drawing, "For each criterion the next rater above the oracle. Line: chance.")
 

@@ -8,7 +8,7 @@ from salon.check.report_parts import name_of_cohort
 from salon.check.report_signal import TESTS
 from salon.check.results import CheckReport, CriterionFigures, TestFigures
 from salon.report import Block, Cell, Column, Note, Prose, Section, Table
-from salon.report.words import brief, fixed, gathered, level_words, listed, sentence
+from salon.report.words import brief, counted, fixed, gathered, level_words, listed, sentence
 
 MADE_BY_TIE_BREAK = (
     " Made by tie-break: the mean τ that breaking ties alike for every rater makes of shuffled answers, with no "
@@ -102,7 +102,9 @@ def _laws(report: CheckReport) -> list[Block]:
 
 
 def _n_words(test: TestFigures) -> Markup:
-    return Markup("") if test.n is None else Markup("n {} {}").format(fixed(test.n, 0), test.unit or "")
+    if test.n is None:
+        return Markup("")
+    return Markup("n {}").format(counted(test.n, test.unit) if test.unit else fixed(test.n, 0))
 
 
 def _law_table(report: CheckReport) -> Table:

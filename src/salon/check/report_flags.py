@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from salon.check.results import CheckReport, FlagFigures, ProtocolFigures, ProtocolRow
-from salon.report import Block, Cell, Column, Figure, Note, Prose, Section, Table, charts, estimate_value
+from salon.report import Block, Cell, Column, Figure, Note, Prose, Section, Table, charts, estimate_value, numbers
 from salon.report.words import RATER_NAME, brief, counted, fixed, level_words
 
 MOST_RATERS = 60
@@ -99,15 +99,17 @@ PROTOCOL_NOTE = (
 )
 
 
+SIDES = ("comparisons", "ratings", "difference")
+
+
 def _protocol(figures: ProtocolFigures, report: CheckReport) -> Table:
+    found = [getattr(row, side) for row in figures.rows for side in SIDES]
+    places = numbers.common_decimals((one.low, one.high) for one in found if one is not None)
     columns = [
         Column("name", "Diagnostic"),
-        Column("comparisons", "Comparisons", "estimate"),
-        Column("ratings", "Ratings", "estimate"),
-        Column("difference", "Difference", "estimate"),
+        *(Column(side, side.capitalize(), "estimate", places) for side in SIDES),
         Column("ahead", "Ahead", "number", 0),
         Column("groups", "Groups", "number", 0),
-        Column("note", "Note"),
     ]
     caption = Markup("{}, {}: {} and {}, with {} intervals.").format(
         "All criteria together" if figures.criterion is None else brief(figures.criterion), brief(figures.group),
@@ -118,13 +120,12 @@ def _protocol(figures: ProtocolFigures, report: CheckReport) -> Table:
 
 def _protocol_row(row: ProtocolRow) -> dict[str, object]:
     why = row.note or "not defined for this protocol"
-    sides = {side: getattr(row, side) for side in ("comparisons", "ratings", "difference")}
+    sides = {side: getattr(row, side) for side in SIDES}
     return {
-        "name": brief(row.name),
+        "name": Cell(brief(row.name), under=brief(row.note, 200) if row.note else ""),
         **{side: Cell(figure, "" if figure else why) for side, figure in sides.items()},
         "ahead": Cell(row.ahead, "" if row.ahead is not None else why),
         "groups": row.groups,
-        "note": brief(row.note, 200) if row.note else "",
     }
 
 

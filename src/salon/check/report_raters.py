@@ -138,12 +138,18 @@ def _maps(report: CheckReport) -> list[Block]:
     for c in criteria:
         cells += len(c.raters.raters) ** 2 * (1 if _fits_small(c.raters) else 2)
         (drawn if not drawn or cells <= MOST_CELLS else left).append(c)
-    small = [_map(c, limit, SMALL) for c in drawn if _fits_small(c.raters)]
+    fitting = [c for c in drawn if _fits_small(c.raters)]
+    starts = {_short_names(c.raters)[1] for c in fitting}
+    shared = starts.pop() if len(starts) == 1 else ""
+    small = [_map(c, limit, SMALL, shared) for c in fitting]
     wide = [_map(c, limit, WIDE) for c in drawn if not _fits_small(c.raters)]
     told = (
         "Mean τ of each pair of raters over the prompts both judged. Blue: agree; orange: disagree; one scale for all."
     )
-    blocks: list[Block] = [*([Figures(small, told)] if small else []), *wide]
+    blocks: list[Block] = [
+        *([Figures(small, Markup("{} {}").format(told, _start_words(shared)))] if small else []),
+        *wide,
+    ]
     if left:
         words = "Not drawn, to keep the page light: {}. Their matrices are in the JSON of this check."
         blocks.append(Prose(Markup(words).format(listed(c.name for c in left))))
@@ -161,14 +167,23 @@ def _largest(figures: object) -> float:
     return max(known, default=1.0) or 1.0
 
 
-def _map(c: CriterionFigures, limit: float, width: int) -> Figure:
+def _short_names(figures: RaterFigures) -> tuple[list[str], str]:
+    return without_shared_start([brief(name, RATER_NAME) for name in figures.raters])
+
+
+def _start_words(start: str) -> Markup:
+    return Markup("Names start with {}.").format(start) if start else Markup("")
+
+
+def _map(c: CriterionFigures, limit: float, width: int, told: str = "") -> Figure:
+    """`told` is the start of names that the caption of all maps tells."""
     figures = c.raters
-    names, start = without_shared_start([brief(name, RATER_NAME) for name in figures.raters])
+    names, start = _short_names(figures)
     drawing = charts.heat_map(
         figures.tau, names, names, n=figures.prompts, error=figures.error, title=f"Agreement of raters on {c.name}",
         limit=limit, value_name="mean τ", key=width == WIDE or len(names) > NUMBERED, width=width,
     )  # fmt: skip
-    words = Markup("Names start with {}.").format(start) if start else Markup("")
+    words = _start_words(start if start != told else "")
     if figures.left_out:
         words += Markup(" {} left out.").format(counted(figures.left_out, "less active rater"))
     return Figure(drawing, words, c.name)

@@ -136,7 +136,7 @@ def _cycle_figure(report: CheckReport, criteria: Sequence[CriterionFigures], coh
     drawing = charts.dot_intervals(
         rows, nulls[0] if same else None, references(report, "cycle_rate"), title="Cycle rates",
         x_label="share of prompts with a cycle of majorities", null_label="random raters", groups=cohorts.groups,
-        row_nulls=() if same else nulls, sort=False,
+        row_nulls=() if same else nulls, sort=False, within=(0.0, 1.0),
     )  # fmt: skip
     words = "Share of prompts whose majority prefers x to y, y to z and z to x. " + (
         "Line: random raters." if same else "Short lines: random raters at each criterion's own shapes."

@@ -17,8 +17,8 @@ from salon.cli.console import json_option, print_json, say, working
 from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, BadValue
-from salon.flows.bench_arena import ArenaSettings, arena_snapshot
-from salon.flows.bench_raters import rater_tables
+from salon.flows.bench.arena import ArenaSettings, arena_snapshot
+from salon.flows.bench.raters import rater_tables
 from salon.judge.report_settings import ReportSettings
 
 _BOARD = click.option(
@@ -69,7 +69,7 @@ def arena(
     found = given_study(study)
     folder = study if isinstance(study, Path) and study.is_dir() else None
     known = [found.criterion(id).id for id in criteria]
-    with working("fitting boards", None) as step:
+    with working("fitting boards") as step:
         made = arena_snapshot(
             found,
             settings,
@@ -116,7 +116,7 @@ def raters(
     settings = settings_from(ReportSettings, flags)
     _check_board(board)
     found = [(given_study(one), one if isinstance(one, Path) and one.is_dir() else None) for one in studies]
-    with working("judging the raters", None) as step:
+    with working("judging the raters") as step:
         made = rater_tables(found, settings, names=names, check=check, progress=step)
     made, said = _published(board, RATERS, made)
     if as_json:

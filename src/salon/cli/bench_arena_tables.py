@@ -12,7 +12,7 @@ from salon.bench.routing_table import RoutingTable
 from salon.bench.win_matrix import WinMatrix
 from salon.cli.console import print_table, say
 from salon.report.estimate import Figure
-from salon.report.numbers import MISSING, estimate, fixed, p_value
+from salon.report.numbers import MISSING, p_value, with_interval
 
 MOST_BOARDS = 20
 """Boards printed; --json holds all."""
@@ -70,13 +70,13 @@ def _print_board(board: ArenaBoard) -> None:
 
 
 def _place(place: Place, adjusted: dict[str, Place]) -> tuple[str, ...]:
-    points = MISSING if place.points is None else told(place.points, 0)
+    points = MISSING if place.points is None else with_interval(place.points, 0)
     tier = MISSING if place.tier is None else str(place.tier)
-    cells = (_rank(place), place.generator, points, told(place.score, 2), tier, f"{place.n:,}")
+    cells = (_rank(place), place.generator, points, with_interval(place.score, 2), tier, f"{place.n:,}")
     other = adjusted.get(place.generator)
     if not adjusted:
         return cells
-    return (*cells, *((MISSING, MISSING) if other is None else (told(other.points, 0), _rank(other))))
+    return (*cells, *((MISSING, MISSING) if other is None else (with_interval(other.points, 0), _rank(other))))
 
 
 def _rank(place: Place) -> str:
@@ -88,7 +88,7 @@ def _print_effects(adjusted: AdjustedBoard) -> None:
         say(f"not adjusted: {adjusted.reason}", fg="yellow")
         return
     for one in adjusted.effects:
-        say(f"{one.covariate}: {told(one.beta, 3)} logits for {one.unit}, p {p_value(one.p)}")
+        say(f"{one.covariate}: {with_interval(one.beta, 3)} logits for {one.unit}, p {p_value(one.p)}")
     left = f", {adjusted.left_out:,} left out for want of a number" if adjusted.left_out else ""
     say(f"adjusted by {adjusted.method}, from {adjusted.answers:,} answers{left}", dim=True)
 
@@ -107,7 +107,7 @@ def _print_matrix(matrix: WinMatrix) -> None:
 
 def _percent(share: Figure) -> str:
     ends = (None, None) if share.low is None else (100 * share.low, 100 * share.high)  # type: ignore[operator]
-    return told(share.model_copy(update={"value": 100 * share.value, "low": ends[0], "high": ends[1]}), 0)
+    return with_interval(share.model_copy(update={"value": 100 * share.value, "low": ends[0], "high": ends[1]}), 0)
 
 
 def _coverage(board: ArenaBoard) -> str:
@@ -129,7 +129,7 @@ def _print_routing(routing: RoutingTable) -> None:
             job.name,
             job.category or "all",
             job.recommended or MISSING,
-            MISSING if job.margin is None else told(job.margin, 2),
+            MISSING if job.margin is None else with_interval(job.margin, 2),
             ", ".join(job.best[1:]) or ("" if job.best else job.reason or MISSING),
         )
         for job in routing.jobs
@@ -160,15 +160,15 @@ def _print_agreement(study: PanelStudy, raters: Sequence[RaterRow]) -> None:
     rows = [
         (
             one.name,
-            *(told(on.criteria.get(one.criterion), 3) for _, on in met),
-            told(one.next_rater, 3),
-            told(one.oracle, 3),
+            *(with_interval(on.criteria.get(one.criterion), 3) for _, on in met),
+            with_interval(one.next_rater, 3),
+            with_interval(one.oracle, 3),
             f"{one.pairs - one.tied:,}",
             one.signal or one.no_ceiling or MISSING,
         )
         for one in study.criteria
     ]
-    rows.append(("mean", *(told(on.macro, 3) for _, on in met), "", "", "", ""))
+    rows.append(("mean", *(with_interval(on.macro, 3) for _, on in met), "", "", "", ""))
     simulated = ", SIMULATED" if study.simulated else ""
     title = f"{study.study}: agreement with the majority of {study.raters:,} people{simulated}"
     columns = ("criterion", *(name for name, _ in met), "one more person", "knows the odds", "pairs", "their signal")
@@ -198,19 +198,18 @@ def _print_order(made: RaterTables) -> None:
         for on in rater.studies:
             order = on.order
             why = order.reason or ""
-            cells = [told(one, 2) for one in (order.spearman, order.kendall)]
+            cells = [with_interval(one, 2) for one in (order.spearman, order.kendall)]
             rows.append(
-                (rater.rater, on.study, *cells, told(order.nmse, 3), f"{order.generators}", f"{order.pairs:,}", why)
+                (
+                    rater.rater,
+                    on.study,
+                    *cells,
+                    with_interval(order.nmse, 3),
+                    f"{order.generators}",
+                    f"{order.pairs:,}",
+                    why,
+                )
             )
     columns = ("rater", "study", "Spearman", "Kendall", "NMSE", "generators", "pairs", "")
     print_table("Order of generators, to the people's", columns, rows, left=(0, 1, 7))
     click.echo()
-
-
-def told(figure: Figure | None, decimals: int) -> str:
-    """A figure with its interval, where it has one."""
-    if figure is None:
-        return MISSING
-    if figure.low is None or figure.high is None:
-        return fixed(figure.value, decimals)
-    return estimate(figure.value, figure.low, figure.high, decimals)

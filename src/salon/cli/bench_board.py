@@ -98,7 +98,9 @@ def _tell(done: str, submission: Submission, as_json: bool, more: dict[str, Any]
 @click.command()
 @click.argument("suite")
 @click.argument("place")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help=f"[default: NAME{ENDING}]")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help=f"File to write  [default: NAME{ENDING}]"
+)
 @terms_options
 @json_option
 def pack(suite: str, place: str, output: Path | None, as_json: bool, **terms: str) -> None:

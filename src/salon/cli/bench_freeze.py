@@ -14,7 +14,7 @@ from salon.bench.suite_checks import check_suite
 from salon.bench.suite_folder import is_suite, lock, open_suite, save_suite
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.errors import BadFile
-from salon.flows.bench_freeze import check_field, field_reference, with_reference
+from salon.flows.bench.freeze import check_field, field_reference, with_reference
 
 
 @click.command()

@@ -15,31 +15,36 @@ from salon.bench.posters.report_page import report_page
 from salon.bench.posters.results import MetricResult, PosterReport, ScoreSettings, TaskResult
 from salon.bench.posters.run_card import POSTERS, read_card, read_judges
 from salon.bench.posters.score import score_files
-from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.console import json_option, print_closing, print_json, print_table, say, working
 from salon.cli.later import LaterGroup
 from salon.cli.options import options_from, settings_from
-from salon.report.estimate import Figure
-from salon.report.numbers import MISSING, estimate, fixed
+from salon.report.numbers import MISSING, fixed, with_interval
 from salon.report.page import page_target
 
 LATER = {
+    "make": ("salon.cli.bench_posters_make:make", "Draw task sets of any size, with their truth."),
     "run": ("salon.cli.bench_posters_run:run", "Have a contestant answer: an OCR engine, a VLM, a blind one."),
-    "judge": ("salon.cli.bench_posters_run:judge", "Have a judge say which points answers and posters cover."),
     "generate": ("salon.cli.bench_posters_generate:generate", "Have a generator make the posters that are asked for."),
+    "judge": ("salon.cli.bench_posters_run:judge", "Have a judge say which points answers and posters cover."),
+    "score": ("salon.cli.bench_posters:score", "What answers are worth: by task, by group, overall."),
     "compare": ("salon.cli.bench_posters_compare:compare", "Put several contestants side by side."),
     "people": ("salon.cli.bench_posters_people:people", "Have people answer what a judge answered."),
-    "make": ("salon.cli.bench_posters_make:make", "Draw task sets of any size, with their truth."),
-    "loop": ("salon.cli.bench_posters_loop:loop", "Draw, have a VLM look and revise the prompt, draw again."),
 }
 """Commands whose module is loaded when they are called, and what the list says of them."""
 
 
 @click.group(cls=LaterGroup, later=LATER)
 def posters() -> None:
-    """Understanding and making posters: PosterIQ's 24 tasks, with a perfect answer worth 1 and a blind one nothing."""
+    """Understanding and making posters: PosterIQ's 24 tasks, with a perfect answer worth 1 and a blind one nothing.
+
+    \b
+      salon bench posters make set -n 50                             draw a task set with known answers
+      salon bench posters run set --contestant rapidocr              or --model, --transformers: any VLM
+      salon bench posters score set.rapidocr --html posters.html
+    """
 
 
-@posters.command()
+@click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--name", help="Name of the contestant  [default: what its run says, or the folder's]")
 @click.option("--pictures", type=click.Path(path_type=Path, file_okay=False), help="Folder with the pictures.")
@@ -80,7 +85,7 @@ def score(
     if card is not None and click.get_current_context().get_parameter_source("boxes") is ParameterSource.DEFAULT:
         settings = settings.model_copy(update={"boxes": card.boxes})
     contestant = name or (home.resolve().name if card is None else card.contestant)
-    with working("scoring", None):
+    with working("scoring"):
         judges = read_judges(home)
         report = score_files(opened, settings, contestant=contestant, pictures=pictures, judges=judges)
         if compat:
@@ -100,17 +105,24 @@ def print_report(report: PosterReport, html: Path | None = None) -> None:
     titles = ("task", "metric", "value", *beside.values(), "chance", "fixed answer",
               *(("released", "of") if released else ()), "items")  # fmt: skip
     rows = [
-        (task.title if i == 0 else "", metric.title + (" ↓" if metric.better == "low" else ""), _told(metric.figure),
-         *(_number(getattr(metric, name)) for name in beside),
-         _number(metric.chance), _number(metric.fixed), *_released(metric, released), f"{_n(metric, task):,}")
+        (
+            task.title if i == 0 else "",
+            metric.title + (" ↓" if metric.better == "low" else ""),
+            with_interval(metric.figure),
+            *(_number(getattr(metric, name)) for name in beside),
+            _number(metric.chance),
+            _number(metric.fixed),
+            *_released(metric, released),
+            f"{_n(metric, task):,}",
+        )
         for task in report.tasks
         for i, metric in enumerate(task.metrics)
-    ]  # fmt: skip
+    ]
     print_table(f"{report.contestant}: poster tasks", titles, rows, left=(0, 1))
     best = any(one.at_best is not None for one in report.groups)
     absent = {one.group: f"without {', '.join(one.absent)}" if one.absent else "" for one in report.groups}
     groups = [
-        (one.group, _told(one.figure), *((_number(one.at_best),) if best else ()), f"{one.metrics}",
+        (one.group, with_interval(one.figure), *((_number(one.at_best),) if best else ()), f"{one.metrics}",
          *((_number(one.released),) if released else ()), absent[one.group])
         for one in report.groups
     ]  # fmt: skip
@@ -118,18 +130,14 @@ def print_report(report: PosterReport, html: Path | None = None) -> None:
     print_table("\nGroups", columns, groups, left=(0, len(columns) - 1))
     told = "" if report.overall_released is None else f"   released {_number(report.overall_released)}"
     if report.overall is not None:
-        say(f"\nOverall {_told(report.overall)}{told}", bold=True)
+        say(f"\nOverall {with_interval(report.overall)}{told}", bold=True)
     if report.gap is not None:
-        say(f"Simple less hard OCR {_told(report.gap)}")
+        say(f"Simple less hard OCR {with_interval(report.gap)}")
     _print_points(report)
     _print_missing(report)
     if report.judges:
         say("judged by " + ", ".join(f"{one.judge} ({one.verdicts:,})" for one in report.judges))
-    for words in report.policies:
-        say(f"- {words}", dim=True)
-    say(str(report.signature), dim=True)
-    if html is not None:
-        say(f"wrote {html}")
+    print_closing(report.policies, str(report.signature), html=html)
 
 
 def _beside(report: PosterReport) -> dict[str, str]:
@@ -142,7 +150,7 @@ def _beside(report: PosterReport) -> dict[str, str]:
 def _print_points(report: PosterReport) -> None:
     """Key points of generated posters, by kind."""
     rows = [
-        (task.title if i == 0 else "", one.kind, _told(one.met), f"{one.points:,}", f"{one.owed:,}",
+        (task.title if i == 0 else "", one.kind, with_interval(one.met), f"{one.points:,}", f"{one.owed:,}",
          _number(one.oracle), f"{one.agree:,} of {one.both:,}" if one.both else MISSING)
         for task in report.tasks
         for i, one in enumerate(task.points)
@@ -178,10 +186,6 @@ def _released(metric: MetricResult, shown: bool) -> tuple[str, ...]:
 
 def _n(metric: MetricResult, task: TaskResult) -> int:
     return task.items if metric.figure is None else metric.figure.n
-
-
-def _told(figure: Figure | None) -> str:
-    return MISSING if figure is None else estimate(figure.value, figure.low, figure.high, 3)
 
 
 def _number(value: float | None) -> str:

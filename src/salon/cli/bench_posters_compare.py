@@ -14,9 +14,9 @@ from salon.bench.posters.files import find_files, home_of
 from salon.bench.posters.report_compared import compared_page
 from salon.bench.posters.results import ScoreSettings
 from salon.bench.posters.run_card import POSTERS, read_card
-from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.console import json_option, print_closing, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
-from salon.report.numbers import MISSING, estimate, fixed
+from salon.report.numbers import MISSING, fixed, with_interval
 from salon.report.page import page_target
 
 
@@ -38,7 +38,7 @@ def compare(folders: Sequence[Path], html: Path | None, as_json: bool, **flags: 
         page_target(html)  # refuse before computing what could not be written after
     settings = settings_from(ScoreSettings, flags)
     declared = click.get_current_context().get_parameter_source("boxes") is not ParameterSource.DEFAULT
-    with working("scoring", None):
+    with working("scoring"):
         report = compare_files([_contestant(folder, settings, declared) for folder in folders])
     if html is not None:
         compared_page(report).write(html)
@@ -68,16 +68,12 @@ def _print(report: ComparedReport, html: Path | None) -> None:
     ]  # fmt: skip
     print_table("\nTasks", ("task", "metric", *names, "chance"), rows, left=(0, 1))
     say("* the best of its row   ~ not told apart from the best", dim=True)
-    for words in report.policies:
-        say(f"- {words}", dim=True)
-    for one in report.reports:
-        say(f"{one.contestant}: {one.signature}", dim=True)
-    if html is not None:
-        say(f"wrote {html}")
+    lines = "\n".join(f"{one.contestant}: {one.signature}" for one in report.reports)
+    print_closing(report.policies, lines, html=html)
 
 
 def _told(value: ComparedValue) -> str:
     if value.figure is None:
         return MISSING
     mark = "*" if value.best else "~" if apart(value) is False else " "
-    return f"{estimate(value.figure.value, value.figure.low, value.figure.high, 3)} {mark}"
+    return f"{with_interval(value.figure)} {mark}"

@@ -9,8 +9,8 @@ import click
 from salon.bench.posters.files import find_files
 from salon.cli.console import counting, json_option, print_json, print_table, say
 from salon.errors import BadValue
-from salon.flows.posters_generate import MadeReport, generate_named
-from salon.generate.named import Terms
+from salon.flows.posters.generate import MadeReport, generate_named
+from salon.generate.named import HOW, Terms
 from salon.generate.settings import GenerateSettings
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -20,7 +20,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option(
     "-g", "--generator", "names", required=True, multiple=True, metavar="NAME",
-    help="A house, or openai:MODEL, http:TEMPLATE, diffusers:PATH, folder:PATH, python:MODULE:NAME.",
+    help=f"Who makes posters: {HOW} (repeatable).",
 )  # fmt: skip
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path, file_okay=False),
               help="Folder of its posters: a new one, or one to go on with.")  # fmt: skip
@@ -52,7 +52,7 @@ def generate(
     OUTPUT gets the same files with `path` leading to the posters, which stand in OUTPUT/posters, a study. The same
     command goes on after an interruption, and asks again for what failed.
 
-    Leaves with 0 when every poster is there, with 1 when some are not: those are worth nothing when scored.
+    Exit code 0 when every poster is there, 1 when some are not: those are worth nothing when scored.
 
     \b
       salon bench posters generate set -g proof -o proof

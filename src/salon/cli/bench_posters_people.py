@@ -8,7 +8,7 @@ import click
 
 from salon.bench.posters.files import find_files, home_of
 from salon.cli.console import json_option, print_json, say, seed_option
-from salon.flows.posters_people import people_study
+from salon.flows.posters.people import people_study
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 

@@ -12,17 +12,18 @@ from salon.bench.posters import contestants, engines, measured
 from salon.bench.posters.answers_boxes import Convention
 from salon.bench.posters.files import PosterFile, find_files, home_of
 from salon.cli.console import counting, json_option, print_json, print_table, say, seed_option
-from salon.cli.options import options_from, settings_from
+from salon.cli.judge_asked import judge_options
+from salon.cli.options import SectionedCommand, settings_from
 from salon.errors import BadValue
-from salon.flows.posters_judge import judge_named
-from salon.flows.posters_run import RunReport, run_blind, run_engine, run_measured, run_named
+from salon.flows.posters.judge import judge_named
+from salon.flows.posters.run import RunReport, run_blind, run_engine, run_measured, run_named
 from salon.judge.named import Named
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _OURS = (*contestants.NAMES, *engines.ENGINES, measured.NAME)
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @click.argument("folder", type=click.Path(path_type=Path, exists=True))
 @click.option("--contestant", type=click.Choice(_OURS), help="One that comes with Salon, instead of a VLM.")
 @click.option("-o", "--output", type=_FOLDER, help="Folder of the answers  [default: FOLDER.NAME beside FOLDER]")
@@ -31,7 +32,7 @@ _OURS = (*contestants.NAMES, *engines.ENGINES, measured.NAME)
 @click.option("--boxes", type=click.Choice(get_args(Convention)), default="share", show_default=True,
               help="How boxes are written in its answers.")  # fmt: skip
 @click.option("--max-tokens", type=click.IntRange(1), default=1024, show_default=True, help="Most tokens of an answer.")
-@options_from(Named)
+@judge_options
 @seed_option
 @json_option
 def run(
@@ -97,10 +98,10 @@ def _print(report: RunReport, out: Path) -> None:
     say(f"salon bench posters score {out}", dim=True)
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @click.argument("folder", type=click.Path(path_type=Path, exists=True))
 @click.option("--pictures", type=_FOLDER, help="Folder with the posters to look at  [default: FOLDER]")
-@options_from(Named)
+@judge_options
 @json_option
 def judge(folder: Path, pictures: Path | None, as_json: bool, **flags: Any) -> None:
     """Have a judge say which points the answers in FOLDER cover, and what generated posters show.
@@ -140,7 +141,7 @@ def judge(folder: Path, pictures: Path | None, as_json: bool, **flags: Any) -> N
 
 def _measure(files: list[PosterFile], named: Named, pictures: Path, as_json: bool) -> None:
     """The same by a measurement; the reader of text is loaded only for it."""
-    flow = importlib.import_module("salon.flows.posters_measure")
+    flow = importlib.import_module("salon.flows.posters.measure")
     with counting(named.judge, quiet=as_json) as watch:
         report = flow.measure_files(files, named.measured, pictures=pictures, workers=named.workers, watch=watch)
     if as_json:

@@ -14,18 +14,24 @@ from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadValue
-from salon.flows.bench_rewards import RewardSettings, check_generator, reward_tables
-from salon.report.estimate import Figure
-from salon.report.numbers import estimate
+from salon.flows.bench.rewards import RewardSettings, check_generator, reward_tables
+from salon.report.numbers import with_interval
 
 
 @click.command()
 @click.argument("study", type=STUDY)
-@click.option("-s", "--scores", "names", multiple=True, help="Only this table in STUDY/scores (repeatable).")
+@click.option(
+    "-s",
+    "--scorer",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="Only the scores of this name in STUDY/scores (repeatable).",
+)
 @click.option("-g", "--generator", help="The quality report of this generator: its place under every scorer.")
 @click.option("--by-category/--all-together", default=True, show_default=True, help="Also each category for itself.")
 @options_from(RewardSettings)
-@click.option("--html", "page", type=click.Path(path_type=Path), help="Write it as a page.")
+@click.option("--html", "page", type=click.Path(path_type=Path), help="Write the report as one HTML file.")
 @json_option
 def rewards(
     study: Path | str,
@@ -71,7 +77,10 @@ def _print_board(board: RewardBoard) -> None:
     title = f"{board.scorer}, {board.category or 'all categories'}: {board.prompts:,} prompts"
     if board.left_out:
         title += f", {board.left_out:,} left out"
-    rows = [[one.generator, _rank(one), _told(one.mean), _told(one.lead), _lacks(one)] for one in board.places]
+    rows = [
+        [one.generator, _rank(one), with_interval(one.mean, None), with_interval(one.lead, None), _lacks(one)]
+        for one in board.places
+    ]
     print_table(title, ["generator", "rank", "mean", "lead over the others", "missing"], rows)
     if board.reason:
         say(f"- {board.reason}", fg="yellow")
@@ -79,7 +88,15 @@ def _print_board(board: RewardBoard) -> None:
 
 def _print_report(made: RewardTables, generator: str) -> None:
     rows = [
-        [board.scorer, board.category or "all", _rank(one), _told(one.mean), _told(one.lead), one.verdict, _lacks(one)]
+        [
+            board.scorer,
+            board.category or "all",
+            _rank(one),
+            with_interval(one.mean, None),
+            with_interval(one.lead, None),
+            one.verdict,
+            _lacks(one),
+        ]
         for board, one in made.of(generator)
     ]
     columns = ["scorer", "category", "rank", "mean", "lead over the others", "", "missing"]
@@ -90,10 +107,6 @@ def _rank(place: RewardPlace) -> str:
     if place.rank is None or place.rank_low is None:
         return "" if place.rank is None else str(place.rank)
     return f"{place.rank} [{place.rank_low}, {place.rank_high}]"
-
-
-def _told(figure: Figure | None) -> str:
-    return "" if figure is None else estimate(figure.value, figure.low, figure.high)
 
 
 def _lacks(place: RewardPlace) -> str:

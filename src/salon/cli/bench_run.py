@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from salon.bench.board import is_board, open_board
 from salon.bench.suite import Suite
 from salon.bench.suite_folder import open_suite
 from salon.cli.bench_standings import print_standings
-from salon.cli.console import json_option, print_json, print_table, printable, say
-from salon.cli.options import options_from, settings_from
+from salon.cli.console import json_option, print_json, print_table, printable, say, watching
+from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import BadValue
-from salon.flows.bench_named import JudgeTerms, judges_named, read_roles
-from salon.flows.bench_plan import SuitePlan, plan_suite
-from salon.flows.bench_reported import SuiteRun
-from salon.flows.bench_run import run_suite
+from salon.flows.bench.named import JudgeTerms, judges_named, read_roles
+from salon.flows.bench.plan import SuitePlan, plan_suite
+from salon.flows.bench.reported import SuiteRun
+from salon.flows.bench.run import run_suite
 from salon.generate.named import Terms, generators_named
 from salon.judge.scorers.named import scorer_named
 from salon.study import Generator, Scorer
@@ -30,21 +27,21 @@ from salon.study import Generator, Scorer
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @click.argument("place", metavar="SUITE|BOARD")
 @click.option(
     "-g", "--generator", "names", multiple=True, metavar="NAME",
-    help="A generator, named as for salon generate; repeatable. None: finish what is open on BOARD.",
+    help="A generator, named as for salon generate (repeatable). None: finish what is open on BOARD.",
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder of the board, with a SUITE.")
 @click.option(
     "--judge", "judges", multiple=True, metavar="ROLE=KIND:NAME",
     help="Who plays ROLE, a judge that the suite's routes name: measured:pixels, openai:MODEL[@URL], "
-    "transformers:FOLDER, scripted:FILE, simulated:accuracy=0.8; repeatable, once for each role.",
+    "transformers:FOLDER, scripted:FILE, simulated:accuracy=0.8 (repeatable, once for each role).",
 )  # fmt: skip
 @click.option(
     "--scorer", "scorers", multiple=True, metavar="COLUMN=NAME",
-    help="Scorer of a column of EPS, named as for salon score; repeatable.",
+    help="Scorer of a column of EPS, named as for salon score (repeatable).",
 )  # fmt: skip
 @click.option(
     "--entries-of", type=click.Path(path_type=Path),
@@ -55,8 +52,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--by", default="", help="Who submits them.")
 @click.option("--as-is", is_flag=True, help="Publish although an outage left pictures missing: they fail for good.")
 @click.option("--picture-budget", type=click.FloatRange(0), help="The most that hosted generators may spend.")
-@options_from(JudgeTerms)
-@click.option("--plan", "plan_only", is_flag=True, help="Say what would be made, asked and spent, and do nothing.")
+@options_from(JudgeTerms, section="On these terms judges answer")
+@click.option("--dry-run", is_flag=True, help="Say what would be made, asked and spent, and do nothing.")
 @json_option
 def run(
     place: str,
@@ -70,7 +67,7 @@ def run(
     by: str,
     as_is: bool,
     picture_budget: float | None,
-    plan_only: bool,
+    dry_run: bool,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -79,7 +76,7 @@ def run(
     SUITE is a folder, or the name of a built-in suite; salon bench list names them. Pictures and answers are kept as
     they come: run the same command again to go on after an interruption. An answer that an outage kept away leaves the
     entry provisional, with bounds; the next run asks again, and pays for nothing twice. A complete result is published,
-    and never changes. Leaves with 0 when every entry is published, with 1 when one is provisional.
+    and never changes. Exit code 0 when every entry is published, 1 when one is provisional.
 
     A suite names its judges by role, and its routes say which role answers which points; salon bench list SUITE shows
     them. posters has the role pixels, which needs no --judge. broad has four, each for a VLM of your choice: general,
@@ -87,7 +84,7 @@ def run(
 
     \b
       salon bench run posters -g atelier -g carnival -g proof -o board
-      salon bench run broad -g openai:gpt-image-1 -o board --prices prices.toml --plan \\
+      salon bench run broad -g openai:gpt-image-1 -o board --prices prices.toml --dry-run \\
           --judge general=openai:gpt-4o --judge reader=openai:gpt-4.1 \\
           --judge second=openai:qwen@http://localhost:8000/v1 --judge third=transformers:./Qwen3-VL-8B
       salon bench run board --judge third=transformers:./Qwen3-VL-8B           finish what is open
@@ -100,7 +97,7 @@ def run(
         raise BadValue("a generator is needed", found="none", remedy="-g NAME; salon generate --help names the houses")
     terms = settings_from(JudgeTerms, flags)
     calls = terms.calls or board.resolve().with_name(f"{board.resolve().name}.calls.sqlite")
-    if plan_only:
+    if dry_run:
         with TemporaryDirectory(prefix="salon-") as aside:
             spare = terms if calls.exists() else terms.model_copy(update={"calls": Path(aside) / "calls.sqlite"})
             with judges_named(read_roles(judges, suite), spare, board) as asked:
@@ -110,7 +107,7 @@ def run(
         return
     with judges_named(read_roles(judges, suite), terms, board) as asked:
         makers = _generators(names, suite, Terms(calls, terms.prices, picture_budget))
-        with _watched(quiet=as_json) as watch:
+        with watching("suite", quiet=as_json) as watch:
             report = run_suite(
                 suite, board, list(makers.values()), asked, _scorers(scorers, suite), carry=carry,
                 called={maker.name: text for text, maker in makers.items()}, licence=licence, by=by, as_is=as_is,
@@ -196,16 +193,6 @@ def _asked(calls: int, paid: bool) -> str:
 
 
 # -- what was done -----------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _watched(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """One bar on stderr that says what is being done."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda doing, done, wanted: bar.update(task, description=doing, completed=done, total=wanted)
 
 
 def _print_run(report: SuiteRun, board: Path) -> None:

@@ -19,8 +19,8 @@ from salon.bench.suite_folder import is_suite, open_suite
 from salon.bench.verify import VerifyReport
 from salon.bench.verify import verify as verified
 from salon.cli.console import json_option, print_json, print_table, say, working
-from salon.flows.bench_judging import suite_roles
-from salon.flows.bench_named import MEASURED
+from salon.flows.bench.judging import suite_roles
+from salon.flows.bench.named import MEASURED
 from salon.generate.prompts import read_prompts
 
 # -- list ----------------------------------------------------------------------------------------------------------
@@ -222,14 +222,14 @@ def verify(place: str, suite: str | None, as_json: bool) -> None:
     """Is PLACE, a suite, a board or a bundle, what it says it is?
 
     Every file is held against its hash, every picture against its entry, and every published number is computed again
-    from the answers and scores on the board. Leaves with 0 when everything holds, with 1 when something does not.
+    from the answers and scores on the board. Exit code 0 when everything holds, 1 when something does not.
 
     \b
       salon bench verify posters
       salon bench verify board
       salon bench verify flux.salon.zip --suite ours
     """
-    with working("verifying", None):
+    with working("verifying"):
         report = verified(place, entry_result, suite=suite)
     if as_json:
         print_json(report.model_dump(mode="json"))

@@ -8,8 +8,9 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.console import json_option, print_closing, print_json, print_table, say, working
 from salon.cli.given import STUDY, given_study
+from salon.cli.later import LaterGroup
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
 from salon.errors import BadValue
@@ -26,7 +27,7 @@ pairs_option = output_option("File of pairs to write; its ending says how: .csv,
 study_argument = click.argument("study", type=STUDY)
 
 
-@click.group()
+@click.group(cls=LaterGroup)
 def bridge() -> None:
     """Score many items on one scale from few comparisons, without labels.
 
@@ -97,7 +98,7 @@ def score(study: Path | str, as_json: bool, **flags: Any) -> None:
     """
     settings = settings_from(BridgeSettings, flags)
     found = given_study(study)
-    with working("scoring", None):
+    with working("scoring"):
         report = score_bridge(found, settings)
     if as_json:
         print_json(report.model_dump(mode="json"))
@@ -109,7 +110,9 @@ def score(study: Path | str, as_json: bool, **flags: Any) -> None:
 @options_from(RehearsalSettings)
 @json_option
 def simulate(as_json: bool, **flags: Any) -> None:
-    """Rehearse a bridge with a simulated judge: calls, rank correlation with the truth, coverage, and the curve.
+    """Rehearse a bridge with a simulated judge: what it costs, and how near it comes.
+
+    Prints the calls, the rank correlation with the truth, the coverage of the intervals, and both along the calls.
 
     \b
       salon bridge simulate --items 3000 --pool 50 --opponents 10
@@ -119,7 +122,7 @@ def simulate(as_json: bool, **flags: Any) -> None:
     settings = settings_from(RehearsalSettings, flags)
     if settings.opponents > min(settings.pool, settings.items):
         raise BadValue("--opponents come from the pool: at most as many", found=settings.opponents)
-    with working("rehearsing", None) as step:
+    with working("rehearsing") as step:
         made = rehearse_bridge(settings, progress=step)
     if as_json:
         print_json(made.model_dump(mode="json"))
@@ -131,7 +134,7 @@ def _write(study: Path | str, output: Path, overwrite: bool, as_json: bool, flag
     settings = settings_from(BridgeSettings, flags)
     plain_target(output, overwrite=overwrite)
     found = given_study(study)
-    with working("choosing pairs", None):
+    with working("choosing pairs"):
         made: tuple[pa.Table, BridgeQuestions] = make(found, settings)
     table, questions = made
     write_plain(table, output, overwrite=overwrite)
@@ -177,11 +180,7 @@ def _print_report(report: BridgeReport) -> None:
         if scale.outlier_shift is not None:
             say(f"- without its single lowest or highest item, scores would move by up to {scale.outlier_shift:.2f}")
     _print_accounting(report.accounting)
-    for policy in report.policies:
-        say(f"- {policy}", dim=True)
-    for warning in report.warnings:
-        say(f"warning: {warning}", fg="yellow", err=True)
-    say(report.signature_line, dim=True)
+    print_closing(report.policies, report.signature_line, warnings=report.warnings)
 
 
 def _number(x: float | None) -> str:

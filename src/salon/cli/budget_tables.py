@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from salon.check.budget import LEAST_ITEMS, BudgetReport, ThinReport, ThinRow
-from salon.check.plan import PlanBudget
-from salon.check.results import Figure
 from salon.cli.console import print_table, say
-from salon.report.numbers import estimate, fixed
+from salon.report.numbers import fixed, with_interval
 
 THINNED = (
     "kept",
@@ -26,39 +22,29 @@ THINNED = (
 )
 
 
-def shown(figure: Figure | None) -> str:
-    """A figure with its interval; a dash where there is none."""
-    return "–" if figure is None else estimate(figure.value, figure.low, figure.high)
-
-
-def print_designs(rows: Sequence[PlanBudget], smallest: PlanBudget | None) -> None:
+def print_budget(report: BudgetReport) -> None:
     """Simulated designs, and the thinnest that does."""
+    spread = f"true scores with standard deviation {report.spread:g} logits"
+    say(f"simulated: {report.items} items, {report.raters} raters, {spread}", bold=True)
     table = [
         (
             f"{row.fraction:.0%}",
             f"{row.pairs:,}",
             f"{row.judgments:,}",
-            shown(row.to_full),
-            shown(row.to_truth),
+            with_interval(row.to_full, None),
+            with_interval(row.to_truth, None),
             f"{row.diameter:.1f}",
             fixed(row.mean_path, 4),
         )
-        for row in rows
+        for row in report.rows
     ]
     columns = ("of all pairs", "pairs", "judgments", "SRCC to full", "SRCC to truth", "diameter", "mean path")
     print_table("Comparison budget", columns, table, left=())
-    if smallest is None:
+    if (enough := report.smallest) is None:
         say("no fraction below the full design reaches the target")
     else:
-        kept = shown(smallest.to_full)
-        say(f"enough: {smallest.pairs:,} pairs ({smallest.fraction:.1%}), SRCC to the full design {kept}")
-
-
-def print_budget(report: BudgetReport) -> None:
-    """A simulated budget."""
-    spread = f"true scores with standard deviation {report.spread:g} logits"
-    say(f"simulated: {report.items} items, {report.raters} raters, {spread}", bold=True)
-    print_designs(report.rows, report.smallest)
+        kept = with_interval(enough.to_full, None)
+        say(f"enough: {enough.pairs:,} pairs ({enough.fraction:.1%}), SRCC to the full design {kept}")
     say(report.signature_line, dim=True)
 
 
@@ -80,11 +66,11 @@ def _row(row: ThinRow) -> tuple[str, ...]:
         f"{row.of_all:.0%}",
         f"{row.pairs:,.0f}",
         f"{row.judgments:,.0f}",
-        shown(row.elo_srcc),
-        shown(row.elo_plcc),
+        with_interval(row.elo_srcc, None),
+        with_interval(row.elo_plcc, None),
         fixed(row.lowest),
-        shown(row.bradley_terry_srcc),
-        shown(row.bradley_terry_plcc),
+        with_interval(row.bradley_terry_srcc, None),
+        with_interval(row.bradley_terry_plcc, None),
         f"{row.connected:.0%}",
         "–" if row.diameter is None else f"{row.diameter:.1f}",
         fixed(row.mean_path, 4),

@@ -14,7 +14,7 @@ from salon.check.anchor import AnchorReport, AnchorSettings
 from salon.check.anchor import anchor as make_anchor
 from salon.check.budget import SimulatedBudgetSettings, ThinSettings, simulated_budget, thin_study
 from salon.check.check import check_study
-from salon.check.plan import BudgetSettings, PlanReport, PlanSettings
+from salon.check.plan import PlanReport, PlanSettings
 from salon.check.plan import plan as make_plan
 from salon.check.report import check_page
 from salon.check.results import AnchorFigures
@@ -45,7 +45,7 @@ from salon.study import Signature
 @click.option(
     "--gate",
     is_flag=True,
-    help="Exit with 1 unless every criterion shows signal (a test rejects random raters after Holm).",
+    help="Exit code 1 unless every criterion shows signal (a test rejects random raters after Holm).",
 )
 @options_from(CheckSettings)
 @json_option
@@ -75,7 +75,7 @@ def check(
     found = given_study(study)
     known = [found.criterion(id).id for id in criteria]
     shown = [_anchor(path) for path in anchors]
-    with working("checking", None) as step:
+    with working("checking") as step:
         report = check_study(found, settings, criteria=known, anchors=shown, progress=step)
     if html is not None:
         check_page(report).write(html)
@@ -113,7 +113,7 @@ def null(items: int, raters: int, cache: bool, limit: float, draws: int, seed: i
       salon null --items 5 --raters 9 --no-cache --json
     """
     check_shape(items, raters)
-    with working(f"the law of {items} items and {raters} raters", None):
+    with working(f"the law of {items} items and {raters} raters"):
         law = null_for(items, raters, cache=cache, draws=draws, seed=seed, limit=limit)
     signature = Signature(
         method="null",
@@ -156,24 +156,23 @@ def anchor(file: Path | str, kind: str | None, name: str | None, as_json: bool, 
 
 @click.group(invoke_without_command=True)
 @options_from(PlanSettings)
-@options_from(BudgetSettings)
 @json_option
 @click.pass_context
 def plan(ctx: click.Context, as_json: bool, **flags: Any) -> None:
-    """Power of a design before it is run, the smallest design that suffices, and the comparison budget.
+    """Power of a design before it is run, and the smallest design that suffices.
 
     \b
       salon plan --items 4 --raters 5 --prompts 80 --tau 0.1 --criteria 9
       salon plan --theta 0.3
-      salon plan --budget-items 50 --raters 5 --target 0.98
-      salon plan budget study             how few of a study's comparisons would have done
+      salon plan budget --items 50 --raters 5     how many of all pairs must be compared
+      salon plan budget study                     how few of a study's comparisons would have done
     """
     if ctx.invoked_subcommand is not None:
         _refuse(given_flags(ctx), f"flags of {ctx.invoked_subcommand} stand after its name")
         return
-    settings, budget = settings_from(PlanSettings, flags), settings_from(BudgetSettings, flags)
-    with working("planning", None) as step:
-        report: PlanReport = make_plan(settings, budget, lambda p, R: null_for(p, R), progress=step)
+    settings = settings_from(PlanSettings, flags)
+    with working("planning") as step:
+        report: PlanReport = make_plan(settings, null_for, progress=step)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
@@ -206,13 +205,13 @@ def budget(
     given = given_flags(ctx)
     if study is None:
         _refuse(given & {*ThinSettings.model_fields, "criteria"}, "these flags need a STUDY")
-        with working("simulating comparisons", None):
+        with working("simulating comparisons"):
             simulated = simulated_budget(settings_from(SimulatedBudgetSettings, flags), seed)
         return print_json(simulated.model_dump(mode="json")) if as_json else print_budget(simulated)
     _refuse(given & {*SimulatedBudgetSettings.model_fields}, "these flags are for a simulated budget, without STUDY")
     found = given_study(study)
     known = [found.criterion(id).id for id in criteria]
-    with working("thinning", None) as step:
+    with working("thinning") as step:
         report = thin_study(found, settings_from(ThinSettings, flags), criteria=known, seed=seed, progress=step)
     if as_json:
         print_json(report.model_dump(mode="json"))

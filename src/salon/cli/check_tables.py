@@ -9,9 +9,8 @@ import click
 from salon.check.anchor import AnchorReport
 from salon.check.plan import PlanReport
 from salon.check.results import CheckReport, CriterionFigures, Interval
-from salon.cli.budget_tables import print_designs, shown
 from salon.cli.console import print_table, say
-from salon.report.numbers import estimate, exact, fixed, p_value
+from salon.report.numbers import estimate, exact, fixed, p_value, with_interval
 from salon.stats.nulls import Null
 
 COLORS = {
@@ -28,6 +27,8 @@ CEILINGS = {
     "leave_one_out": "leave-one-out",
     "cap": "cap",
 }
+MOST_RATERS = 10
+"""Raters with a flag that are printed."""
 NAMES = {"median_T": "median T", "mean_tau": "mean tau", "mean_pmax": "mean p_max", "cycle_rate": "cycle rate"}
 
 
@@ -79,10 +80,10 @@ def _print_statistics(report: CheckReport) -> None:
 def _statistics_row(criterion: CriterionFigures) -> tuple[str, ...]:
     stats = criterion.statistics
     if stats.mean_tau is None:
-        votes = "votes " + shown(criterion.pair_agreement)
-        return (criterion.name, f"{criterion.prompts:,}", "–", votes, "–", "–", shown(criterion.alpha))
+        votes = "votes " + with_interval(criterion.pair_agreement, None)
+        return (criterion.name, f"{criterion.prompts:,}", "–", votes, "–", "–", with_interval(criterion.alpha, None))
     values = (_with(getattr(stats, name), stats.intervals.get(name)) for name in NAMES)
-    return (criterion.name, f"{criterion.prompts:,}", *values, shown(criterion.alpha))
+    return (criterion.name, f"{criterion.prompts:,}", *values, with_interval(criterion.alpha, None))
 
 
 def _null_row(criterion: CriterionFigures) -> str:
@@ -132,7 +133,7 @@ def _print_ceilings(report: CheckReport) -> None:
         ceilings = criterion.ceilings
         if ceilings is not None:
             low, high = ceilings.oracle_range
-            figures = (shown(getattr(ceilings, name)) for name in CEILINGS)
+            figures = (with_interval(getattr(ceilings, name), None) for name in CEILINGS)
             rows.append((criterion.name, *figures, f"{fixed(low)} to {fixed(high)}"))
     if rows:
         columns = ("criterion", *CEILINGS.values(), "oracle, any law")
@@ -149,9 +150,9 @@ def _print_protocols(report: CheckReport) -> None:
     rows = [
         (
             row.name,
-            shown(row.comparisons),
-            shown(row.ratings),
-            shown(row.difference),
+            with_interval(row.comparisons, None),
+            with_interval(row.ratings, None),
+            with_interval(row.difference, None),
             "" if row.ahead is None else f"{row.ahead} of {row.groups}",
         )
         for row in figures.rows
@@ -166,8 +167,13 @@ def _print_protocols(report: CheckReport) -> None:
 def _print_raters(report: CheckReport) -> None:
     flagged = [row for row in report.raters if row.flags]
     if flagged:
-        rows = [(row.rater, f"{row.judgments:,}", shown(row.mean_tau), "; ".join(row.flags)) for row in flagged]
+        rows = [
+            (row.rater, f"{row.judgments:,}", with_interval(row.mean_tau, None), "; ".join(row.flags))
+            for row in flagged[:MOST_RATERS]
+        ]
         print_table("Raters to look at", ("rater", "judgments", "tau to the rest", "why"), rows, left=(0, 3))
+        if len(flagged) > MOST_RATERS:
+            say(f"... and {len(flagged) - MOST_RATERS:,} more: --html and --json hold all", dim=True)
         click.echo()
 
 
@@ -213,15 +219,15 @@ def print_anchor(report: AnchorReport) -> None:
 
 
 def print_plan(report: PlanReport) -> None:
-    """Power, smallest designs and budget."""
+    """Power, and the smallest designs."""
     say(
         f"{report.prompts:,} prompts, {report.items} items, {report.raters} raters, {report.criteria} criteria; "
         f"{report.model} raters with mean tau {report.mean_tau:.3f} (parameter {report.parameter:.4g})",
         bold=True,
     )
-    rows = [(one.test, shown(one.alone), shown(one.holm)) for one in report.power]
+    rows = [(one.test, with_interval(one.alone, None), with_interval(one.holm, None)) for one in report.power]
     print_table("Chance that each test rejects random raters", ("test", "alone", "after Holm"), rows)
-    say(f"at least one of them, after Holm: {shown(report.any_test)}\n")
+    say(f"at least one of them, after Holm: {with_interval(report.any_test, None)}\n")
     rows = [
         (
             f"{one.target:.0%}",
@@ -232,10 +238,7 @@ def print_plan(report: PlanReport) -> None:
         for one in report.smallest
     ]
     print_table("Smallest design for the T test, after Holm", ("power", "of", "needed", "searched"), rows, left=(0, 1))
-    rows = [(f"{n:,}", shown(power)) for n, power in zip(report.curve.prompts, report.curve.power)]
+    rows = [(f"{n:,}", with_interval(power, None)) for n, power in zip(report.curve.prompts, report.curve.power)]
     click.echo()
     print_table("Power of the T test by number of prompts, after Holm", ("prompts", "power"), rows, left=())
-    if report.budget:
-        click.echo()
-        print_designs(report.budget, report.budget_smallest)
     say(report.signature_line, dim=True)

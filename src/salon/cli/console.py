@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import click
 from rich.console import Console
@@ -13,6 +14,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
@@ -63,6 +65,19 @@ def say(text: str, **style: Any) -> None:
     click.secho(printable(text), **style)
 
 
+def print_closing(
+    policies: Iterable[str], signature: str, *, warnings: Iterable[str] = (), html: Path | None = None
+) -> None:
+    """How a report ends: what to beware of, by which policies, the line that reproduces it, and its page."""
+    for words in warnings:
+        say(f"warning: {words}", fg="yellow")
+    for words in policies:
+        say(f"- {words}", dim=True)
+    say(signature, dim=True)
+    if html is not None:
+        say(f"wrote {html}")
+
+
 def printable(text: str) -> str:
     """Text whose control characters do nothing to a terminal; lines stay lines, and joined emoji joined."""
     return "".join(c if c.isprintable() or c in "\n\u200d\u202f" else "�" for c in text)
@@ -73,27 +88,49 @@ def _plain(cell: str) -> str:
     return printable(cell.replace("\n", " ")).replace("[", "\\[")
 
 
-@contextmanager
-def working(label: str, total: int | None) -> Iterator[Callable[[str], None]]:
-    """A spinner (or a bar, when the total is known) on stderr; gone when done, silent when nobody watches.
+class Tell(Protocol):
+    """Hears how many are done and how many there are, what else is known, and what is being done where that changes."""
 
-    Gives a function that names the step being worked on.
-    """
-    console = Console(stderr=True)
-    shown = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    counted = (*shown, BarColumn(), MofNCompleteColumn())
-    columns = shown if total is None else counted
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda step: bar.update(task, description=f"{label}: {_plain(step)}", advance=1)
+    def __call__(self, done: int, wanted: int | None, told: str = "", doing: str | None = None) -> None:
+        """Show it."""
 
 
 @contextmanager
-def counting(label: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr; gives a function that is told how many are done, and how many there are."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-               TimeRemainingColumn())  # fmt: skip
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
+def working(label: str) -> Iterator[Callable[[str], None]]:
+    """A spinner on stderr, for work whose amount is not known. Gives a function that names the step being worked on."""
+    with _shown(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()) as bar:
         task = bar.add_task(label, total=None)
-        yield lambda done, wanted: bar.update(task, completed=done, total=wanted)
+        yield lambda step: bar.update(task, description=f"{label}: {printable(step)}", advance=1)
+
+
+@contextmanager
+def counting(label: str, *, quiet: bool = False) -> Iterator[Tell]:
+    """A bar on stderr, for work that is counted."""
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+               TimeRemainingColumn(), TextColumn("{task.fields[told]}", markup=False))  # fmt: skip
+    with _shown(*columns, quiet=quiet) as bar:
+        task, now = bar.add_task(printable(label), total=None, told=""), label
+
+        def tell(done: int, wanted: int | None, told: str = "", doing: str | None = None) -> None:
+            nonlocal now
+            if doing is not None and doing != now:  # another count: its time begins anew
+                now = doing
+                bar.reset(task, description=printable(doing))
+            bar.update(task, completed=done, total=wanted, told=printable(told))
+
+        yield tell
+
+
+@contextmanager
+def watching(label: str, *, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """The same for work of several kinds: hears what is being done, how much of it is done, and of how much."""
+    with counting(label, quiet=quiet) as tell:
+        yield lambda doing, done, wanted: tell(done, wanted, doing=doing)
+
+
+@contextmanager
+def _shown(*columns: ProgressColumn, quiet: bool = False) -> Iterator[Progress]:
+    """Gone when done; silent when nobody watches."""
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
+        yield bar

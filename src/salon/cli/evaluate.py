@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.console import json_option, print_closing, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadValue
-from salon.report.estimate import Figure
-from salon.report.numbers import MISSING, estimate, fixed, p_value
+from salon.report.numbers import MISSING, fixed, p_value, with_interval
 from salon.report.page import page_target
 from salon.train.evaluate_settings import CurveSettings, EvaluateSettings
 
@@ -26,9 +25,11 @@ if TYPE_CHECKING:
 @click.option(
     "--also", multiple=True, type=click.Path(path_type=Path, file_okay=False), help="Another study (repeatable)."
 )
-@click.option("-s", "--scorer", "scorers", multiple=True, metavar="NAME", help="A scorer, as for salon score.")
+@click.option(
+    "-s", "--scorer", "scorers", multiple=True, metavar="NAME", help="A scorer, as for salon score (repeatable)."
+)
 @click.option("--criterion", "criteria", multiple=True, metavar="ID", help="Only this criterion (repeatable).")
-@click.option("-o", "--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as an HTML file.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as one HTML file.")
 @click.option("--device", help="cpu, cuda, cuda:1 or mps  [default: the best there is]")
 @options_from(EvaluateSettings)
 @click.option("--learning-curve", "with_curve", is_flag=True, help="Train the first model anew on parts of its data.")
@@ -52,7 +53,7 @@ def evaluate(
     there are several. A model that was trained on what it is tested on is refused.
 
     \b
-      salon evaluate model study -o report.html
+      salon evaluate model study --html report.html
       salon evaluate model-a model-b study -s words -s effnet-lite2+minilm+ocr
       salon evaluate model study --also hpdv3 --also pickapic
       salon evaluate model study --learning-curve
@@ -65,8 +66,8 @@ def evaluate(
     curve = settings_from(CurveSettings, flags) if with_curve else None
     if html is not None:
         page_target(html)  # refuse before computing what could not be written after
-    flow = importlib.import_module("salon.flows.evaluation")
-    with working("evaluating", None) as step:
+    flow = importlib.import_module("salon.flows.train.evaluate")
+    with working("evaluating") as step:
         report: EvaluateReport = flow.evaluate_models(
             models, [study, *also], settings,
             scorers=scorers, criteria=criteria, curve=curve, device=device, progress=step,
@@ -86,11 +87,7 @@ def print_evaluation(report: EvaluateReport, html: Path | None = None) -> None:
     for study in report.studies:
         _print_study(study)
     _print_growth(report)
-    for words in report.policies:
-        say(f"- {words}", dim=True)
-    say(report.signature_line, dim=True)
-    if html is not None:
-        say(f"wrote {html}")
+    print_closing(report.policies, report.signature_line, html=html)
 
 
 def _print_study(study: StudyFigures) -> None:
@@ -111,7 +108,7 @@ def _print_study(study: StudyFigures) -> None:
         rows = [
             (
                 f"{one.first} - {one.second}",
-                _told(one.difference),
+                with_interval(one.difference),
                 p_value(one.p),
                 p_value(one.p_holm),
                 f"{one.pairs:,}",
@@ -126,9 +123,13 @@ def _print_study(study: StudyFigures) -> None:
 def _row(one: ContestantFigures) -> tuple[str, ...]:
     slope = one.calibration.slope if one.calibration else None
     return (
-        one.name, *_reached(one.overall), _told(one.tau), _told(slope, 2), _told(one.generators.spearman, 2),
+        one.name,
+        *_reached(one.overall),
+        with_interval(one.tau),
+        with_interval(slope, 2),
+        with_interval(one.generators.spearman, 2),
         f"{one.overall.pairs:,}",
-    )  # fmt: skip
+    )
 
 
 def _criterion_row(part: Any) -> tuple[str, ...]:
@@ -138,13 +139,19 @@ def _criterion_row(part: Any) -> tuple[str, ...]:
 def _reached(reached: Any) -> tuple[str, str, str]:
     """An accuracy and its two ceilings."""
     if reached.ceilings is None:
-        return _told(reached.accuracy), "no ceiling", "no ceiling"
-    return _told(reached.accuracy), _told(reached.ceilings.next_rater), _told(reached.ceilings.oracle)
+        return with_interval(reached.accuracy), "no ceiling", "no ceiling"
+    return (
+        with_interval(reached.accuracy),
+        with_interval(reached.ceilings.next_rater),
+        with_interval(reached.ceilings.oracle),
+    )
 
 
 def _split_rows(study: StudyFigures, splits: list[str]) -> list[tuple[str, ...]]:
     each = [(one.name, {bucket.split: bucket for bucket in one.buckets}) for one in study.contestants]
-    rows = [(name, *(_told(found[s].accuracy) if s in found else MISSING for s in splits)) for name, found in each]
+    rows = [
+        (name, *(with_interval(found[s].accuracy) if s in found else MISSING for s in splits)) for name, found in each
+    ]
     known = {split: bucket for _, found in reversed(each) for split, bucket in found.items()}
     for top, words in (("next_rater", "next rater"), ("oracle", "oracle")):
         values = [getattr(known[split], top) for split in splits]
@@ -155,7 +162,7 @@ def _split_rows(study: StudyFigures, splits: list[str]) -> list[tuple[str, ...]]
 def _print_growth(report: EvaluateReport) -> None:
     if report.learning_curve is not None:
         rows = [
-            (f"{p.prompts:,}", f"{p.pairs:,}", _told(p.accuracy), MISSING if p.sd is None else fixed(p.sd, 3))
+            (f"{p.prompts:,}", f"{p.pairs:,}", with_interval(p.accuracy), MISSING if p.sd is None else fixed(p.sd, 3))
             for p in report.learning_curve.points
         ]
         columns = ("training prompts", "pairs", "accuracy", "sd over seeds")
@@ -163,11 +170,3 @@ def _print_growth(report: EvaluateReport) -> None:
     for one in report.seeds:
         spread = f"{fixed(one.mean, 3)}, sd {fixed(one.sd, 3)} (n {one.n}, {fixed(one.low, 3)} to {fixed(one.high, 3)})"
         say(f"over seeds, {', '.join(one.names)}: {spread}")
-
-
-def _told(figure: Figure | None, decimals: int = 3) -> str:
-    if figure is None:
-        return MISSING
-    if figure.low is None or figure.high is None:
-        return fixed(figure.value, decimals)
-    return estimate(figure.value, figure.low, figure.high, decimals)

@@ -50,8 +50,8 @@ def fuse(
     """One score with its interval for each item and criterion of STUDY.
 
     Comparisons order, ratings anchor: where items were compared and rated, scores lie on the rating scale. Comparisons
-    or rankings alone give scores on their own scale. STUDY is a study folder, the address
-    of a database, or one file of judgments; a folder whose studio runs is read as it stands now.
+    or rankings alone give scores on their own scale. STUDY is a study folder, the address of a database, or one file of
+    judgments; a folder whose studio runs is read as it stands now.
 
     \b
       salon fuse study                                   the method that suits the judgments
@@ -67,7 +67,7 @@ def fuse(
         plain_target(output, overwrite=overwrite)
     found = given_study(study)
     known = [found.criterion(id).id for id in criteria]
-    with working("fusing", None) as step:
+    with working("fusing") as step:
         report = fuse_study(found, settings, criteria=known, compare=compare, progress=step)
     if html is not None:
         fuse_page(report).write(html)
@@ -76,4 +76,5 @@ def fuse(
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
-        print_fuse(report, top=top, html=html, output=output)
+        generators = "generator" in found.table("items").column_names
+        print_fuse(report, top=top, html=html, output=output, generators=generators)

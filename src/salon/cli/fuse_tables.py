@@ -17,17 +17,19 @@ LONGEST = 60
 MOST_WAYS = 3
 """Of making errors, listed."""
 MOST_RATERS = 5
-MOST_GROUPS = 20
+MOST_GROUPS = 5
 """Groups printed; a study of a thousand prompts goes to a file."""
 
 
-def print_fuse(report: FuseReport, *, top: int, html: Path | None, output: Path | None) -> None:
-    """The scores first, then what they rest on."""
+def print_fuse(
+    report: FuseReport, *, top: int, html: Path | None, output: Path | None, generators: bool = False
+) -> None:
+    """The scores first, then what they rest on; `generators`: items name them, so these could be scored instead."""
     say(f"{report.study}: {len(report.scores):,} scores by {report.method} on the scale {report.scale}", bold=True)
     for warning in report.warnings:
         say(f"warning: {warning}", fg="yellow")
     click.echo()
-    _print_scores(report, top)
+    _print_scores(report, top, generators=generators and report.by == "item")
     _print_groups(report)
     _print_raters(report.raters)
     _print_curves(report)
@@ -44,7 +46,7 @@ def print_fuse(report: FuseReport, *, top: int, html: Path | None, output: Path 
             say(f"{name}: {path}")
 
 
-def _print_scores(report: FuseReport, top: int) -> None:
+def _print_scores(report: FuseReport, top: int, *, generators: bool) -> None:
     groups = [list(rows) for _, rows in groupby(report.scores, key=lambda row: (row.criterion, row.group))]
     for rows in groups[:MOST_GROUPS]:
         shown = rows if top == 0 or len(rows) <= top else rows[:top]
@@ -55,7 +57,8 @@ def _print_scores(report: FuseReport, top: int) -> None:
             say(f"... and {len(rows) - len(shown):,} more (--top 0, --json or -o prints all)", dim=True)
         click.echo()
     if len(groups) > MOST_GROUPS:
-        say(f"{len(groups) - MOST_GROUPS:,} more groups: --json or -o holds all", dim=True)
+        more = f"{len(groups) - MOST_GROUPS:,} more groups: -o, --json and --html hold all"
+        say(more + ("; --by generator scores generators over all of them" if generators else ""), dim=True)
         click.echo()
 
 
@@ -81,6 +84,8 @@ def _print_groups(report: FuseReport) -> None:
     rows = [_group(group) for group in report.groups[:MOST_GROUPS]]
     columns = ("criterion", "group", "items", "raters", "answers", "ties", "pairs met", "diameter", "tie par.", "fit p")
     print_table("What went in", columns, rows, left=(0, 1))
+    if len(report.groups) > MOST_GROUPS:
+        say(f"... and {len(report.groups) - MOST_GROUPS:,} more groups", dim=True)
     click.echo()
 
 

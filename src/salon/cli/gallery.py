@@ -23,7 +23,9 @@ from salon.store.atomic import whole_file
 @click.option("--sheet", type=click.Path(path_type=Path, dir_okay=False), help="Write one PNG with a grid of items.")
 @click.option("--columns", type=click.IntRange(1, 40), default=4, show_default=True, help="Columns of the sheet.")
 @click.option("--count", type=click.IntRange(1, 1000), default=12, show_default=True, help="Items on the sheet.")
-@click.option("--item", "items", multiple=True, metavar="ID", help="This item on the sheet; repeatable, in order.")
+@click.option(
+    "--item", "items", multiple=True, metavar="ID", help="This item on the sheet, in this order (repeatable)."
+)
 @click.option(
     "--sheet-width", type=click.IntRange(100, 8192), default=1600, show_default=True, help="Pixels across the sheet."
 )
@@ -61,7 +63,7 @@ def gallery(
             file.write(data)
     made = None
     if output is not None:
-        with working("thumbnails", None) as step:
+        with working("thumbnails") as step:
             made = write_gallery(study, output, embed=embed, width=width, progress=step)
     _tell(study, made, output, sheet, as_json)
 

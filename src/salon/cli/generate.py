@@ -9,23 +9,21 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from salon.cli.console import json_option, out, print_json, print_table, printable, say, working
+from salon.cli.console import counting, json_option, out, print_json, print_table, printable, say, working
 from salon.cli.options import options_from, settings_from
 from salon.errors import SalonError
 from salon.generate import results
 from salon.generate.curate import in_turns
 from salon.generate.matrix import Matrix, judged_items, sort_out, wanted_items
-from salon.generate.named import Terms, generators_named, house_lines
+from salon.generate.named import HOW, Terms, generators_named, house_lines
 from salon.generate.prompts import read_prompts
 from salon.generate.ready import ReadyReport, ReadySettings, check_ready
 from salon.generate.record import read_generations
 from salon.generate.run import Watch, generate_items
 from salon.generate.settings import GenerateSettings
+from salon.generate.start import read_start
 from salon.store.folder import is_study, open_study
-from salon.store.pictures import read_bytes
 
 MOST_FAILURES = 10
 """Failures printed; all of them are in --json, in the record and in the gallery."""
@@ -43,8 +41,7 @@ class _Houses(click.Command):
 @click.argument("prompts")
 @click.option(
     "-g", "--generator", "names", multiple=True, required=True, metavar="NAME",
-    help="A house, or openai:MODEL, http:TEMPLATE, diffusers:PATH, folder:PATH, photographs:PATH, python:MODULE:NAME; "
-    "repeatable.",
+    help=f"Who makes pictures: {HOW} (repeatable).",
 )  # fmt: skip
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Study folder: a new one, or one to extend."
@@ -53,7 +50,7 @@ class _Houses(click.Command):
 @click.option(
     "--image",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Picture to start from (image-to-image).",
+    help="Picture to start from (image-to-image); for a house a poster of its own, in its study.",
 )
 @click.option("--limit", type=click.IntRange(1), help="Only this many prompts; categories take turns.")
 @click.option(
@@ -89,7 +86,7 @@ def generate(
     interruption, to try failures again, or with more prompts, seeds or generators to extend the study. Judgments that
     it holds stay.
 
-    Leaves with 0 when every picture is there, with 1 when some failed.
+    Exit code 0 when every picture is there, 1 when some failed.
 
     \b
       salon generate briefs --generator atelier --generator carnival -o study --limit 20
@@ -101,17 +98,17 @@ def generate(
     settings = settings_from(GenerateSettings, flags)
     asked = read_prompts(prompts)
     asked = asked if limit is None else in_turns(asked, limit)
-    start = None if image is None else read_bytes(image)
+    starts = None if image is None else dict.fromkeys([one.id for one in asked], read_start(image))
     if dry_run:
         with TemporaryDirectory(prefix="salon-") as folder:
             generators = generators_named(names, asked, Terms(Path(folder) / "calls", prices, budget))
-            wanted = wanted_items(asked, generators, settings, start)
+            wanted = wanted_items(asked, generators, settings, starts)
         _print_plan(_planned(wanted, output.resolve(), settings), len(asked), output, as_json)
         return
     kept = calls or output.resolve().with_name(f"{output.resolve().name}.calls.sqlite")
     generators = generators_named(names, asked, Terms(kept, prices, budget))
     with _watched(quiet=as_json) as watch:
-        report = generate_items(asked, generators, settings, output, watch, image=start)
+        report = generate_items(asked, generators, settings, output, watch, starts=starts)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
@@ -145,26 +142,21 @@ def _print_plan(matrix: Matrix, prompts: int, output: Path, as_json: bool) -> No
 
 @contextmanager
 def _watched(*, quiet: bool) -> Iterator[Watch]:
-    """A bar with counts on stderr while pictures are made; what was done so far when somebody stops it."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-               TimeRemainingColumn(), TextColumn("{task.fields[told]}", markup=False))  # fmt: skip
+    """A bar while pictures are made; what was done so far when somebody stops it."""
     latest = results.Progress(0)
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
-        task = bar.add_task("generating", total=None, told="")
+    try:
+        with counting("generating", quiet=quiet) as tell:
 
-        def watch(progress: results.Progress) -> None:
-            nonlocal latest
-            latest = progress
-            bar.update(task, total=progress.wanted, completed=progress.done, told=_told(progress))
+            def watch(progress: results.Progress) -> None:
+                nonlocal latest
+                latest = progress
+                tell(progress.done, progress.wanted, _told(progress))
 
-        try:
             yield watch
-        except (KeyboardInterrupt, SalonError):
-            bar.stop()
-            if latest.wanted:
-                say(f"{_told(latest)}; run the same command again to go on", err=True)
-            raise
+    except (KeyboardInterrupt, SalonError):
+        if latest.wanted:
+            say(f"{_told(latest)}; run the same command again to go on", err=True)
+        raise
 
 
 def _told(progress: results.Progress) -> str:
@@ -211,15 +203,15 @@ def ready(study: Path, as_json: bool, **flags: Any) -> None:
     """Are the pictures of STUDY ready to be shown to raters?
 
     Every item needs a picture that decodes; the pictures of a prompt need one aspect ratio and may not be the same
-    picture twice; every generator needs an item for every prompt. Failed generations are listed. Leaves with 0 when
-    the study is ready, with 1 when it is not.
+    picture twice; every generator needs an item for every prompt. Failed generations are listed. Exit code 0 when
+    the study is ready, 1 when it is not.
 
     \b
       salon ready study
       salon ready study --partial              prompts may lack a generator
       salon ready study --tolerance 0.05       aspect ratios may differ by 5%
     """
-    with working("looking at pictures", None) as step:
+    with working("looking at pictures") as step:
         report = check_ready(study, settings_from(ReadySettings, flags), progress=step)
     if as_json:
         print_json(report.model_dump(mode="json"))

@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 
-from salon.cli.console import json_option, print_json, print_table, say
+from salon.cli.console import counting, json_option, print_json, print_table, say
 from salon.cli.judge_asked import asked_options, planned
 from salon.cli.later import LaterGroup
-from salon.cli.options import settings_from
+from salon.cli.options import SectionedCommand, settings_from
 from salon.errors import SalonError
 from salon.judge import canary
 from salon.judge.folder import judge_folder
@@ -36,13 +33,19 @@ LATER = {
 
 @click.group(cls=LaterGroup, later=LATER)
 def judge() -> None:
-    """Models as raters: ask them under one strict protocol, and see what they are worth."""
+    """Models as raters: ask them under one strict protocol, and see what they are worth.
+
+    \b
+      salon judge run study --simulated accuracy=0.7,bias=0.2                  try it out, without a model
+      salon judge run study --model gpt-4o --prices prices.toml --budget 5     a hosted model
+      salon judge report study --html judges.html
+    """
 
 
 # -- run ---------------------------------------------------------------------------------------------------------
 
 
-@judge.command()
+@judge.command(cls=SectionedCommand)
 @click.argument("study", type=click.Path(path_type=Path))
 @asked_options
 @click.option("--overwrite", is_flag=True, help="Replace what another judge of that name left.")
@@ -53,7 +56,7 @@ def run(study: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any
 
     Pairs are asked in both orders. Every answer is kept before it is used: run the same command again to go on after an
     interruption, to ask again what got no reply, or with a larger --limit. What could not be read is counted as
-    unparsed, never guessed. Leaves with 0 when every question got a reply, with 1 when some did not.
+    unparsed, never guessed. Exit code 0 when every question got a reply, 1 when some did not.
 
     \b
       salon judge run study --simulated accuracy=0.7,bias=0.2                  try it out, without a model
@@ -138,28 +141,23 @@ def _print_forecast(told: dict[str, Any], warning: str | None, name: str, as_jso
 
 @contextmanager
 def _watched(*, quiet: bool) -> Iterator[Watch]:
-    """A bar with counts and cost on stderr; what was done so far when somebody stops it."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-               TimeRemainingColumn(), TextColumn("{task.fields[told]}", markup=False))  # fmt: skip
+    """A bar with counts and cost; what was done so far when somebody stops it."""
     latest = Progress(0)
-    with Bar(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
-        task = bar.add_task("judging", total=None, told="")
+    try:
+        with counting("judging", quiet=quiet) as tell:
 
-        def watch(progress: Progress) -> None:
-            nonlocal latest
-            for note in () if progress.done else progress.notes:  # known before anything is asked
-                say(f"note: {note}", fg="yellow", err=True)
-            latest = progress
-            bar.update(task, total=progress.wanted, completed=progress.done, told=_told(progress))
+            def watch(progress: Progress) -> None:
+                nonlocal latest
+                for note in () if progress.done else progress.notes:  # known before anything is asked
+                    say(f"note: {note}", fg="yellow", err=True)
+                latest = progress
+                tell(progress.done, progress.wanted, _told(progress))
 
-        try:
             yield watch
-        except (KeyboardInterrupt, SalonError):
-            bar.stop()
-            if latest.done:
-                say(f"{latest.done:,} of {latest.wanted:,} answered: {_told(latest)}", err=True)
-            raise
+    except (KeyboardInterrupt, SalonError):
+        if latest.done:
+            say(f"{latest.done:,} of {latest.wanted:,} answered: {_told(latest)}", err=True)
+        raise
 
 
 def _told(progress: Progress) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from salon.cli.console import working
 from salon.cli.given import given_study
 from salon.cli.options import options_from, settings_from
 from salon.judge.checklist import ticked_points
-from salon.judge.named import Named
+from salon.judge.named import WAYS, Named
 from salon.judge.pairs import read_pairs
 from salon.judge.plan import JudgePlan, plan_run
 from salon.judge.settings import JudgeSettings
@@ -30,9 +31,28 @@ _GIVEN = (
 )
 
 
+_ENDPOINT = ("endpoint", "key_env", "allow_http", "structured", "pixels", "picture_url", "prices", "calls")
+"""The terms that batch files have: nothing is sent from here."""
+
+
+def judge_options(command: Any, ways: Sequence[str] = WAYS, terms: Sequence[str] = ()) -> Any:
+    """Adds the options that say who answers, and on which terms, each under a heading of its own."""
+    terms = terms or [name for name in Named.model_fields if name not in (*WAYS, "name")]
+    command = options_from(Named, terms, section="On these terms")(command)
+    return options_from(Named, (*ways, "name"), section="Who answers, one of these")(command)
+
+
 def asked_options(command: Any) -> Any:
     """Adds the options that say what is asked, and whom."""
-    command = options_from(Named)(command)
+    return _asked(judge_options(command))
+
+
+def batch_options(command: Any) -> Any:
+    """Adds the options that say what is asked of a model at an endpoint."""
+    return _asked(judge_options(command, ("model",), _ENDPOINT))
+
+
+def _asked(command: Any) -> Any:
     for option in reversed(_GIVEN):
         command = option(command)
     return options_from(JudgeSettings)(command)
@@ -55,7 +75,7 @@ def planned(
     own = None if templates is None else Templates.load(templates)
     pairs = None if pairs_file is None else read_pairs(pairs_file, study)
     asked = routed_points(study, points, routes, named.judge)
-    with working("looking at pictures", None) as step:
+    with working("looking at pictures") as step:
         return plan_run(study, folder, settings, templates=own, pairs=pairs, points=asked, looks=named.looks, step=step)
 
 

@@ -10,8 +10,9 @@ import click
 
 from salon.calls.store import CallStore
 from salon.cli.console import json_option, print_json, print_table, say
-from salon.cli.judge_asked import asked_options, planned
-from salon.cli.options import settings_from
+from salon.cli.judge_asked import batch_options, planned
+from salon.cli.later import LaterGroup
+from salon.cli.options import SectionedCommand, settings_from
 from salon.errors import BadValue
 from salon.judge.batch import read_batch, write_batch
 from salon.judge.named import Named, calls_file, endpoint_vlm
@@ -22,11 +23,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 study_argument = click.argument("study", type=click.Path(path_type=Path))
 
 
-@click.group()
+@click.group(cls=LaterGroup)
 def batch() -> None:
     """Batch files: half the price for a day's patience.
 
-    Give both commands the same options as the run itself: an answer is found by exactly what was asked.
+    Give all three commands the same options about what is asked, and whom: an answer is found by exactly what was
+    asked.
 
     \b
       salon judge batch out study --model gpt-4o -o questions.jsonl
@@ -35,13 +37,17 @@ def batch() -> None:
     """
 
 
-@batch.command("out")
+@batch.command("out", cls=SectionedCommand)
 @study_argument
 @click.option("-o", "--output", required=True, type=_FILE, help="Batch file, JSONL.")
-@asked_options
+@batch_options
 @json_option
 def out_(study: Path, output: Path, as_json: bool, **flags: Any) -> None:
-    """Write the questions about STUDY that have no answer yet."""
+    """Write the questions about STUDY that have no answer yet.
+
+    \b
+      salon judge batch out study --model gpt-4o -o questions.jsonl
+    """
     named, model = _endpoint(flags)
     plan = planned(study, named, **flags)
     with CallStore(calls_file(named, study)) as store, endpoint_vlm(named, model, store) as vlm:
@@ -56,13 +62,17 @@ def out_(study: Path, output: Path, as_json: bool, **flags: Any) -> None:
         say(f"- {reason}", fg="yellow")
 
 
-@batch.command("in")
+@batch.command("in", cls=SectionedCommand)
 @study_argument
 @click.argument("results", nargs=-1, required=True, type=_FILE)
-@asked_options
+@batch_options
 @json_option
 def in_(study: Path, results: Sequence[Path], as_json: bool, **flags: Any) -> None:
-    """Keep the answers in batch result files. Leaves with 1 when a line brought none, or questions stay open."""
+    """Keep the answers in the batch files RESULTS. Exit code 1 when a line brought none, or questions stay open.
+
+    \b
+      salon judge batch in study --model gpt-4o results.jsonl
+    """
     named, model = _endpoint(flags)
     plan = planned(study, named, **flags)
     with CallStore(calls_file(named, study)) as store, endpoint_vlm(named, model, store) as vlm:

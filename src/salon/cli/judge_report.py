@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.console import json_option, print_closing, print_json, print_table, working
 from salon.cli.given import given_study
 from salon.cli.judge_asked import routed_points
 from salon.cli.options import options_from, settings_from
@@ -16,8 +16,8 @@ from salon.flows.judge_report import report_judges, report_page
 from salon.judge.report_settings import ReportSettings
 from salon.judge.report_tick_results import TickReport
 from salon.judge.report_together import Routing
-from salon.judge.results import Figure, JudgeReport
-from salon.report.numbers import MISSING, estimate, fixed
+from salon.judge.results import JudgeReport
+from salon.report.numbers import MISSING, with_interval
 from salon.report.page import page_target
 from salon.store.point_files import read_routes
 
@@ -89,7 +89,7 @@ def report(
     found = given_study(study)
     folder = study if study.is_dir() else None
     routing = None if routes is None else Routing(routed_points(found, points, None, ""), read_routes(routes))
-    with working("judging the judges", None) as step:
+    with working("judging the judges") as step:
         made = report_judges(
             found, folder, settings, names=names, scores=scores, routing=routing, check=check, progress=step
         )
@@ -107,13 +107,7 @@ def print_report(report: JudgeReport, html: Path | None = None) -> None:
         _print_pairs(report)
     if report.ticks is not None:
         _print_ticks(report.ticks)
-    for words in report.warnings:
-        say(f"warning: {words}", fg="yellow")
-    for words in report.policies:
-        say(f"- {words}", dim=True)
-    say(report.signature_line, dim=True)
-    if html is not None:
-        say(f"wrote {html}")
+    print_closing(report.policies, report.signature_line, warnings=report.warnings, html=html)
 
 
 def _print_pairs(report: JudgeReport) -> None:
@@ -124,10 +118,17 @@ def _print_pairs(report: JudgeReport) -> None:
         rows = [(one.judge, *_by_criterion(one, list(criteria))) for one in report.judges]
         print_table("\nAccuracy by criterion", ("judge", *criteria.values()), rows)
     panel = [
-        (one.name, f"{one.pairs:,}", f"{one.tied:,}", one.raters, _told(one.next_rater), _told(one.oracle),
-         one.signal or MISSING)
+        (
+            one.name,
+            f"{one.pairs:,}",
+            f"{one.tied:,}",
+            one.raters,
+            with_interval(one.next_rater),
+            with_interval(one.oracle),
+            one.signal or MISSING,
+        )
         for one in report.panel
-    ]  # fmt: skip
+    ]
     columns = ("criterion", "pairs", "tied", "votes a pair", "next rater", "oracle", "signal")
     print_table("\nPeople", columns, panel, left=(0, 6))
 
@@ -136,14 +137,14 @@ def _print_ticks(ticks: TickReport) -> None:
     """Judges of checklists, several as one, the points they find hardest, and the people."""
     titles = ("judge", *TICKS_SHOWN.values(), "ticks")
     rows = [
-        (one.judge, *(_told(getattr(one.macro, name)) for name in TICKS_SHOWN), f"{one.macro.ticks:,}")
+        (one.judge, *(with_interval(getattr(one.macro, name)) for name in TICKS_SHOWN), f"{one.macro.ticks:,}")
         for one in ticks.judges
     ]
     print_table("Checklists against people: means over criteria", titles, rows)
     if ticks.together:
         rows = [
-            (one.rule, _told(one.macro.accuracy), _told(one.macro.unread), _told(one.disputed),
-             _told(one.settled_accuracy), _told(one.disputed_accuracy))
+            (one.rule, with_interval(one.macro.accuracy), with_interval(one.macro.unread), with_interval(one.disputed),
+             with_interval(one.settled_accuracy), with_interval(one.disputed_accuracy))
             for one in ticks.together
         ]  # fmt: skip
         columns = ("rule", "accuracy", "open", "disputed", "when they agree", "when they do not")
@@ -154,7 +155,7 @@ def _print_ticks(ticks: TickReport) -> None:
             judge,
             point.criterion,
             point.point,
-            _told(point.accuracy),
+            with_interval(point.accuracy),
             *(f"{n:,}" for n in (point.people_yes, point.judge_yes, point.ticks)),
         )
         for judge, point in hardest
@@ -162,28 +163,29 @@ def _print_ticks(ticks: TickReport) -> None:
     columns = ("judge", "criterion", "point", "accuracy", "people pass", "judge passes", "of")
     print_table("\nHardest points", columns, rows, left=(0, 1, 2))
     rows = [
-        (one.name, f"{one.ticks:,}", f"{one.tied:,}", one.raters, _told(one.pass_rate), _told(one.two_people),
-         _told(one.kappa), _told(one.next_rater), _told(one.oracle))
+        (
+            one.name,
+            f"{one.ticks:,}",
+            f"{one.tied:,}",
+            one.raters,
+            with_interval(one.pass_rate),
+            with_interval(one.two_people),
+            with_interval(one.kappa),
+            with_interval(one.next_rater),
+            with_interval(one.oracle),
+        )
         for one in ticks.panel
-    ]  # fmt: skip
+    ]
     columns = ("criterion", "ticks", "tied", "answers", "pass", "two agree", "kappa", "next rater", "oracle")
     print_table("\nPeople who ticked", columns, rows)
 
 
 def _row(one) -> tuple[str, ...]:  # type: ignore[no-untyped-def]
-    figures = [_told(getattr(one.macro, name)) for name in SHOWN]
+    figures = [with_interval(getattr(one.macro, name)) for name in SHOWN]
     point = None if one.usage is None else one.usage.cost_per_point
-    return (one.judge, *figures, _told(one.with_ties), f"{one.macro.pairs:,}", _told(point, 4))
+    return (one.judge, *figures, with_interval(one.with_ties), f"{one.macro.pairs:,}", with_interval(point, 4))
 
 
 def _by_criterion(one, criteria: Sequence[str]) -> list[str]:  # type: ignore[no-untyped-def]
     found = {part.criterion: part.figures for part in one.criteria}
-    return [_told(found[id].accuracy if found.get(id) else None) for id in criteria]
-
-
-def _told(figure: Figure | None, decimals: int = 3) -> str:
-    if figure is None:
-        return MISSING
-    if figure.low is None and figure.high is None:
-        return fixed(figure.value, decimals)
-    return estimate(figure.value, figure.low, figure.high, decimals)
+    return [with_interval(found[id].accuracy if found.get(id) else None) for id in criteria]

@@ -14,8 +14,8 @@ from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
 from salon.fuse.labels import LabelReport, LabelSettings, make_labels
-from salon.fuse.splits import SPLITS
 from salon.store.plain_table import plain_target, write_plain
+from salon.study.split import SPLITS
 
 MOST_BUCKETS = 12
 
@@ -43,7 +43,7 @@ def labels(
     settings = settings_from(LabelSettings, flags)
     plain_target(output, overwrite=overwrite)
     found = given_study(study)
-    with working("making labels", None):
+    with working("making labels"):
         made = make_labels(found, settings, criteria=criteria)
         write_plain(made.table, output, overwrite=overwrite)
     if as_json:

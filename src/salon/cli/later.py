@@ -1,4 +1,4 @@
-"""A group of commands of which some are loaded only when they are called: their libraries take seconds to import."""
+"""A group of commands in the order they are used in; some are loaded only when called, as imports can take seconds."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import click
 class LaterGroup(click.Group):
     """`later`: name to (module:attribute, what the list of commands says of it)."""
 
-    def __init__(self, *args: Any, later: Mapping[str, tuple[str, str]], **options: Any) -> None:
+    def __init__(self, *args: Any, later: Mapping[str, tuple[str, str]] | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.later = dict(later)
+        self.later = dict(later or {})
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *self.later]
+        return [*self.commands, *self.later]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.later:

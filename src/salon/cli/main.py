@@ -1,6 +1,6 @@
 """The terminal door: finds the command, turns errors into messages and exit codes, and nothing else.
 
-Exit codes: 0 done; 2 misuse or bad input; 1 only where a yes/no was asked for; 70 a fault of Salon's own.
+Exit codes: 0 done; 1 done, but something is missing or the answer is no; 2 misuse or bad input; 70 Salon's own fault.
 Commands are imported when they are called, so `salon --help` starts in a tenth of a second.
 """
 
@@ -41,7 +41,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "check": ("salon.cli.check:check", "Is there signal in these judgments, and how good can a model get?"),
         "null": ("salon.cli.check:null", "The law of agreement under random raters, exact where feasible."),
         "anchor": ("salon.cli.check:anchor", "Agreement in another data set, at the same number of items and raters."),
-        "plan": ("salon.cli.check:plan", "Power and comparison budget of a study before it is run."),
+        "plan": ("salon.cli.check:plan", "How large must a study be? Its power, and how many pairs to compare."),
     },
     "Fuse": {
         "fuse": ("salon.cli.fuse:fuse", "One score with its interval for each item and criterion."),
@@ -51,6 +51,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Train": {
         "train": ("salon.cli.train:train", "Learn what people prefer: heads, reward models, sweeps, probes."),
         "evaluate": ("salon.cli.evaluate:evaluate", "What a trained model is worth, beside what people reach."),
+        "distill": ("salon.cli.distill:distill", "From a VLM's own comparisons to a calibrated one-pass scorer."),
     },
     "Judge": {
         "judge": ("salon.cli.judge:judge", "Ask models which picture is better, and report what their word is worth."),
@@ -61,6 +62,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Bench": {
         "bench": ("salon.cli.bench:bench", "Leaderboards of generators whose published numbers never move."),
+    },
+    "Select": {
+        "select": ("salon.cli.select:select", "The best of several pictures, gates, routes, and better drawings."),
+        "serve-scores": ("salon.cli.serve_scores:serve_scores", "Serve scores, comparisons and picks over HTTP."),
     },
 }
 
@@ -119,6 +124,10 @@ def salon() -> None:
       salon import comparisons votes.csv --left left --right right --outcome winner --rater worker -o study
       salon check study --html check.html
 
+    \b
+    The best of eight drawings, and why:
+      salon select best briefs:posters --limit 4 -g atelier -n 8 -s palette -o picked
+
     STUDY is a study folder or the address of a studio's database; check and anchor also take a file of judgments. Every
     command takes --json for machines.
     """
@@ -142,6 +151,10 @@ def run(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         _forget_stdout()
         sys.exit(0)
+    except RecursionError:  # by whichever reader: few formats bound how deep a text may be nested
+        deep = BadFile("files of few levels are needed", found="one nested without end", remedy="mend or remove it")
+        _say(deep.message(), deep.as_json(), arguments)
+        sys.exit(2)
     except OSError as error:
         told = BadFile(
             "a place that can be read and written is needed",

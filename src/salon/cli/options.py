@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
@@ -16,12 +16,37 @@ S = TypeVar("S", bound=BaseModel)
 Command = Callable[..., Any]
 
 
-def options_from(settings: type[BaseModel]) -> Callable[[Command], Command]:
-    """A decorator that adds one option per field of `settings`, with its description and default."""
+class SectionedCommand(click.Command):
+    """A command whose help lists the options that have a section after the others, under its heading."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None:
+                sections.setdefault(getattr(param, "section", "Options"), []).append(record)
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+class SectionedOption(click.Option):
+    """An option that stands under a heading of its own in the help of a `SectionedCommand`."""
+
+    def __init__(self, *args: Any, section: str, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.section = section
+
+
+def options_from(
+    settings: type[BaseModel], only: Collection[str] = (), *, section: str = "Options"
+) -> Callable[[Command], Command]:
+    """A decorator that adds one option per field of `settings` (or `only` those), with description and default."""
 
     def decorate(command: Command) -> Command:
         for name, field in reversed(settings.model_fields.items()):
-            command = _option(name, field)(command)
+            if only and name not in only:
+                continue
+            command = _option(name, field, section)(command)
         return command
 
     return decorate
@@ -38,20 +63,19 @@ def settings_from(settings: type[S], flags: Mapping[str, Any]) -> S:
         raise BadValue(f"{flag}: {fault['msg']}", found=repr(fault.get("input"))) from None
 
 
-def _option(name: str, field: FieldInfo) -> Callable[[Command], Command]:
+def _option(name: str, field: FieldInfo, section: str) -> Callable[[Command], Command]:
     flag = "--" + name.replace("_", "-")
     kind = _plain_type(field.annotation)
     default = field.get_default(call_default_factory=True, validated_data={})
-    help = field.description or ""
+    about = {"cls": SectionedOption, "section": section, "default": default, "help": field.description or ""}
     if kind is bool:
-        return click.option(f"{flag}/--no-{flag[2:]}", name, default=default, show_default=True, help=help)
+        return click.option(f"{flag}/--no-{flag[2:]}", name, show_default=True, **about)
     if get_origin(kind) is Literal:
         choice = click.Choice([str(value) for value in get_args(kind)])
-        return click.option(flag, name, type=choice, default=default, show_default=True, help=help)
+        return click.option(flag, name, type=choice, show_default=True, **about)
     if get_origin(kind) is tuple:
-        return click.option(flag, name, type=get_args(kind)[0], multiple=True, default=default, help=help)
-    shown = default is not None
-    return click.option(flag, name, type=kind, default=default, show_default=shown, help=help)
+        return click.option(flag, name, type=get_args(kind)[0], multiple=True, show_default=bool(default), **about)
+    return click.option(flag, name, type=kind, show_default=default is not None, **about)
 
 
 def _plain_type(annotation: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from salon.judge.picture_source import PictureSource, open_pictures
 from salon.judge.score import FOLDER, ScoreRun, ScoreSettings, score_study
 from salon.judge.score_pictures import score_pictures
 from salon.judge.scorers.named import scorer_lines, scorer_named
+from salon.judge.scorers.of_model import scorer_names
 from salon.judge.scorers.spread import SpreadScorer
 from salon.models.kept import Kept
 from salon.store.folder import is_study, local, open_study
@@ -24,10 +24,10 @@ from salon.study import Scorer
 
 @click.command()
 @click.argument("place", metavar="STUDY|IMAGES", required=False, type=click.Path(path_type=Path))
-@click.option("-s", "--scorer", "names", multiple=True, metavar="NAME", help="A scorer (see --list); repeatable.")
+@click.option("-s", "--scorer", "names", multiple=True, metavar="NAME", help="A scorer (see --list) (repeatable).")
 @click.option("--list", "list_", is_flag=True, help="Name the scorers there are.")
 @click.option(
-    "--model", "models", multiple=True, type=click.Path(path_type=Path), help="Folder of a trained model; repeatable."
+    "--model", "models", multiple=True, type=click.Path(path_type=Path), help="Folder of a trained model (repeatable)."
 )
 @click.option("--criterion", "criteria", multiple=True, help="With --model: only this criterion (repeatable).")
 @click.option("--name", help="What to call the scores, with a single scorer  [default: the scorer's own name]")
@@ -59,8 +59,8 @@ def score(
 
     The scores of each are written to STUDY/scores/NAME.parquet (item, value, sigma), with the scorer's card beside
     them. A picture is looked at once: run the same command again to go on after an interruption. An item that cannot
-    be scored stays in the table with the reason and without a value. Leaves with 0 when every scorer gave a number to
-    at least one item, else with 1.
+    be scored stays in the table with the reason and without a value. Exit code 0 when every scorer gave a number to
+    at least one item, else 1.
 
     IMAGES is a folder of pictures, with their prompts in prompts.csv or metadata.jsonl beside them (or --prompts, or
     one --prompt for all), or a Parquet file with the columns image (a path, or bytes) and prompt. Their scores go to
@@ -80,7 +80,7 @@ def score(
     if list_:
         _print_list(as_json)
         return
-    named = [*names, *(one for folder in models for one in _of_model(folder, criteria))]
+    named = [*names, *(one for folder in models for one in scorer_names(folder, criteria))]
     if place is None or not named:
         raise click.UsageError("a STUDY or IMAGES and at least one --scorer or --model are needed; --list names them")
     if criteria and not models:
@@ -101,11 +101,6 @@ def score(
         _print_runs(runs, folder)
     if not all(run.scored for run in runs):
         click.get_current_context().exit(1)
-
-
-def _of_model(folder: Path, criteria: Sequence[str]) -> list[str]:
-    trained = importlib.import_module("salon.judge.scorers.trained")  # torch only for those who need it
-    return trained.scorer_names(folder, criteria)
 
 
 def _score_study(

@@ -9,7 +9,7 @@ import click
 
 from salon.cli.console import json_option, print_json, print_table, say, working
 from salon.errors import BadFile
-from salon.flows.studio_open import database_url, open_studio
+from salon.flows.studio.open import database_url, open_studio
 from salon.store.atomic import held
 from salon.store.database import open_database
 from salon.store.database.backup import restore as put_back
@@ -103,7 +103,7 @@ def _ask_password(folder: Path) -> None:
 
 
 def _report_config(settings: WebSettings, db: str | None, as_json: bool) -> None:
-    with working("looking at pictures", None) as step:
+    with working("looking at pictures") as step:
         found = check_config(settings, db, progress=step)
     good = all(line.ok for line in found)
     if as_json:

@@ -14,8 +14,8 @@ from salon.cli.console import json_option, out, print_json, print_table, say, wo
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option, overwrite_option
 from salon.errors import BadFile, BadValue
-from salon.flows.designers import DesignerSettings, designers_planted, designers_study
-from salon.flows.simulate import (
+from salon.flows.simulate.designers import DesignerSettings, designers_planted, designers_study
+from salon.flows.simulate.studies import (
     Planted,
     SimulateSettings,
     planted,
@@ -65,7 +65,7 @@ def simulate(
     see what a check finds where the truth is known, to rehearse an analysis, or to try the tools at size.
 
     \b
-      salon simulate -o demo --preset taste-like                 the demo's study
+      salon simulate -o study --preset taste-like                nine criteria, ten designers: the shape of TASTE
       salon simulate -o study --preset taste-drawn               the same shape, 2,880 posters drawn and judged
       salon simulate -o study --preset ppaint-like               the same experts compare and rate paintings
       salon simulate -o judged --preset designers --posters study
@@ -119,8 +119,8 @@ def _preset(
 
 
 def _drawn(output: Path, prompts: int, seed: int | None) -> tuple[Study, tuple[Planted, ...]]:
-    flow = importlib.import_module("salon.flows.taste_drawn")  # draws, so it needs more libraries than the others
-    with working("drawing", None):
+    flow = importlib.import_module("salon.flows.simulate.taste_drawn")  # it draws: that needs more libraries
+    with working("drawing"):
         return flow.drawn_study(output, prompts=prompts, seed=seed)
 
 

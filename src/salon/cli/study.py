@@ -11,7 +11,7 @@ import click
 
 from salon.cli.console import json_option, out, print_json, print_table, say
 from salon.cli.given import STUDY
-from salon.cli.options import options_from, settings_from
+from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import BadFile, BadValue
 from salon.store.export import EXPORTS, export_study
 from salon.store.field_files import FIELD_FILES, Written, export_field
@@ -33,7 +33,7 @@ def output_option(what: str) -> Callable[[Any], Any]:
 
 @click.command()
 @click.argument("study", type=click.Path(path_type=Path))
-@click.option("--criteria", multiple=True, help="Built-in criterion, or a family such as taste/...; repeatable.")
+@click.option("--criteria", multiple=True, help="Built-in criterion, or a family such as taste/... (repeatable).")
 @click.option("--name", help="Name of the study; the folder's name when left out.")
 @click.option(
     "--compare-within",
@@ -77,7 +77,7 @@ def _criteria(pattern: str) -> list[Any]:
 # -- import ------------------------------------------------------------------------------------------------------
 
 
-class _Kinds(click.Command):
+class _Kinds(SectionedCommand):
     """A command whose help ends with the kinds of files, each with a sentence."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -95,7 +95,7 @@ class _Kinds(click.Command):
     default=None,
     help="Say that --left was (or may not have been) shown on the left; guessed from column names otherwise.",
 )
-@options_from(Columns)
+@options_from(Columns, section="Columns of comparisons, ratings and rankings")
 @options_from(Policies)
 @click.option("--images", is_flag=True, help="Keep the images that the files hold (Pick-a-Pic).")
 @overwrite_option
@@ -116,7 +116,7 @@ def import_(kind: str, files: Sequence[Path], output: Path, overwrite: bool, as_
     with TemporaryDirectory(prefix="salon-") as folder:
         options = ImportOptions(
             columns=settings_from(Columns, flags),
-            policies=settings_from(Policies, flags),
+            policies=settings_from(Policies, flags | {"name": flags["name"] or output.resolve().name}),
             left_known=flags["left_known"],
             images=Path(folder) if flags["images"] else None,
         )

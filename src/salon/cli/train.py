@@ -9,19 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from salon.cli.console import json_option, print_json, print_table, say
+from salon.cli.console import counting, json_option, print_json, print_table, say
 from salon.cli.later import LaterGroup
 from salon.cli.options import options_from, settings_from
 from salon.engine.work import EngineSettings
-from salon.report.numbers import fixed
+from salon.report.numbers import fixed, with_interval
 from salon.store.folder import local, open_study
 from salon.train.settings import HeadSettings
 
 if TYPE_CHECKING:
-    from salon.flows.training import TrainReport
+    from salon.flows.train.heads import TrainReport
     from salon.train.head_figures import HeadFigures
     from salon.train.loop import Epoch
 
@@ -36,7 +34,13 @@ LATER = {
 
 @click.group(cls=LaterGroup, later=LATER)
 def train() -> None:
-    """Learn what raters prefer, and give it to any picture."""
+    """Learn what raters prefer, and give it to any picture.
+
+    \b
+      salon train heads study -o model                            small heads: minutes, without a GPU
+      salon train reward study -o model --backbone weights/vlm    a whole VLM
+      salon evaluate model study --html report.html               what it is worth
+    """
 
 
 def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -74,7 +78,7 @@ def heads(study: Path, output: Path, criteria: Sequence[str], overwrite: bool, a
       salon train heads study -o raters --labels raters --rater-weights learned
     """
     settings = settings_from(HeadSettings, flags)
-    training = importlib.import_module("salon.flows.training")  # torch and the encoders come with it
+    training = importlib.import_module("salon.flows.train.heads")  # torch and the encoders come with it
     opened = open_study(study)
     with watched(settings.epochs, quiet=as_json) as (progress, watch):
         report = training.train_study(
@@ -89,20 +93,20 @@ def heads(study: Path, output: Path, criteria: Sequence[str], overwrite: bool, a
 
 @contextmanager
 def watched(passes: int, *, quiet: bool) -> Iterator[tuple[Callable[[int], None], Callable[[Epoch], None]]]:
-    """Bars on stderr: one hears how many more pictures are vectors, the other of each pass."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-               TextColumn("{task.fields[told]}", markup=False))  # fmt: skip
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
-        pictures = bar.add_task("pictures", total=None, told="")
-        training = bar.add_task("passes", total=passes, told="", visible=False)
+    """A bar for two counts: how many more pictures are vectors, then each pass."""
+    with counting("pictures", quiet=quiet) as tell:
+        done = 0
+
+        def encoded(count: int) -> None:
+            nonlocal done
+            done += count
+            tell(done, None)
 
         def watch(epoch: Epoch) -> None:
-            bar.update(pictures, visible=False)
             told = f"validation loss {epoch.validation_loss:.3f}, accuracy {epoch.validation_accuracy:.3f}"
-            bar.update(training, completed=epoch.number, told=told, visible=True)
+            tell(epoch.number, passes, told, "passes")
 
-        yield (lambda count: bar.update(pictures, advance=count)), watch
+        yield encoded, watch
 
 
 # -- the result --------------------------------------------------------------------------------------------------------
@@ -133,8 +137,13 @@ def _print(report: TrainReport, study: Path) -> None:
 
 def figure_rows(figures: Sequence[HeadFigures]) -> list[tuple[str, ...]]:
     """Rows of a table: criterion, pairs, accuracy and ceiling with intervals, loss."""
-    shown = importlib.import_module("salon.train.head_folder").shown
     return [
-        (one.criterion or "all", f"{one.pairs:,}", shown(one.accuracy), shown(one.ceiling), fixed(one.loss))
+        (
+            one.criterion or "all",
+            f"{one.pairs:,}",
+            with_interval(one.accuracy),
+            with_interval(one.ceiling),
+            fixed(one.loss),
+        )
         for one in figures
     ]

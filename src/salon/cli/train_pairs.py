@@ -14,16 +14,18 @@ from salon.store.formats.training_pairs import READERS, PairSettings, write_pair
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(list(READERS)))
+@click.argument("kind", type=click.Choice(list(READERS)), metavar="KIND")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path, dir_okay=False), help="Parquet file.")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path, dir_okay=False), help="Parquet file to write."
+)
 @click.option(
     "--images", type=click.Path(path_type=Path, file_okay=False), help="Where Pick-a-Pic's pictures are written."
 )
 @options_from(PairSettings)
 @json_option
 def pairs(kind: str, files: Sequence[Path], output: Path, images: Path | None, as_json: bool, **flags: Any) -> None:
-    """Write the labelled pairs of FILES, of the kind KIND, for salon train reward.
+    """Write the labelled pairs of FILES for salon train reward; KIND is hpdv3, hpdv2, pickapic or imagereward.
 
     The files pass by record for record, so a million pairs need no more memory than a thousand. Small files may as well
     be imported as a study, judged, checked, and written by salon labels.

@@ -11,10 +11,10 @@ import click
 from salon.cli.console import json_option, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.errors import InputError
-from salon.flows.probing import probe_study, scorers_of, shown_item, trained_on
+from salon.flows.train.probe import probe_study, shown_item, trained_on
 from salon.judge.score import ScoreSettings
+from salon.judge.scorers.of_model import scorers_behind
 from salon.report import numbers
-from salon.report.estimate import Figure
 from salon.report.page import page_target
 from salon.store.folder import local, open_study
 from salon.train.probe_page import probe_page
@@ -34,8 +34,8 @@ _TOLD = {
 @click.argument("model")
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option("--criterion", "criteria", multiple=True, help="Only this criterion of a trained model (repeatable).")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as a page.")
-@click.option("--gate", is_flag=True, help="Leave with 1 when a trick raises the score.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as one HTML file.")
+@click.option("--gate", is_flag=True, help="Exit code 1 when a trick raises the score.")
 @click.option("--device", help="cpu, cuda, cuda:1 or mps  [default: the best there is]")
 @options_from(ProbeSettings)
 @json_option
@@ -43,7 +43,7 @@ def probe(
     model: str,
     study: Path,
     criteria: Sequence[str],
-    output: Path | None,
+    html: Path | None,
     gate: bool,
     device: str | None,
     as_json: bool,
@@ -56,23 +56,23 @@ def probe(
     Items whose pictures the model was trained on are left out.
 
     \b
-      salon train probe taste-heads study                                        every criterion
-      salon train probe taste-heads study --criterion taste/mood -o probe.html   one of them, as a page
+      salon train probe taste-heads study                                            every criterion
+      salon train probe taste-heads study --criterion taste/mood --html probe.html   one of them, as a page
       salon train probe naturalness study --gate       exit code 1 when a trick pays
     """
     settings = settings_from(ProbeSettings, flags)
-    if output is not None:
-        page_target(output)
-        named = scorers_of(model, criteria)
+    if html is not None:
+        page_target(html)
+        named = scorers_behind(model, criteria)
         if len(named) > 1:
             raise InputError("a page is about one scorer", found=f"{len(named)} criteria", remedy="name --criterion")
     folder, opened = local(study).resolve(), open_study(study)
-    with working("probing", None) as step:
+    with working("probing") as step:
         reports = probe_study(
             opened, folder, model, settings, ScoreSettings(device=device, batch=32), criteria=criteria, step=step
         )
-    if output is not None:
-        probe_page(reports[0], shown_item(opened, folder, trained_on(opened, folder, Path(model)))).write(output)
+    if html is not None:
+        probe_page(reports[0], shown_item(opened, folder, trained_on(opened, folder, model))).write(html)
     if as_json:
         print_json({"study": str(study), "probes": [report.model_dump(mode="json") for report in reports]})
     else:
@@ -88,7 +88,13 @@ def _print(report: ProbeReport) -> None:
     if report.simulated:
         say("SIMULATED: nobody gave the answers of this study.", fg="yellow")
     rows = [
-        (row.words, _figure(row.change), _figure(row.risen), _figure(row.overturned), f"{row.items:,}")
+        (
+            row.words,
+            numbers.with_interval(row.change, 2),
+            numbers.with_interval(row.risen, 2),
+            numbers.with_interval(row.overturned, 2),
+            f"{row.items:,}",
+        )
         for row in report.rows
     ]
     print_table(None, ("alteration", "mean change", "share risen", "pairs overturned", "items"), rows)
@@ -102,7 +108,3 @@ def _print(report: ProbeReport) -> None:
         say(f"not used: {count:,} items {reason}", dim=True)
     say(f"missing values: {report.missing}", dim=True)
     say(str(report.signature), dim=True)
-
-
-def _figure(figure: Figure | None) -> str:
-    return "-" if figure is None else numbers.estimate(figure.value, figure.low, figure.high, 2)

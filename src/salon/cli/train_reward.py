@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from salon.cli.console import json_option, print_json, print_table, say
+from salon.cli.console import counting, json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from
 from salon.cli.train import figure_rows
 from salon.errors import BadFile
 from salon.train.reward_settings import RewardSettings
 
 if TYPE_CHECKING:
-    from salon.flows.reward_training import RewardReport
+    from salon.flows.train.reward import RewardReport
 
 _FILE = click.Path(path_type=Path)
 
@@ -63,11 +60,11 @@ def reward(
     """
     settings = settings_from(RewardSettings, flags)
     words = None if instruction is None else _read(instruction)
-    training = importlib.import_module("salon.flows.reward_training")  # torch comes with it
-    with _watched(quiet=as_json) as progress:
+    training = importlib.import_module("salon.flows.train.reward")  # torch comes with it
+    with counting("steps", quiet=as_json) as tell:
         report = training.train_reward(
             source, backbone, output, settings, criteria=criteria, images=images, instruction=words, resume=resume,
-            overwrite=overwrite, progress=progress,
+            overwrite=overwrite, progress=lambda step, steps, loss: tell(step, steps, f"loss {loss:.3f}"),
         )  # fmt: skip
     if report is None:  # another process writes and tells
         return
@@ -82,17 +79,6 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile("a text file with the instruction is needed", found=str(error), where=str(path)) from None
-
-
-@contextmanager
-def _watched(*, quiet: bool) -> Iterator[Callable[[int, int, float], None]]:
-    """A bar on stderr that hears of every step."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-               TimeRemainingColumn(), TextColumn("{task.fields[told]}", markup=False))  # fmt: skip
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
-        task = bar.add_task("steps", total=None, told="")
-        yield lambda step, steps, loss: bar.update(task, completed=step, total=steps, told=f"loss {loss:.3f}")
 
 
 def _print(report: RewardReport, source: Path) -> None:

@@ -14,7 +14,7 @@ from salon.cli.console import counting, json_option, print_json, print_table, sa
 from salon.cli.options import options_from, settings_from
 from salon.cli.train import engine_options
 from salon.engine.work import EngineSettings
-from salon.report.numbers import estimate, fixed
+from salon.report.numbers import fixed, with_interval
 from salon.store.folder import local, open_study
 from salon.train.settings import GRID, HeadSettings, SweepSettings
 
@@ -47,7 +47,7 @@ def sweep(study: Path, output: Path, criteria: Sequence[str], as_json: bool, **f
       salon train sweep study -o sweep --widths 32 --widths 64 --weight-decays 0.1 --seeds 5 --form scalar
     """
     settings, grid = settings_from(HeadSettings, flags), settings_from(SweepSettings, flags)
-    sweeps = importlib.import_module("salon.flows.head_sweep")  # torch and the encoders come with it
+    sweeps = importlib.import_module("salon.flows.train.head_sweep")  # torch and the encoders come with it
     opened = open_study(study)
     with counting("runs", quiet=as_json) as progress:
         report = sweeps.sweep_study(
@@ -75,7 +75,7 @@ def _print(report: SweepReport, output: Path) -> None:
     pairs = f"{report.validation_pairs:,} pairs of {report.validation_prompts:,} prompts"
     say(f"- on {pairs}; {report.missing}; chosen by the lowest mean loss, so its own numbers lean upwards")
     if report.ceiling is not None:
-        reach = estimate(report.ceiling.value, report.ceiling.low, report.ceiling.high, 3)
+        reach = with_interval(report.ceiling)
         say(f"- one more rater would reach {reach} on the same pairs")
     say(f"wrote {output}; the chosen model is {output / 'model'}")
     say(str(report.signature), dim=True)

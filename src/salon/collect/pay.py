@@ -30,17 +30,6 @@ class Payment:
     currency: str
 
 
-def visits_of(moments: Iterable[int], idle_minutes: float) -> list[Visit]:
-    """Moments at which a browser was heard, as visits: a silence longer than `idle_minutes` begins a new one."""
-    made: list[Visit] = []
-    for moment in sorted(moments):
-        if made and moment - made[-1].last_seen <= idle_minutes * 60_000:
-            made[-1] = Visit(made[-1].started, moment)
-        else:
-            made.append(Visit(moment, moment))
-    return made
-
-
 def worked_ms(visits: Iterable[Visit]) -> int:
     """Time covered by the visits; two devices at once count once."""
     total, until = 0, None

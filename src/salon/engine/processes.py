@@ -3,6 +3,9 @@
 Drawing holds Python's lock, so threads do not help: a process for each core does. Each worker has a pipe of its own and
 one task at a time; the next task is taken from the caller only when a worker is free. A worker that the system kills
 costs its task an error and is replaced. Workers ignore Ctrl-C, their caller does not, and they end when it does.
+
+A fresh worker imports for seconds, so those of a finished call rest for a while: the next call of the same function, in
+the same folder and environment, takes them up again.
 """
 
 from __future__ import annotations
@@ -10,12 +13,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
-from types import ModuleType
+from threading import Lock
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 from salon.errors import BadValue, SalonError
@@ -25,6 +30,10 @@ Result = TypeVar("Result")
 
 PATIENCE = 3.0
 """Seconds a worker is given to end by itself."""
+RESTS = 20.0
+"""Seconds after which a resting worker is not taken up any more."""
+LEAVES = 3 * RESTS
+"""Seconds after which a worker without a task ends by itself; later, so that none is on its way out when taken up."""
 
 
 class WorkerDied(SalonError):
@@ -57,14 +66,53 @@ class _Worker(NamedTuple):
     pipe: Connection
 
 
+class _Rest:
+    """Workers of the last call that are free, and for whom: they remember the environment they began in."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._workers: list[_Worker] = []
+        self._of: Any = None
+        self._since = 0.0
+
+    def take(self, function: Callable) -> list[_Worker]:
+        """Those that can go on with `function`; the others end."""
+        with self._lock:
+            found, self._workers = self._workers, []
+        fits = self._of == _circumstances(function) and time.monotonic() - self._since < RESTS
+        fit = [worker for worker in found if fits and worker.process.is_alive()]
+        _end([worker for worker in found if worker not in fit])
+        return fit
+
+    def add(self, function: Callable, workers: list[_Worker]) -> None:
+        """Let `workers` rest, in the place of any others; not those of an object, which may hold a large model."""
+        if not isinstance(function, FunctionType):
+            _end(workers)
+            return
+        for worker in workers:
+            _send(worker, (False, None))
+        with self._lock:
+            before, self._workers = self._workers, workers
+            self._of, self._since = _circumstances(function), time.monotonic()
+        _end(before)
+
+
+_rest = _Rest()
+
+
+def _circumstances(function: Callable) -> Any:
+    """All of which must be equal for a worker to go on; a fork must not talk through its parent's pipes."""
+    return function, os.getpid(), os.getcwd(), dict(os.environ)
+
+
 def _spread(function: Callable, tasks: Iterator[tuple[int, Any]], count: int) -> Iterator[tuple[int, Any]]:
-    idle: list[_Worker] = []
+    idle: list[_Worker] = _rest.take(function)
     busy: dict[Connection, tuple[_Worker, int]] = {}
     try:
         for index, task in tasks:
             worker = idle.pop() if idle else _start(function)
             try:
-                _send(worker, task)
+                _send(worker, (True, task))
             except Exception as error:
                 idle.append(worker)
                 yield index, error
@@ -77,9 +125,9 @@ def _spread(function: Callable, tasks: Iterator[tuple[int, Any]], count: int) ->
     except BaseException:
         for worker, _ in busy.values():
             worker.process.terminate()
-        raise
-    finally:
         _end([*idle, *(worker for worker, _ in busy.values())])
+        raise
+    _rest.add(function, idle)
 
 
 def _start(function: Callable) -> _Worker:
@@ -103,10 +151,13 @@ def _no_main() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def _send(worker: _Worker, task: Any) -> None:
-    # A worker that died while idle is met again, and reported, when its answer is awaited.
+def _send(worker: _Worker, said: tuple[bool, Any]) -> None:
+    """Whether there is a task, and the task; without one it may rest.
+
+    A worker that died while idle is met again, and reported, when its answer is awaited.
+    """
     with suppress(ConnectionError):
-        worker.pipe.send(task)
+        worker.pipe.send(said)
 
 
 def _finished(busy: dict[Connection, tuple[_Worker, int]], idle: list[_Worker]) -> Iterator[tuple[int, Any]]:
@@ -146,11 +197,15 @@ def _end(workers: list[_Worker]) -> None:
 
 
 def _work(function: Callable, pipe: Connection) -> None:
-    """A worker's life: a task in, an answer out, until the pipe closes."""
+    """A worker's life: a task in, an answer out, until the pipe closes or it rested too long."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    there = True
     with suppress(EOFError, ConnectionError):
-        while True:
-            answer = _attempt(function, pipe.recv())
+        while there or pipe.poll(LEAVES):
+            there, task = pipe.recv()
+            if not there:
+                continue
+            answer = _attempt(function, task)
             try:
                 pipe.send((False, _kept(answer)) if isinstance(answer, Exception) else (True, answer))
             except (TypeError, AttributeError, ValueError) as error:  # what pickle says of what it cannot send

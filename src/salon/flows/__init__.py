@@ -1,1 +1,1 @@
-"""What composes stages: simulated studies and the demo."""
+"""What composes stages, in a folder for each thing that is done with them."""

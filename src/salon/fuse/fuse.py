@@ -218,11 +218,11 @@ def _cluster(study: Study, groups: Sequence[Group], method: Method, settings: Fu
         _check_clusters(groups, method, settings.cluster)
         return settings.cluster
     crowded = any(study.crowds[group.raters].any() for group in groups)
+    prompts = [len(np.unique(np.concatenate([p.prompt for p in (g.compared, g.ranked, g.rated)]))) for g in groups]
+    if settings.by == "generator" and method != "crowd" and min(prompts) >= ENOUGH_CLUSTERS:
+        return "prompt"  # a leaderboard is meant for prompts that nobody has asked yet
     if method in OWN_CLUSTER:
         return "answer" if crowded else OWN_CLUSTER[method]
-    prompts = [len(np.unique(np.concatenate([p.prompt for p in (g.compared, g.ranked, g.rated)]))) for g in groups]
-    if settings.by == "generator" and min(prompts) >= ENOUGH_CLUSTERS:
-        return "prompt"
     if crowded or min(len(group.raters) for group in groups) < ENOUGH_CLUSTERS:
         return "answer"
     return "rater"

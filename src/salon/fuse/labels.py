@@ -30,11 +30,12 @@ from pydantic import Field, model_validator
 
 from salon.errors import BadValue, TooFew
 from salon.fuse.label_tables import CountedPairs, count_votes, pair_table, rating_table, vote_table
-from salon.fuse.splits import SPLITS, Split, check_splits, item_prompts, split_items
+from salon.fuse.splits import Split, check_splits, item_prompts, split_items
 from salon.fuse.votes import BOTH_BAD, TIE, Votes, study_votes
 from salon.stats.rating_models import LARGEST_RATING
 from salon.study import Signature, Study
 from salon.study.noun import Noun
+from salon.study.split import SPLITS, check_shares
 
 Rows = Literal["pairs", "raters", "ratings"]
 
@@ -64,9 +65,7 @@ class LabelSettings(Noun):
 
     @model_validator(mode="after")
     def _shares_make_a_whole(self) -> LabelSettings:
-        if abs(sum(self.shares) - 1) > 1e-9:
-            found = " + ".join(f"{share:g}" for share in self.shares) + f" = {sum(self.shares):g}"
-            raise BadValue("--train, --validation and --test must sum to 1", found=found)
+        check_shares(self.shares)
         return self
 
 

@@ -12,6 +12,7 @@ from salon.fuse.scored import FEWEST_MODERATED, MANY_CLUSTERS, GroupScores
 from salon.fuse.settings import ANCHORED, PAIRED, RATED, Cluster, FuseSettings, Method
 from salon.stats.crowd_posterior import CrowdPrior
 from salon.study import Study
+from salon.study.rater import told_of_models
 
 MANY_ENDS = 0.95
 """A rater who takes one side at least this often among twenty decided answers or more answers the side."""
@@ -102,6 +103,7 @@ def warnings(
 ) -> tuple[str, ...]:
     """What a reader should know before trusting the numbers."""
     said = ["simulated study: no person gave these answers"] if study.simulated else []
+    said += told_of_models(study.models)
     said += list(left_out[:SHOWN])
     if len(left_out) > SHOWN:
         said.append(f"{len(left_out) - SHOWN} more groups or items are not scored")

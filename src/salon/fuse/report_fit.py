@@ -133,7 +133,12 @@ def _rater_table(report: FuseReport) -> list[Block]:
     known = [c for c in RATER_COLUMNS if any(getattr(r, c.path) is not None for r in raters)]
     columns = [Column("rater", "Rater"), Column("answers", "Answers", "count"), *known]
     rows = [_rater_row(rater) for rater in raters[:MOST_RATERS]]
-    caption = Markup("Raters against the fit, the most surprising first.") + cut(raters, MOST_RATERS, "rater")
+    told = (
+        "Raters against the fit, the least like the others first."
+        if known
+        else "Raters; this fit has no figures of theirs."
+    )
+    caption = Markup(told) + cut(raters, MOST_RATERS, "rater")
     return [folded(Table(columns, rows, caption), Markup("{} against the fit").format(counted(len(raters), "rater")))]
 
 
@@ -161,10 +166,13 @@ def _fit_table(report: FuseReport, names: Names) -> list[Block]:
         Column("errors", "Errors"),
         Column("df", "df", "number", 0, "Degrees of freedom of the errors; a dash: normal"),
     ]
+    alike = len({g.errors for g in groups}) == 1
+    columns = [c for c in columns if c.path != "errors" or not alike]
     known = [c for c in columns if c.path == "place" or any(getattr(g, c.path) is not None for g in groups)]
     rows = [{"place": names.place(g), **_fit_cells(g)} for g in groups[:MOST_ROWS]]
     order = ", the worst first" if groups[0].fit_p is not None else ""
-    caption = Markup("How each fit went{}.").format(order) + cut(groups)
+    errors = Markup(" Errors: {}.").format(groups[0].errors) if alike and groups[0].errors else ""
+    caption = Markup("How each fit went{}.{}").format(order, errors) + cut(groups)
     return [folded(Table(known, rows, caption), Markup("How {} went").format(counted(len(groups), "fit")))]
 
 
@@ -177,7 +185,7 @@ def _fit_cells(group: GroupFigures) -> dict[str, object]:
         "log_likelihood": Cell(group.log_likelihood, "" if group.log_likelihood is not None else "no likelihood"),
         "solver": brief(group.solver, 60),
         "iterations": Cell(group.iterations, slope),
-        "errors": brief(group.errors, 60),
+        "errors": brief(group.errors, 160),
         "df": Cell(group.df, "normal" if group.df is None else ""),
     }
 

@@ -54,7 +54,8 @@ class FuseSettings(Noun):
     cluster: Literal["auto", Cluster] = Field(  # type: ignore[valid-type]
         "auto",
         description="What would be drawn anew if the study were repeated: answer (these raters, new answers), rater "
-        "(other raters) or prompt; auto: rater from five raters on, prompt for generators, else answer.",
+        "(other raters) or prompt; auto: prompt for generators, rater from five raters on, else answer; ratings of "
+        "items always rater, crowd always answer.",
     )
     interval: Literal["auto", "sandwich", "bootstrap", "jackknife"] = Field(
         "auto",

@@ -25,7 +25,6 @@ from salon.study.prompt import PARTS, normalized
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-SPLITS = ("train", "validation", "test")
 _WITHIN = {"prompt": "prompts", "category": "categories", "all": "the whole study"}
 _GUARDED = {
     "prompt": ("prompt",),

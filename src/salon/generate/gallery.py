@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from salon.errors import BadFile, shorten
 from salon.generate.record import read_generations
-from salon.report.page import asset, page_target, style
+from salon.report.page import asset, icon, page_target, style
 from salon.report.svg import clean
 from salon.report.words import SIMULATED, brief, one_way
 from salon.store.atomic import present, whole_file
@@ -118,6 +118,7 @@ class Gallery:
             scripts=[Markup(script) for script in scripts],
             policy=_policy(scripts),
             brief=brief,
+            icon=icon(),
         )  # fmt: skip
         return clean(page)
 

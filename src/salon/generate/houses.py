@@ -7,6 +7,8 @@ from criterion to criterion, and any way of judging them can be held against tha
 A house heeds asks (`salon.render.asks`): a flaw that the prompt asks to avoid befalls its work `HEEDED` times as often.
 What always befalls it, as in a variant, cannot be asked away.
 
+Every poster may be the start of another (image-to-image): see `salon.generate.house_start`.
+
 A variant is a house with defects planted in all its work: `proof+low-contrast@0.6` draws what `proof` draws, poster by
 poster, with every ink faded by 0.6. So the two differ in nothing else.
 """
@@ -19,9 +21,10 @@ from dataclasses import dataclass, field, replace
 
 from salon.engine.processes import over_processes
 from salon.errors import BadValue, SalonError
+from salon.generate.house_start import DECISIONS, STRENGTH, start_from
 from salon.render.asks import asked_against
 from salon.render.brief_text import read_brief
-from salon.render.chance import chance
+from salon.render.chance import Seeds, chance
 from salon.render.compose import Hand
 from salon.render.defects import DEFECTS
 from salon.render.draw import draw_poster
@@ -68,7 +71,7 @@ class House:
         """The house of which this is a variant; its own name where it is none."""
         return self.name.partition("+")[0]
 
-    def knobs(self, seed: int, asked: Collection[DefectKind] = ()) -> dict[DefectKind, float]:
+    def knobs(self, seed: int | Seeds, asked: Collection[DefectKind] = ()) -> dict[DefectKind, float]:
         """The strengths of the defects that befall the poster with this seed, where it is `asked` to avoid some."""
         found: dict[DefectKind, float] = {}
         for kind in DEFECTS:
@@ -186,7 +189,7 @@ class HouseGenerator:
 
     def __init__(self, house: House, processes: int | None = None) -> None:
         self.house, self.name, self.processes = house, house.name, processes
-        self.abilities = Abilities(seeded=True, batch=256, offline=True)
+        self.abilities = Abilities(image_to_image=True, seeded=True, batch=256, offline=True)
         self.signature = Signature(method=f"house {house.name}", settings={"drawing": DRAWING})
 
     def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
@@ -216,9 +219,18 @@ def _drawn(task: tuple[str, Ask]) -> Made:
     """One poster, in a process of its own."""
     name, ask = task
     house = house_named(name)
-    seed = poster_seed(house.parent, ask.prompt.id, ask.seed)
-    brief = read_brief(ask.prompt)
+    seed: int | Seeds = poster_seed(house.parent, ask.prompt.id, ask.seed)
     size = {"width": ask.width, "height": ask.height}
+    started: dict[str, float] = {}
+    if ask.image is not None:
+        seed, before = start_from(house, ask, seed)
+        size = size if ask.width or ask.height else {"width": before.width, "height": before.height}
+        started = {
+            "kept": len(seed.kept),
+            "anew": len(DECISIONS) - len(seed.kept),
+            "strength": ask.strength or STRENGTH,
+        }
+    brief = read_brief(ask.prompt)
     asked = asked_against(ask.prompt)
     poster = draw_poster(brief, house.hand, seed=seed, knobs=house.knobs(seed, asked), **size)
     layout = poster.layout
@@ -227,6 +239,7 @@ def _drawn(task: tuple[str, Ask]) -> Made:
         layout=layout_json(layout),
         svg=write_svg(poster.layers, layout.width, layout.height, title=brief.headline, labels=_labels(layout)),
         facts={"style": layout.style, "arrangement": layout.arrangement, "defects": len(layout.defects)}
+        | started
         | ({"asked": ", ".join(kind for kind in DEFECTS if kind in asked)} if asked else {}),
     )
 

@@ -184,6 +184,7 @@ class HttpGenerator:
         self.abilities = Abilities(
             text_to_image="image" not in self._used,
             image_to_image="image" in self._used,
+            strength="strength" in self._used,
             seeded="seed" in self._used,
             batch=template.limits.concurrency,
         )

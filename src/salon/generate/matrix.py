@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from salon.errors import BadValue, InputError
 from salon.generate.names import ask_digest, item_id
 from salon.generate.record import Generation
 from salon.generate.settings import GenerateSettings
+from salon.generate.start import Start
 from salon.study import Ask, Generator, Prompt, Study
 from salon.study.tables import JUDGMENTS
 
@@ -50,19 +52,23 @@ class Matrix:
 
 
 def wanted_items(
-    prompts: Sequence[Prompt], generators: Sequence[Generator], settings: GenerateSettings, image: bytes | None = None
+    prompts: Sequence[Prompt],
+    generators: Sequence[Generator],
+    settings: GenerateSettings,
+    starts: Mapping[str, Start] | None = None,
 ) -> list[Wanted]:
     """The whole matrix, prompt by prompt; refused before anything is spent when a generator cannot do it."""
     _check_different("prompt", [prompt.id for prompt in prompts], "prompts")
     _check_different("generator", [generator.name for generator in generators], "--generator")
     for generator in generators:
-        check_abilities(generator, settings, starts_from_image=image is not None)
+        check_abilities(generator, settings, starts_from_image=starts is not None)
     width, height = settings.width_height or (None, None)
     seeds = range(settings.first_seed, settings.first_seed + settings.seeds)
     found = []
     for prompt in prompts:
+        start = _start(prompt, starts)
         asks = [
-            Ask(prompt=prompt, seed=seed, width=width, height=height, image=image, strength=settings.strength)
+            Ask(prompt=prompt, seed=seed, width=width, height=height, strength=settings.strength, **start)
             for seed in seeds
         ]
         digests = [ask_digest(ask) for ask in asks]
@@ -72,6 +78,17 @@ def wanted_items(
                 for ask, digest in zip(asks, digests)
             ]
     return found
+
+
+def _start(prompt: Prompt, starts: Mapping[str, Start] | None) -> dict[str, Any]:
+    """What an ask says of the picture it starts from."""
+    if starts is None:
+        return {}
+    if prompt.id not in starts:
+        raise InputError(
+            "a picture to start from is needed for each prompt", found="none", where=f"prompt {prompt.id!r}"
+        )
+    return {"image": starts[prompt.id].image, "layout": starts[prompt.id].layout}
 
 
 def _check_different(noun: str, names: Sequence[str], where: str) -> None:

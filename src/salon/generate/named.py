@@ -35,6 +35,8 @@ KINDS = {
     "photographs": "photographs:PATH",
     "python": "python:MODULE:NAME",
 }
+HOW = "a house, or " + ", ".join(form for kind, form in KINDS.items() if kind != "house")
+"""How a generator is named, for helps and errors."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def _house(name: str) -> Generator:
         "the name of a generator is needed",
         found=repr(name),
         where="--generator",
-        remedy=f"{start}There are the houses {', '.join(names)}; and {', '.join(list(KINDS.values())[1:])}",
+        remedy=f"{start}It is {HOW}; houses are {', '.join(names)}",
     )
 
 

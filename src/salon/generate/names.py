@@ -44,8 +44,9 @@ def place(ask: Ask, generator: str) -> str:
 
 def ask_digest(ask: Ask) -> str:
     """Twelve hex digits of everything that decides a picture but the generator; a category decides nothing."""
-    asked = ask.model_dump_json(exclude={"image": True, "prompt": {"category"}})
+    asked = ask.model_dump_json(exclude={"image": True, "layout": True, "prompt": {"category"}})
     start = hashlib.sha256(ask.image).hexdigest() if ask.image else ""
+    start += hashlib.sha256(ask.layout.encode()).hexdigest() if ask.layout else ""
     return hashlib.sha256(f"{asked}{start}".encode()).hexdigest()[:12]
 
 

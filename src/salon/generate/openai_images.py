@@ -14,6 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from salon.calls.address import base_address
 from salon.calls.answer import Answer, Refusal
 from salon.calls.budget import Budget
 from salon.calls.call import Call, Upload
@@ -80,7 +81,7 @@ class OpenAIImages:
             raise BadValue(f"{clash.pop()!r} is no further option: it has a setting of its own", where=self.name)
         if n < 1:
             raise BadValue("n must be 1 or more pictures per call", found=n, where=self.name)
-        self._base_url = base_url.rstrip("/")
+        self._base_url = base_address(base_url)
         self._service = Service(
             self._base_url,
             () if key is None else (Secret(key),),
@@ -89,7 +90,7 @@ class OpenAIImages:
             budget or Budget(),
             allow_http,
         )
-        self.abilities = Abilities(image_to_image=True, batch=self._service.limits.concurrency * n)
+        self.abilities = Abilities(image_to_image=True, strength=False, batch=self._service.limits.concurrency * n)
         self._client = Client(self._service, store, transport=transport)
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Generator as Stoppable
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from salon.generate.names import place
 from salon.generate.record import Generation, Record, open_record
 from salon.generate.results import Failure, GenerateReport, GeneratorRun, Progress
 from salon.generate.settings import GenerateSettings
+from salon.generate.start import Start
 from salon.generate.tables import add_to_study, start_study
 from salon.store.atomic import whole_file
 from salon.store.pictures import ENDINGS, open_header, read_picture
@@ -46,17 +47,17 @@ def generate_items(
     folder: Path | str,
     progress: Watch | None = None,
     *,
-    image: bytes | None = None,
+    starts: Mapping[str, Start] | None = None,
 ) -> GenerateReport:
     """Make every picture of prompts x generators x seeds that is not in the study `folder` yet.
 
     A new folder becomes a study; an existing one is extended, its judgments and everything else stay. Pictures stored
     under the same ask and the same generator's signature are not made again. A failure is recorded with its reason,
-    and tried again by the next run. `image` is a picture to start from, for generators that can.
+    and tried again by the next run. `starts` holds a picture to start from for each prompt, for generators that can.
     """
     started = time.monotonic()
     home = Path(folder).resolve()
-    wanted = wanted_items(prompts, generators, settings, image)
+    wanted = wanted_items(prompts, generators, settings, starts)
     study = start_study(home, prompts)
     with open_record(home) as record:
         _check_free(study, wanted, record)

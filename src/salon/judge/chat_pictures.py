@@ -10,18 +10,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
-import math
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
-from PIL import Image
 from pydantic import Field, model_validator
 
 from salon.calls.address import checked_url
 from salon.judge.vlm import Sight
-from salon.store.pictures import MEDIA_TYPES, Picture, read_bytes, read_picture
+from salon.store.pictures import MEDIA_TYPES, Picture, read_bytes, read_picture, within
 from salon.study.noun import Noun
 
 _KEPT = 64
@@ -97,16 +95,6 @@ class Pictures:
 
 _SENT = ("PNG", "JPEG")
 """Formats that every server reads."""
-
-
-def within(image: Image.Image, pixels: int) -> Image.Image:
-    """`image`, made smaller where it has more than `pixels`; its shape is kept as nearly as whole pixels can."""
-    width, height = image.size
-    if width * height <= pixels:
-        return image
-    scale = math.sqrt(pixels / (width * height))
-    size = max(1, math.floor(width * scale)), max(1, math.floor(height * scale))
-    return image.resize(size, Image.Resampling.LANCZOS)
 
 
 def _digest(path: Path) -> str:

@@ -20,11 +20,11 @@ from PIL import Image
 
 from salon.errors import BadFile, BadValue, MissingExtra
 from salon.judge.chances import begun_by, option_chances
-from salon.judge.chat_pictures import PictureSettings, within
+from salon.judge.chat_pictures import PictureSettings
 from salon.judge.vlm import Conversation, NoReply, Reply
 from salon.models.vlm import LoadedVlm, Messages, Said, TooLong, resolved
 from salon.models.weights import fingerprint
-from salon.store.pictures import read_picture
+from salon.store.pictures import read_picture, within
 from salon.study.signature import Signature
 
 try:

@@ -56,7 +56,9 @@ class Named(Noun):
     per_minute: float | None = Field(None, gt=0, description="Most requests in a minute.")
     prices: Path | None = Field(None, description="Price list, TOML; what a call costs is not known without one.")
     budget: float | None = Field(None, ge=0, description="The most this run may spend, in the price list's currency.")
-    calls: Path | None = Field(None, description="File that keeps bought answers  [default: STUDY.calls.sqlite]")
+    calls: Path | None = Field(
+        None, description="File that keeps bought answers  [default: beside the study, STUDY.calls.sqlite]"
+    )
     transformers: str | None = Field(None, description="A VLM in this process: a folder with its weights, or its name.")
     trained: Path | None = Field(None, description="A preference model that salon train made: its folder.")
     measured: Literal["pixels", "layout"] | None = Field(
@@ -81,7 +83,7 @@ class Named(Noun):
     canaries: int = Field(
         8, ge=0, le=1000, description="Questions a hosted model is asked anew every day, to notice a change; 0: none."
     )
-    name: str | None = Field(None, description="Name of the judge  [default: that of its model]")
+    name: str | None = Field(None, description="What to call it  [default: the name of its model]")
 
     @property
     def judge(self) -> str:

@@ -16,7 +16,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self
 
 from salon.calls.account import Account
-from salon.calls.address import is_local
+from salon.calls.address import base_address, is_local
 from salon.calls.answer import Answer, Refusal
 from salon.calls.budget import Budget
 from salon.calls.caller import Caller
@@ -97,7 +97,7 @@ class OpenAIChat:
         if clash := _OWN & set(fields or {}):
             raise BadValue(f"{min(clash)!r} is no further field: it has a setting of its own", where=name)
         self.name, self.store = name, store
-        base_url = base_url.rstrip("/")
+        base_url = base_address(base_url)
         self.endpoint = Endpoint(base_url, model, pictures or PictureSettings(), structured, dict(fields or {}))
         self.dialect = Dialect.first(structured)
         """What the endpoint is believed to understand; learnt from its refusals."""

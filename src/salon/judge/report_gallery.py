@@ -11,24 +11,9 @@ from salon.judge.report_parts import Names
 from salon.judge.report_tick_results import TickJudged, WorstTick
 from salon.judge.results import JudgeFigures, JudgeReport, WorstCase
 from salon.report import Block, Details, Section
+from salon.report.filmstrip import film, shown
 from salon.report.svg import element
 from salon.report.words import brief, counted, fixed
-
-_GRID = (
-    "display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,20rem),1fr));gap:2rem 1.6rem;margin:1.2rem 0"
-)
-_TICKS = (
-    "display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,9rem),1fr));gap:2rem 1.6rem;align-items:start;"
-    "margin:1.2rem 0"
-)
-_PAIR = "display:grid;grid-template-columns:1fr 1fr;gap:.6rem;align-items:start"
-_IMAGE = "display:block;width:100%;height:13rem;object-fit:contain;background:var(--null-wash)"
-_NONE = (
-    "display:flex;height:5rem;align-items:center;justify-content:center;background:var(--null-wash);color:var(--soft);"
-    "font-size:.8125rem"
-)
-_CAPTION = "margin-top:.4rem;font-size:.8125rem;line-height:1.4;color:var(--soft);overflow-wrap:anywhere"
-_WORDS = "font-size:.8438rem;line-height:1.45;margin:.6rem 0 0;overflow-wrap:anywhere"
 
 FEWEST_WORDS = 3
 """A judge that says no more than its verdict is not quoted."""
@@ -43,7 +28,7 @@ class Gallery(Block):
     pictures: Mapping[str, str]
 
     def __html__(self) -> str:
-        return element("div", *(self._case(case) for case in self.cases), style=_GRID)
+        return film(*(self._case(case) for case in self.cases), size="pairs")
 
     def _case(self, case: WorstCase) -> Markup:
         votes = Markup("{} to {}").format(fixed(case.votes[0], 0), fixed(case.votes[1], 0))
@@ -54,30 +39,18 @@ class Gallery(Block):
         head = brief(self.criteria.get(case.criterion, case.criterion), 40)
         about = Markup("{}{}").format(head, f" · {brief(case.prompt, 60)}" if case.prompt else "")
         words = (case.said or "").split()
-        said = element("p", element("q", brief(case.said, 240)), style=_WORDS) if len(words) >= FEWEST_WORDS else None
+        said = element("p", element("q", brief(case.said, 240)), class_="told") if len(words) >= FEWEST_WORDS else None
         gap = None
         if case.margin is not None:
             words = Markup("Its two numbers are {} standard deviations apart.").format(fixed(case.margin, 2))
-            gap = element("p", words, style=_WORDS)
-        return element(
-            "div", element("p", about, style=f"{_WORDS};margin:0 0 .5rem;font-weight:600"),
-            element("div", liked, other, style=_PAIR), said, gap,
-        )  # fmt: skip
+            gap = element("p", words, class_="told")
+        title = element("p", element("strong", about), class_="frame-head")
+        return element("div", title, element("div", liked, other, class_="beside"), said, gap)
 
     def _side(self, item: str, words: Markup, more: Markup | None = None) -> Markup:
-        if item in self.pictures:
-            shown = Markup('<img src="{}" alt="{}" style="{}">').format(self.pictures[item], brief(item), _IMAGE)
-        else:
-            shown = element("div", "no picture", style=_NONE)
-        label = element(
-            "div",
-            element("strong", words, style="color:var(--ink)"),
-            Markup("<br>"),
-            more,
-            brief(item, 40),
-            style=_CAPTION,
-        )
-        return element("div", shown, label)
+        label = element("p", element("strong", words), Markup("<br>"), more,
+                        element("span", brief(item, 40), class_="soft"), class_="told")  # fmt: skip
+        return element("div", shown(self.pictures.get(item, ""), item), label)
 
 
 @dataclass(frozen=True)
@@ -87,14 +60,14 @@ class TickGallery(Gallery):
     cases: tuple[WorstTick, ...]  # type: ignore[assignment]
 
     def __html__(self) -> str:
-        return element("div", *(self._case(case) for case in self.cases), style=_TICKS)
+        return film(*(self._case(case) for case in self.cases), size="small")
 
     def _case(self, case: WorstTick) -> Markup:  # type: ignore[override]
         people, judge = ("yes", "no") if case.people else ("no", "yes")
         votes = Markup("People {}, {} to {}").format(people, fixed(case.votes[0], 0), fixed(case.votes[1], 0))
         answers = Markup("{}<br>Judge {}<br>").format(votes, judge)
         words = (case.said or "").split()
-        said = element("p", element("q", brief(case.said, 240)), style=_WORDS) if len(words) >= FEWEST_WORDS else None
+        said = element("p", element("q", brief(case.said, 240)), class_="told") if len(words) >= FEWEST_WORDS else None
         return element("div", self._side(case.item, Markup.escape(brief(case.point, 120)), answers), said)
 
 

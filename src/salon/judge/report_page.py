@@ -163,7 +163,7 @@ def _accuracy_figure(report: JudgeReport, names: Names) -> Figure:
         lines = [("next rater", report.panel[0].next_rater.value), ("oracle", report.panel[0].oracle.value)]
     drawing = charts.dot_intervals(
         rows, CHANCE, lines, title="Macro accuracy by judge", null_label="chance", sort=False,
-        x_label="accuracy, mean over criteria",
+        x_label="accuracy, mean over criteria", within=(0.0, 1.0),
     )  # fmt: skip
     return Figure(drawing, "Macro accuracy, unread pairs counted as 0. Line: a coin, or always the first picture.")
 
@@ -244,7 +244,7 @@ def _correlations(report: JudgeReport) -> list[Block]:
         return []
     columns = [
         Column("x", "Figure"),
-        Column("y", "with"),
+        Column("y", "With"),
         Column("rho", "Spearman", "estimate", 2),
         Column("n", "Judges", "count"),
     ]

@@ -9,6 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from salon.report import numbers
+from salon.report.charts.scatter import names_beside
 from salon.report.frame import LINE, x_axis, y_grid, y_ticks_width
 from salon.report.located import marks
 from salon.report.scale import Scale, domain, spread
@@ -17,6 +18,8 @@ from salon.report.svg import canvas, drawn, element, group, line, text, text_wid
 COMPACT = 520
 LABEL_LINE = 15.0
 HEIGHT = 360
+CURVE_NAME = 34.0
+"""Pixels at the left that belong to the names of the curves."""
 LEVELS = (0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 
 
@@ -33,29 +36,45 @@ class Dot:
 
 @drawn
 def bias_plot(dots: Sequence[Dot], *, title: str = "Position bias and perception", width: int) -> Markup:
-    """Position bias to the right, accuracy on order-consistent pairs upwards, names at the right edge."""
-    room = min(max(text_width(dot.label) for dot in dots) + 26, width * (0.42 if width < COMPACT else 0.3))
-    top, bottom = 24.0, max(HEIGHT, 40 + LABEL_LINE * len(dots)) - 2 * LINE - 10
-    ends = [end for dot in dots for end in (dot.c, *dot.c_ends)]
-    low, high = domain(ends, include=[0.5], pad=0.08)
-    y = Scale(max(low, 0.0), min(high, 1.0), bottom, top)
-    left = y_ticks_width(y)
-    known = [end for dot in dots for end in (dot.b, *dot.b_ends)]
-    x = Scale(0.0, min(1.0, domain(known, include=[0.2], pad=0.06)[1]), left, width - room)
-    levels = spread([y(dot.c) + 4 for dot in dots], LABEL_LINE, top + 6, bottom)
+    """Position bias to the right, accuracy on order-consistent pairs upwards; names beside their dots, or, where not
+    all have room there, at the right edge with a line to each.
+    """
+    x, y, top, bottom = _scales(dots, width - 12.0)
+    frame = (x.start + CURVE_NAME, top, width - 2.0, bottom)
+    names = names_beside([(x(dot.b), y(dot.c)) for dot in dots], [dot.label for dot in dots], frame)
+    if None in names:
+        room = min(max(text_width(dot.label) for dot in dots) + 26, width * (0.42 if width < COMPACT else 0.3))
+        x, y, top, bottom = _scales(dots, width - room)
+        levels = spread([y(dot.c) + 4 for dot in dots], LABEL_LINE, top + 6, bottom)
+        names = [_led(dot, x, y, level, room) for dot, level in zip(dots, levels)]
     return canvas(
         width,
         bottom + 2 * LINE + 10,
         title,
         "; ".join(f"{d.label}: b {numbers.fixed(d.b)}, c {numbers.fixed(d.c)}" for d in dots) + ".",
         text(0, 12, "c: accuracy where both orders agree", "axis-label", room=width),
-        y_grid(y, left, width - room),
+        y_grid(y, x.start, x.stop),
         *(_curve(level, x, y) for level in LEVELS),
-        *(_leader(dot, x, y, level, width - room) for dot, level in zip(dots, levels)),
+        *names,
         *(_dot(dot, x, y) for dot in dots),
-        *(text(width - room + 14, at, dot.label, "label haloed", room=room - 16) for dot, at in zip(dots, levels)),
-        x_axis(x, bottom, label="b: follows the position"),
+        x_axis(x, bottom, width, label="b: follows the position"),
     )
+
+
+def _scales(dots: Sequence[Dot], right: float) -> tuple[Scale, Scale, float, float]:
+    """Across, up, and the top and bottom of the plot."""
+    top, bottom = 24.0, max(HEIGHT, 40 + LABEL_LINE * len(dots)) - 2 * LINE - 10
+    ends = [end for dot in dots for end in (dot.c, *dot.c_ends)]
+    y = Scale(*domain(ends, include=[0.5], pad=0.08, within=(0.0, 1.0)), bottom, top)
+    known = [end for dot in dots for end in (dot.b, *dot.b_ends)]
+    x = Scale(0.0, domain(known, include=[0.2], pad=0.06, within=(0.0, 1.0))[1], y_ticks_width(y), right)
+    return x, y, top, bottom
+
+
+def _led(dot: Dot, x: Scale, y: Scale, level: float, room: float) -> Markup:
+    """A name at the right edge, and a line that leads to it."""
+    line_ = line(x(dot.b) + 6, y(dot.c), x.stop + 10, level - 4, "axis")
+    return group(line_, text(x.stop + 14, level, dot.label, "label haloed", room=room - 16))
 
 
 def _curve(accuracy: float, x: Scale, y: Scale) -> Markup | None:
@@ -81,7 +100,3 @@ def _dot(dot: Dot, x: Scale, y: Scale) -> Markup:
     tip = f"{dot.label}: b {numbers.fixed(dot.b)}, c {numbers.fixed(dot.c)}"
     center = element("circle", cx=x(dot.b), cy=y(dot.c), r=5, class_="cohort-1 dot", **marks(dot.c))
     return group(*whiskers, center, tip=tip, class_="mark")
-
-
-def _leader(dot: Dot, x: Scale, y: Scale, level: float, right: float) -> Markup:
-    return line(x(dot.b) + 6, y(dot.c), right + 10, level - 4, "grid")

@@ -86,7 +86,7 @@ def number_section(report: JudgeReport, names: Names) -> Section | None:
         Column("of", "Criterion"),
         Column("separation", "Strong above weak", "estimate", 3, "A half: cannot tell them apart"),
         Column("middle", "Middle 80%", "text"),
-        Column("width", "of the scale", "percent", 0),
+        Column("width", "Of the scale", "percent", 0),
         Column("levels", "Values in use", "number", 1, "Effective number: exp of the entropy"),
         Column("commonest", "Commonest", "percent", 0, "Share of the most frequent value"),
         Column("n", "Items", "count"),
@@ -133,7 +133,7 @@ def agreement_section(report: JudgeReport, names: Names) -> Section | None:
     ranked = sorted(known, key=lambda one: -one.agreement.value)
     columns = [
         Column("first", "Judge"),
-        Column("second", "and"),
+        Column("second", "And"),
         Column("agreement", "Same item", "estimate", 3),
         Column("pairs", "Pairs", "count"),
     ]

@@ -166,6 +166,7 @@ def _figure(ticks: TickReport, names: Names) -> Figure:
     drawing = charts.dot_intervals(
         rows, None, lines, title="Accuracy on checklists by judge", null_label="fixed answer", sort=False,
         x_label="accuracy, mean over criteria", row_nulls=[one.macro.constant.value for one in ticks.judges],
+        within=(0.0, 1.0),
     )  # fmt: skip
     return Figure(
         drawing, "Accuracy on checklists, unread answers counted as 0. Mark: the better of always yes and always no."

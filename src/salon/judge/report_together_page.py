@@ -61,7 +61,7 @@ def _together_table(report: JudgeReport, ticks: TickReport, names: Names) -> Tab
 def _agreement_table(ticks: TickReport, names: Names) -> Table:
     columns = [
         Column("first", "Judge"),
-        Column("second", "and"),
+        Column("second", "And"),
         Column("agreement", "Say the same", "estimate", 3),
         Column("kappa", "κ", "estimate", 3, "The same beyond chance"),
         Column("ticks", "Ticks", "count"),

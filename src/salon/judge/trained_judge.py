@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from salon.errors import BadFile, BadValue
-from salon.judge.scorers.trained import known_criterion, logits_of, opened
+from salon.judge.scorers.of_model import known_criterion
+from salon.judge.scorers.trained import logits_of, opened
 from salon.judge.vlm import Conversation, NoReply, Reply
 from salon.models.kept import Kept
 from salon.store.pictures import read_picture

@@ -30,6 +30,8 @@ _TAG = re.compile(r"</?answer>")
 _MOST_BRACES = 1000
 _LONGEST = 100_000
 """Characters that are read, from the end: a verdict stands at the end of a text. No answer needs more braces."""
+_DEEPEST = 20
+"""Objects inside each other that are looked into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,14 +165,11 @@ def number_menu(scale: Scale) -> Menu:
 
 
 def _answer_part(text: str) -> str | Unread:
-    """The text without its thoughts: what follows `</think>`."""
-    text = text[-_LONGEST:]
-    thinks = text.lstrip().startswith("<think>")
-    if thinks and "</think>" not in text:
+    """The text without its thoughts: what follows the last `</think>`, if no thought begins there that never ends."""
+    text = text.rpartition("</think>")[2]
+    if "<think>" in text:
         return Unread("thought without an answer")
-    if thinks or "<think>" not in text:
-        before, closing, after = text.partition("</think>")
-        text = after if closing else before
+    text = text[-_LONGEST:]
     if text.count("{") > _MOST_BRACES:
         return Unread("too much JSON")
     return text if _bare(text) else Unread("empty")
@@ -191,12 +190,14 @@ def _objects(text: str, wanted: Callable[[dict[str, Any]], Any]) -> Iterator[_St
         at = text.find("{", end)
 
 
-def _under(found: dict[str, Any], key: str) -> Any:
+def _under(found: dict[str, Any], key: str, depth: int = 0) -> Any:
     """What stands under `key`: in the object itself, or else in those inside it, if they agree."""
     own = [value for name, value in found.items() if name.strip().lower() == key]
     if own:
         return Unread("empty") if own[-1] is None else own[-1]
-    inner = [value for part in _inside(found) if (value := _under(part, key)) is not None]
+    if depth == _DEEPEST:
+        return None
+    inner = [value for part in _inside(found) if (value := _under(part, key, depth + 1)) is not None]
     if not inner:
         return None
     return inner[0] if all(value == inner[0] for value in inner) else Unread("several verdicts in one answer")
@@ -209,12 +210,14 @@ def _inside(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 yield part
 
 
-def _by_criterion(found: dict[str, Any], keys: Callable[[str], str | None]) -> Any:
+def _by_criterion(found: dict[str, Any], keys: Callable[[str], str | None], depth: int = 0) -> Any:
     """The values of an object by criterion; of the objects inside it when it has none itself."""
     own = {id: value for name, value in found.items() if (id := keys(name)) is not None}
     if own:
         return own
-    inner = [value for part in _inside(found) if (value := _by_criterion(part, keys)) is not None]
+    if depth == _DEEPEST:
+        return None
+    inner = [value for part in _inside(found) if (value := _by_criterion(part, keys, depth + 1)) is not None]
     if len(inner) > 1:
         return Unread("several verdicts in one answer")
     return inner[0] if inner else None

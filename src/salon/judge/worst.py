@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from salon.errors import BadFile
 from salon.judge.report_figures import Met
 from salon.judge.report_judges import ItemValues, Judge
 from salon.judge.report_panel import Places
@@ -19,12 +16,12 @@ from salon.judge.report_tick_results import WorstTick
 from salon.judge.report_ticks import Ints, TickJudge, TickPanel
 from salon.judge.results import WorstCase
 from salon.stats.tick_accuracy import YES
-from salon.store.pictures import is_inside, read_picture
+from salon.store.pictures import is_inside
+from salon.store.thumbs import picture_url
 from salon.study import Study
 
 LONGEST = 240
 THUMB = 360
-QUALITY = 80
 
 
 def worst_cases(
@@ -140,16 +137,6 @@ def thumbnails(study: Study, folder: Path | None, items: Sequence[str]) -> dict[
         path = folder / image if image else None
         if path is None or not is_inside(path, folder):
             continue
-        try:
-            made[id] = _thumbnail(path)
-        except BadFile:
-            continue
+        if url := picture_url(path, THUMB):
+            made[id] = url
     return made
-
-
-def _thumbnail(path: Path) -> str:
-    image = read_picture(path).image.copy()
-    image.thumbnail((THUMB, 2 * THUMB), reducing_gap=2.0)
-    target = io.BytesIO()
-    image.save(target, "WEBP", quality=QUALITY, method=3)
-    return "data:image/webp;base64," + base64.b64encode(target.getvalue()).decode()

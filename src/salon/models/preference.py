@@ -7,14 +7,17 @@ MODEL/README.md             the card in words
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from pydantic import Field
+from pydantic import Field, ValidationError
 
+from salon.errors import BadFile
 from salon.study.noun import Noun
 from salon.study.prompt import Part
 from salon.study.signature import Signature
@@ -61,6 +64,32 @@ class ModelCard(Noun):
     figures: dict[str, Any] = Field(default_factory=dict, description="Accuracies with intervals, n and ceilings.")
     licence: str = Field("", description="Of the encoder or backbone; that of the data goes beside it.")
     signature: Signature
+
+
+def read_card(folder: Path) -> ModelCard:
+    """The card of a model; BadFile where there is none, or one of another version of the format."""
+    path = Path(folder) / CARD
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        remedy = "name the folder that salon train wrote"
+        raise BadFile(
+            f"a model folder with a {CARD} is needed", found=error.strerror, where=str(folder), remedy=remedy
+        ) from None
+    except ValueError as error:
+        raise BadFile("a model's card is JSON", found=str(error), where=str(path)) from None
+    found = record.get("format") if isinstance(record, dict) else None
+    if found != FORMAT:
+        raise BadFile(
+            f"a model of the format {FORMAT} is needed", found=repr(found), where=str(path),
+            remedy="train it again with this version, or load it with the version that wrote it",
+        )  # fmt: skip
+    try:
+        return ModelCard.model_validate(record)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        where = ".".join(map(str, fault["loc"]))
+        raise BadFile("a model's card is needed", found=f"{where}: {fault['msg']}", where=str(path)) from None
 
 
 class Scored(NamedTuple):

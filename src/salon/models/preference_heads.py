@@ -67,11 +67,6 @@ class HeadShape(Noun):
     axes: int = 0
     """Principal axes kept of each space; 0 keeps the vectors as they are."""
 
-    @property
-    def picture_width(self) -> int:
-        """Numbers of one picture, all parts side by side."""
-        return sum(part.width for part in self.parts)
-
     def kept(self, width: int) -> int:
         """What is left of a vector of this width."""
         return min(self.axes, width) if self.axes else width

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from salon.errors import BadFile, BadValue, MissingExtra, UnknownReference
 from salon.models.encoder import Encoder, Vectors, picture_parts
 from salon.models.encoder_named import encoder_named
-from salon.models.preference import CARD, FORMAT, WEIGHTS, ModelCard, PreferenceModel, Scored
+from salon.models.preference import CARD, WEIGHTS, ModelCard, PreferenceModel, Scored, read_card
 from salon.models.preference_heads import HeadShape, PreferenceHeads
 from salon.models.weights import load_all
 from salon.store.atomic import whole_file, whole_folder
@@ -153,32 +153,6 @@ def load_model(path: Path | str, *, device: str | None = None, encoder: Encoder 
         encoder = encoder_named(card.backbone_name, device=device)
     check_encoder(card, network.shape, encoder, where=str(folder))
     return HeadsModel(card, network, encoder)
-
-
-def read_card(folder: Path) -> ModelCard:
-    """The card of a model; BadFile where there is none, or one of another version of the format."""
-    path = Path(folder) / CARD
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        remedy = "name the folder that salon train wrote"
-        raise BadFile(
-            f"a model folder with a {CARD} is needed", found=error.strerror, where=str(folder), remedy=remedy
-        ) from None
-    except ValueError as error:
-        raise BadFile("a model's card is JSON", found=str(error), where=str(path)) from None
-    found = record.get("format") if isinstance(record, dict) else None
-    if found != FORMAT:
-        raise BadFile(
-            f"a model of the format {FORMAT} is needed", found=repr(found), where=str(path),
-            remedy="train it again with this version, or load it with the version that wrote it",
-        )  # fmt: skip
-    try:
-        return ModelCard.model_validate(record)
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        where = ".".join(map(str, fault["loc"]))
-        raise BadFile("a model's card is needed", found=f"{where}: {fault['msg']}", where=str(path)) from None
 
 
 def read_heads(folder: Path) -> PreferenceHeads:

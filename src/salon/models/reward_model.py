@@ -61,7 +61,11 @@ class RewardModel:
         self, a: Sequence[Image.Image], b: Sequence[Image.Image], texts: Sequence[str], criterion: str
     ) -> Floats:
         """Log-odds that the first picture of each pair is preferred, by the law the model was trained under."""
-        (mu_a, sigma_a), (mu_b, sigma_b) = (self._qualities(images, texts, criterion) for images in (a, b))
+        return self.logits_between(*(self._qualities(images, texts, criterion) for images in (a, b)))
+
+    def logits_between(self, a: tuple[Floats, Floats], b: tuple[Floats, Floats]) -> Floats:
+        """The same from the mu and sigma of pictures that were looked at before."""
+        (mu_a, sigma_a), (mu_b, sigma_b) = a, b
         return log_odds(self.card.form, mu_a - mu_b, np.hypot(sigma_a, sigma_b), self._tie)
 
     @torch.inference_mode()

@@ -79,6 +79,15 @@ class LoadedVlm:
         self.tokenizer = self.processor.tokenizer
         self.tokenizer.padding_side = "left"
 
+    @classmethod
+    def around(cls, model: Any, processor: Any) -> LoadedVlm:
+        """A network that is in memory already, one in training for instance, where it is."""
+        made = cls.__new__(cls)
+        made.source, made.device = str(model.config.name_or_path), str(model.device)
+        made.model, made.processor, made.tokenizer = model, processor, processor.tokenizer
+        made.tokenizer.padding_side = "left"
+        return made
+
     @cached_property
     def vocabulary(self) -> list[bytes]:
         """The text of every token; empty for special ones, which no answer shows."""

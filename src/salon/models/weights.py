@@ -28,6 +28,8 @@ except ImportError:  # pragma: no cover - the tests have it
 
 _END = 1 << 16
 """Bytes of each end of a file that its fingerprint covers."""
+_ASIDE = ("README.md", "guard.parquet", "run")
+"""What stands in a model's folder and changes no number."""
 _HOLDERS = ("state_dict", "model", "module")
 """Keys under which released checkpoints keep their tensors."""
 
@@ -157,6 +159,12 @@ def fingerprint(place: str | Path) -> str | None:
             file.seek(max(_END, size - _END))
             digest.update(file.read(_END))
     return digest.hexdigest()[:12]
+
+
+def model_fingerprint(folder: Path) -> str:
+    """Twelve hex digits over card, weights and backbone of a model; logs and texts about it do not count."""
+    parts = [f"{path.name} {fingerprint(path)}" for path in sorted(folder.iterdir()) if path.name not in _ASIDE]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 
 def stated_licence(folder: Path) -> str:

@@ -121,17 +121,6 @@ def mix(a: str, b: str, t: float) -> str:
     )
 
 
-def lighten(color: str, amount: float) -> str:
-    """`color` with its lightness raised by `amount` (0..1)."""
-    lightness, chroma, hue = oklch(color)
-    return from_oklch(lightness + amount, chroma, hue)
-
-
-def darken(color: str, amount: float) -> str:
-    """`color` with its lightness lowered by `amount` (0..1)."""
-    return lighten(color, -amount)
-
-
 def readable_on(color: str, *candidates: str, least: float = 4.5) -> str:
     """The first of `candidates` with contrast of at least `least` on `color`.
 

@@ -12,7 +12,7 @@ import numpy as np
 from salon.errors import BadValue
 from salon.render.arrangements import ARRANGEMENTS, Arrangement, suitable
 from salon.render.brief import SIZES, STYLES, Align, Brief, Place
-from salon.render.chance import chance
+from salon.render.chance import Seeds, chance
 from salon.render.colors import contrast, oklch
 from salon.render.lay_out import lay_out
 from salon.render.layout import TEXT_ROLES, Face
@@ -42,10 +42,12 @@ class Hand:
     """Factor on the size of headlines."""
 
 
-def plan_poster(brief: Brief, hand: Hand, seed: int, *, width: int | None = None, height: int | None = None) -> Plan:
+def plan_poster(
+    brief: Brief, hand: Hand, seed: int | Seeds, *, width: int | None = None, height: int | None = None
+) -> Plan:
     """Every decision about a poster. The same brief, hand, seed and size give the same plan."""
     width, height = _size(brief, width, height)
-    if seed < 0:
+    if (seed.own if isinstance(seed, Seeds) else seed) < 0:
         raise BadValue("a seed of 0 or more is needed", found=seed, where=f"brief {brief.id}")
     style = _style(brief, hand, chance(seed, "style"))
     palette = _palette(brief, style, seed)
@@ -103,7 +105,7 @@ def _style(brief: Brief, hand: Hand, rng: np.random.Generator) -> Style:
     return style_named(_pick(names or hand.styles or STYLES, rng, fall=0.8 if hand.styles else 1.0))
 
 
-def _palette(brief: Brief, style: Style, seed: int) -> Palette:
+def _palette(brief: Brief, style: Style, seed: int | Seeds) -> Palette:
     plain = harmonise(brief.palette, brief.mood, chance(seed, "palette"))
     return rechecked(style.tune(plain, chance(seed, "tune")))
 

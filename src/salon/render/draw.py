@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from salon.errors import BadValue
 from salon.render.brief import Brief
+from salon.render.chance import Seeds
 from salon.render.compose import Hand, lay_out, plan_poster
 from salon.render.defects import Knobs, bend, disturb
-from salon.render.layout import DefectKind
+from salon.render.defects.disturbed import DISTURBANCES
+from salon.render.lay_out import find_room
+from salon.render.layout import Defect, DefectKind
+from salon.render.plan import Plan
 from salon.render.poster import Poster
 from salon.render.quality import true_quality
 
 PLAIN = Hand()
+T = TypeVar("T")
 NEEDS_ROOM: tuple[DefectKind, ...] = ("wrong-position", "crowding", "wrong-font-pairing", "broken-hierarchy")
 """Flaws that can leave no room for the texts; given up in this order where they do."""
 
@@ -21,7 +28,7 @@ def draw_poster(
     brief: Brief,
     hand: Hand = PLAIN,
     *,
-    seed: int = 0,
+    seed: int | Seeds = 0,
     knobs: Knobs | None = None,
     width: int | None = None,
     height: int | None = None,
@@ -32,18 +39,39 @@ def draw_poster(
     """
     plan = plan_poster(brief, hand, seed, width=width, height=height)
     wanted = dict(knobs or {})
+    poster, planted = _with_room(plan, hand, wanted, lay_out)
+    poster = replace(poster, layout=poster.layout.model_copy(update={"defects": planted}))
+    poster = disturb(poster, wanted)
+    quality = true_quality(poster.layout.defects)
+    return replace(poster, layout=poster.layout.model_copy(update={"quality": quality}))
+
+
+def drawn_quality(
+    brief: Brief,
+    hand: Hand = PLAIN,
+    *,
+    seed: int | Seeds = 0,
+    knobs: Knobs | None = None,
+    width: int | None = None,
+    height: int | None = None,
+) -> dict[str, float]:
+    """True quality of the poster that `draw_poster` makes of the same, by criterion, without drawing it."""
+    wanted = dict(knobs or {})
+    _, planted = _with_room(plan_poster(brief, hand, seed, width=width, height=height), hand, wanted, find_room)
+    disturbed = {kind: float(strength) for kind, strength in wanted.items() if kind in DISTURBANCES}
+    return true_quality({defect.kind: defect.strength for defect in planted} | disturbed)
+
+
+def _with_room(
+    plan: Plan, hand: Hand, wanted: dict[DefectKind, float], lay: Callable[[Plan], T]
+) -> tuple[T, tuple[Defect, ...]]:
+    """What `lay` makes of the plan with its flaws, and these; flaws given up for room are taken out of `wanted`."""
     for given_up in (None, *NEEDS_ROOM):
         if given_up is not None and not wanted.pop(given_up, 0.0):
             continue
         bent, planted = bend(plan, hand, wanted)
         try:
-            poster = lay_out(bent)
+            return lay(bent), planted
         except BadValue:
             continue
-        break
-    else:
-        poster, planted = lay_out(plan), ()
-    poster = replace(poster, layout=poster.layout.model_copy(update={"defects": planted}))
-    poster = disturb(poster, wanted)
-    quality = true_quality(poster.layout.defects)
-    return replace(poster, layout=poster.layout.model_copy(update={"quality": quality}))
+    return lay(plan), ()

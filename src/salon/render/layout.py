@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import Field
 
 from salon.render.brief import Align, Brief
+from salon.render.chance import Seeds
 from salon.study.noun import Noun
 
 Role = Literal[
@@ -164,6 +165,8 @@ class Layout(Noun):
     height: int
     house: str
     seed: int
+    kept: dict[str, int] | None = None
+    """Of a poster drawn from another one: the decisions it took over, with the seed they were made from."""
     style: str
     arrangement: str
     palette: dict[str, str]
@@ -175,6 +178,11 @@ class Layout(Noun):
     defects: tuple[Defect, ...] = ()
     quality: dict[str, float] = Field(default_factory=dict)
     """True quality per criterion in [0, 1], where the house states it."""
+
+    @property
+    def seeds(self) -> Seeds:
+        """What every decision was drawn from."""
+        return Seeds(self.seed, self.kept or {})
 
     def of_role(self, role: str) -> tuple[Element, ...]:
         """The elements with this role, lowest first."""

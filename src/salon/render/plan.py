@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from salon.render.brief import Align, Brief, Place
+from salon.render.chance import Seeds
 from salon.render.layout import Face
 
 
@@ -40,7 +41,7 @@ class Plan:
 
     brief: Brief
     house: str
-    seed: int
+    seed: int | Seeds
     width: int
     height: int
     texts: dict[str, str]

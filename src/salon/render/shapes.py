@@ -134,12 +134,6 @@ def moved(path: Path, dx: float, dy: float) -> Path:
     return transformed(path, (1, 0, 0, 1, dx, dy))
 
 
-def scaled(path: Path, sx: float, sy: float | None = None, x: float = 0.0, y: float = 0.0) -> Path:
-    """The path grown by sx (and sy) about (x, y); a negative factor mirrors it."""
-    sy = sx if sy is None else sy
-    return transformed(path, (sx, 0, 0, sy, x - sx * x, y - sy * y))
-
-
 def turned(path: Path, angle: float, x: float, y: float) -> Path:
     """The path turned by `angle` about (x, y)."""
     return transformed(path, turn(angle, x, y))

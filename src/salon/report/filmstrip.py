@@ -10,29 +10,18 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import Literal
 
 from markupsafe import Markup
 
 from salon.report.block import Badge, Block
+from salon.report.page import Section
 from salon.report.svg import element
+from salon.report.table import Column, Table
 from salon.report.words import brief, one_way
 
-_GRID = (
-    "display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,{least}),1fr));gap:1.6rem 1.4rem;"
-    "align-items:start;margin:1.2rem 0"
-)
-_IMAGE = "display:block;width:100%;height:{height};object-fit:contain;background:var(--null-wash)"
-_NONE = (
-    "display:flex;height:6rem;align-items:center;justify-content:center;background:var(--null-wash);color:var(--soft);"
-    "font-size:.8125rem;padding:.6rem;text-align:center;overflow-wrap:anywhere"
-)
-_HEAD = "display:flex;justify-content:space-between;align-items:baseline;gap:.5rem;margin:0 0 .4rem;font-size:.875rem"
-_LINE = "margin:.55rem 0 0;font-size:.8125rem;line-height:1.45;overflow-wrap:anywhere"
-_LABEL = "color:var(--soft);display:block;font-size:.6875rem;letter-spacing:.06em;text-transform:uppercase"
-_NUMBER = "display:flex;justify-content:space-between;gap:.6rem;margin:.25rem 0 0;font-size:.8125rem"
-_LIST = "margin:.15rem 0 0;padding:0;list-style:none"
-_NEW = "text-decoration:underline;text-decoration-thickness:2px;text-underline-offset:2px;font-weight:600"
-_OLD = "color:var(--soft)"
+Size = Literal["", "four", "small", "wide", "pairs"]
+"""How large frames are: as large as a prompt needs, four in a row, small, wide, or wide enough for two pictures."""
 AROUND = 8
 """Words that stay on either side of a change where a longer stretch did not change."""
 LONGEST = 160
@@ -68,43 +57,65 @@ class Filmstrip(Block):
 
     frames: Sequence[Frame]
     label: str = ""
-    small: bool = False
-    """Small frames, for what is only held against the others."""
+    size: Size = ""
 
     def __html__(self) -> str:
-        grid = _GRID.format(least="9.5rem" if self.small else "13rem")
-        heading = element("p", self.label, style=f"{_LINE};color:var(--soft)") if self.label else None
-        return Markup("").join([heading or "", element("div", *map(self._frame, self.frames), style=grid)])
+        heading = element("p", self.label, class_="film-label") if self.label else ""
+        return Markup("").join([heading, film(*map(_frame, self.frames), size=self.size)])
 
-    def _frame(self, frame: Frame) -> Markup:
-        title = element("strong", frame.title)
-        return element(
+
+def film(*frames: Markup, size: Size = "") -> Markup:
+    """A grid of frames."""
+    return element("div", *frames, class_=f"film {size}".rstrip())
+
+
+def shown(picture: str, alt: str, missing: str = "no picture") -> Markup:
+    """A picture, or what stands in its place."""
+    if not picture:
+        return element("div", brief(missing, 160), class_="unshown")
+    return Markup('<img class="shown" src="{}" alt="{}">').format(picture, brief(alt))
+
+
+def told(label: str, inside: str | Markup) -> Markup:
+    """Words under a picture, and what they are."""
+    return element("div", element("span", label, class_="told-label"), inside, class_="told")
+
+
+def _frame(frame: Frame) -> Markup:
+    title = element("strong", frame.title)
+    return element(
+        "div",
+        element("p", title, Markup(frame.badge.__html__()) if frame.badge else None, class_="frame-head"),
+        shown(frame.picture, frame.alt, frame.missing),
+        element(
             "div",
-            element("p", title, Markup(frame.badge.__html__()) if frame.badge else None, style=_HEAD),
-            self._picture(frame),
-            *(element("p", element("span", name), value, style=_NUMBER) for name, value in frame.numbers),
-            _labelled("prompt", marked_changes(frame.before, frame.prompt)) if frame.prompt else None,
-            _labelled("what was said", _remarks(frame.remarks)) if frame.remarks else None,
-            element("p", frame.note, style=_LINE) if frame.note else None,
-        )
-
-    def _picture(self, frame: Frame) -> Markup:
-        if not frame.picture:
-            return element("div", brief(frame.missing, 160), style=_NONE)
-        style = _IMAGE.format(height="9rem" if self.small else "17rem")
-        return Markup('<img src="{}" alt="{}" style="{}">').format(frame.picture, brief(frame.alt), style)
-
-
-def _labelled(label: str, inside: Markup) -> Markup:
-    return element("div", element("span", label, style=_LABEL), inside, style=_LINE)
+            *(element("p", element("span", name), value, class_="frame-number") for name, value in frame.numbers),
+            told("prompt", marked_changes(frame.before, frame.prompt)) if frame.prompt else None,
+            told("what was said", _remarks(frame.remarks)) if frame.remarks else None,
+            element("p", frame.note, class_="told") if frame.note else None,
+        ),
+        class_="frame",
+    )
 
 
 def _remarks(remarks: Sequence[tuple[str, str]]) -> Markup:
     lines = (
-        element("li", element("strong", brief(about, 40)), f": {brief(finding, 300)}", style="margin:.15rem 0 0")
-        for about, finding in remarks
+        element("li", element("strong", brief(about, 40)), f": {brief(finding, 300)}") for about, finding in remarks
     )
-    return element("ul", *lines, style=_LIST)
+    return element("ul", *lines)
+
+
+def strip_section(strips: Sequence[Block], prompts: int, told: str) -> Section:
+    """The filmstrips of a report, of so many prompts in all."""
+    more = f" The first {len(strips)} of {prompts} prompts are shown." if len(strips) < prompts else ""
+    return Section("Filmstrips", strips, told + more)
+
+
+def missing_section(missing: Sequence[tuple[str, str, int]], caption: str) -> list[Section]:
+    """What is missing, why, and how often; nothing where nothing is."""
+    rows = [{"what": what, "why": why, "count": count} for what, why, count in missing]
+    columns = [Column("what", "What"), Column("why", "Why"), Column("count", "How often", "count")]
+    return [Section("Missing", [Table(columns, rows, caption=caption, sortable=False)])] if rows else []
 
 
 # -- what changed ----------------------------------------------------------------------------------------------------
@@ -133,9 +144,9 @@ def _marked(
         yield Markup.escape(_shortened(new[j1:j2], first=number == 0, last=number == count - 1))
         return
     if i2 > i1:
-        yield element("del", " ".join(old[i1:i2]), style=_OLD)
+        yield element("del", " ".join(old[i1:i2]))
     if j2 > j1:
-        yield element("ins", " ".join(new[j1:j2]), style=_NEW)
+        yield element("ins", " ".join(new[j1:j2]))
 
 
 def _shortened(words: Sequence[str], *, first: bool, last: bool) -> str:

@@ -24,13 +24,14 @@ class Key:
     """box, line, dot or diamond."""
 
 
-def x_axis(scale: Scale, y: float, *, room: float = 70, label: str = "", percent: bool = False) -> Markup:
-    """Ticks and their numbers under a line at height `y`; the label below at the right end."""
+def x_axis(scale: Scale, y: float, width: float, *, room: float = 70, label: str = "", percent: bool = False) -> Markup:
+    """Ticks and their numbers under a line at height `y`, none beyond the `width` of the drawing; the label below."""
     values = scale.ticks(room)
     parts = [line(scale.start, y, scale.stop, y, "axis")]
     for value, words in zip(values, tick_labels(values, percent=percent)):
-        x = scale(value)
-        parts += [line(x, y, x, y + 4, "axis"), text(x, y + LINE, words, "tick", anchor="middle")]
+        x, half = scale(value), text_width(words) / 2
+        inside = min(max(x, half), width - half)
+        parts += [line(x, y, x, y + 4, "axis"), text(inside, y + LINE, words, "tick", anchor="middle")]
     if label:
         span = abs(scale.stop - scale.start)
         middle = (scale.start + scale.stop) / 2

@@ -13,6 +13,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 from salon.errors import BadValue
+from salon.report.estimate import Figure
 
 MINUS = "\u2212"
 THIN = "\u202f"
@@ -82,6 +83,11 @@ def estimate(
     if value is None or (low is None and high is None):
         return fixed(value, places)
     return f"{fixed(value, places)} {interval(low, high, places)}"
+
+
+def with_interval(figure: Figure | None, decimals: int | None = 3) -> str:
+    """A figure with its interval; a dash where there is no figure."""
+    return MISSING if figure is None else estimate(figure.value, figure.low, figure.high, decimals)
 
 
 def p_value(p: float | None) -> str:

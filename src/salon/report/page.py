@@ -7,11 +7,13 @@ import hashlib
 import os
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -61,8 +63,9 @@ class Page:
             style=Markup(style()),
             script=Markup(script),
             policy=_policy(script),
+            icon=icon(),
         )  # fmt: skip
-        return svg.clean(text)
+        return svg.clean(_regions_apart(text))
 
     def write(self, target: str | os.PathLike[str]) -> Path:
         """Write the page whole or not at all; only a page of Salon's own is ever replaced."""
@@ -80,9 +83,20 @@ class Page:
         return path
 
 
+def ground() -> str:
+    """What all of Salon's pages stand on, those of the studio too: colours, type, links, focus."""
+    return palette.css() + "\n" + asset("ground.css")
+
+
 def style() -> str:
-    """The style sheet of every page: palette, charts, page."""
-    return "\n".join((palette.css(), asset("chart.css"), asset("page.css")))
+    """The style sheet of every report: the ground, charts, page."""
+    return "\n".join((ground(), asset("chart.css"), asset("page.css")))
+
+
+@cache
+def icon() -> str:
+    """The house's icon as an address, for pages that are one file."""
+    return "data:image/svg+xml," + quote(asset("favicon.svg"), safe="")
 
 
 def standalone_svg(drawing: str) -> str:
@@ -111,6 +125,18 @@ def _policy(script: str) -> str:
     """Only the page's own script may run, nothing may be fetched: escaping has a second wall behind it."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"
+
+
+def _regions_apart(html: str) -> str:
+    """Regions of one name get numbers from the second on, for who goes from one to the next by ear."""
+    seen: Counter[str] = Counter()
+
+    def named(found: re.Match[str]) -> str:
+        seen[found[1]] += 1
+        number = f" ({seen[found[1]]})" if seen[found[1]] > 1 else ""
+        return f'role="region" aria-label="{found[1]}{number}"'
+
+    return re.sub(r'role="region" aria-label="([^"]*)"', named, html)
 
 
 def page_target(target: str | os.PathLike[str]) -> Path:

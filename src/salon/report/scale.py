@@ -25,18 +25,26 @@ class Scale:
         return self.start + (x - self.low) / (self.high - self.low) * (self.stop - self.start)
 
     def ticks(self, room: float) -> list[float]:
-        """Round values inside the domain, about one per `room` pixels."""
-        return ticks(self.low, self.high, max(2, int(abs(self.stop - self.start) / room)))
+        """Round values inside the domain, about one per `room` pixels; two at least, for one tells no scale."""
+        most = max(2, int(abs(self.stop - self.start) / room))
+        return next(found for more in itertools.count(most) if len(found := ticks(self.low, self.high, more)) > 1)
 
 
-def domain(values: Iterable[float | None], *, include: Iterable[float] = (), pad: float = 0.04) -> tuple[float, float]:
-    """The range of the known `values` and of `include`, a little wider; never empty, never reversed."""
+def domain(
+    values: Iterable[float | None],
+    *,
+    include: Iterable[float] = (),
+    pad: float = 0.04,
+    within: tuple[float, float] | None = None,
+) -> tuple[float, float]:
+    """The range of known `values` and of `include`, a little wider but `within` its ends; never empty or reversed."""
     known = [float(v) for v in [*values, *include] if v is not None]
     if not known or not all(map(math.isfinite, known)):
         raise BadValue("at least one finite value is needed to draw an axis", found=known[:5])
     low, high = min(known), max(known)
     margin = pad * (high - low) if high > low else max(abs(high), 1.0) * 0.1
-    return low - margin, high + margin
+    least, most = within or (-math.inf, math.inf)
+    return min(low, max(low - margin, least)), max(high, min(high + margin, most))
 
 
 def ticks(low: float, high: float, most: int) -> list[float]:

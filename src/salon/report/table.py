@@ -17,6 +17,8 @@ Kind = Literal["text", "number", "count", "percent", "exact", "estimate", "p", "
 WORDS = ("text", "badge")
 POINTED = ("number", "count", "percent", "estimate")
 """Kinds whose decimal points line up on a terminal; the other numbers end flush right."""
+DENSE = 7
+"""A table of more columns stands closer."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,10 @@ class Column:
     decimals: int | None = None
     hint: str = ""
     """What the column means, shown on its header."""
+
+    def __post_init__(self) -> None:
+        if not self.header.strip():
+            raise BadValue("a column needs a header: who hears a page read aloud has nothing else", found=self.path)
 
     @property
     def numeric(self) -> bool:
@@ -74,6 +80,13 @@ class Table(Block):
         """The caption without markup, for screen readers."""
         words = self.caption.striptags() if isinstance(self.caption, Markup) else self.caption
         return words or self.label or "table"
+
+    @property
+    def look(self) -> str:
+        """Classes of the style sheet: a table of words alone may wrap them all, a wide one stands closer."""
+        words = not any(column.numeric for column in self.columns)
+        given = {"sortable": self.sortable, "dense": len(self.columns) > DENSE, "words": words}
+        return " ".join(name for name, holds in given.items() if holds)
 
     def html_rows(self) -> list[list[Markup]]:
         """Finished `<td>` elements."""

@@ -36,6 +36,16 @@ def brief(name: str, most: int = LONGEST_NAME) -> str:
     return f"{words[: most * 2 // 3]}…{words[-(most // 3) :]}"
 
 
+def numbered(names: Iterable[str]) -> list[str]:
+    """Names in their order; one that stood before gets a number behind it."""
+    taken: Counter[str] = Counter()
+    found = []
+    for name in names:
+        taken[name] += 1
+        found.append(name if taken[name] == 1 else f"{name} #{taken[name]}")
+    return found
+
+
 def told_apart(names: Iterable[str], most: int = LONGEST_NAME) -> dict[str, str]:
     """Each name and how it is printed: brief, and numbered where two would read alike."""
     printed = {name: brief(name, most) for name in names}

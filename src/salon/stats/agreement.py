@@ -32,9 +32,7 @@ __all__ = [
     "kendall_w",
     "krippendorff_alpha",
     "pair_tau",
-    "prompt_pair_tau",
     "supermajority_share",
-    "tau_b",
     "unanimous_share",
 ]
 
@@ -154,24 +152,6 @@ def pair_tau(ranks: ArrayLike) -> PairTau:
     return PairTau(mean, error, prompts)
 
 
-def prompt_pair_tau(ranks: ArrayLike) -> FloatArray:
-    """Tau of each pair of raters per prompt, (n, C(R,2)) in the order of `triu_indices`; NaN if absent."""
-    return np.asarray(_taus(_strict_ranks(ranks)))
-
-
-def tau_b(scores: ArrayLike) -> PairTau:
-    """Kendall tau-b between raters from (raters, items) scores with ties; NaN where a rater skipped an item.
-
-    tau_b = (C - D) / sqrt((N - T_x)(N - T_y)), N the item pairs both raters scored, T the pairs a rater ties.
-    NaN where one of the two ties everything they share. `prompts` counts the items shared; there is no error.
-    """
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 2:
-        raise BadValue("scores must be a table (raters, items)", found=f"shape {x.shape}")
-    tau, shared = _tau_b(np.ascontiguousarray(x))
-    return PairTau(tau, np.full_like(tau, np.nan), shared)
-
-
 def unanimous_share(counts: ArrayLike) -> float:
     """Share of units on which all answers fall in one category, among units with two answers or more."""
     return supermajority_share(counts, at_least=1.0)
@@ -248,7 +228,7 @@ def _strict_ranks(ranks: ArrayLike) -> IntArray:
             "each rater's ranks of a prompt must differ (or all be -1 for an absent rater)",
             found=r[prompt, rater].tolist(),
             where=f"prompt {prompt}, rater {rater}",
-            remedy="break ties by a stated rule, or use tau_b",
+            remedy="break ties by a stated rule",
         )
     return r
 
@@ -311,28 +291,3 @@ def _tau_sums(r: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
         for b in range(a):
             total[a, b], squares[a, b], prompts[a, b] = total[b, a], squares[b, a], prompts[b, a]
     return total, squares, prompts
-
-
-@numba.njit(cache=True)
-def _tau_b(x: FloatArray) -> tuple[FloatArray, IntArray]:
-    raters, items = x.shape
-    tau = np.full((raters, raters), np.nan)
-    shared = np.zeros((raters, raters), dtype=np.int64)
-    for a in range(raters):
-        for b in range(a, raters):
-            balance, free_a, free_b = 0, 0, 0
-            for i in range(items):
-                if np.isnan(x[a, i]) or np.isnan(x[b, i]):
-                    continue
-                shared[a, b] += 1
-                for j in range(i):
-                    if np.isnan(x[a, j]) or np.isnan(x[b, j]):
-                        continue
-                    s, t = np.sign(x[a, i] - x[a, j]), np.sign(x[b, i] - x[b, j])
-                    balance += s * t
-                    free_a += s != 0
-                    free_b += t != 0
-            shared[b, a] = shared[a, b]
-            if free_a > 0 and free_b > 0:
-                tau[a, b] = tau[b, a] = balance / np.sqrt(float(free_a) * float(free_b))
-    return tau, shared

@@ -90,27 +90,6 @@ def repeat_agreement(first: ArrayLike, again: ArrayLike, rater: ArrayLike, rater
     return rates(np.asarray(first) == np.asarray(again), rater, raters)
 
 
-def intransitive_triples(wins: ArrayLike) -> Estimate:
-    """Share of cyclic triples in one rater's complete comparisons of a set: `wins` (items, items), 1 where
-    row beats.
-
-    Of C(p,3) triples, sum_i C(w_i, 2) are transitive, w_i the wins of item i (Kendall & Babington Smith
-    1940). A random rater has 1/4. Ties or missing comparisons raise BadValue: the share is defined on
-    complete tournaments. There is no interval: triples share comparisons. A rater who was shown an adaptive
-    design (merge ranking) has 0 by construction.
-    """
-    w = np.asarray(wins, dtype=np.float64)
-    p = len(w)
-    if w.shape != (p, p) or not np.array_equal(w + w.T, 1 - np.eye(p)):
-        raise BadValue("wins must be a complete tournament: one winner for every pair", found=f"shape {w.shape}")
-    if p < 3:
-        raise TooFew("a triple needs three items", found=p)
-    triples = p * (p - 1) * (p - 2) // 6
-    score = w.sum(axis=1)
-    cyclic = triples - float((score * (score - 1) / 2).sum())
-    return Estimate(cyclic / triples, None, None, triples, "triple", method="no interval: triples overlap")
-
-
 def response_times(times: ArrayLike, rater: ArrayLike, raters: int, *, fast: float) -> tuple[Times, ...]:
     """Quartiles of each rater's times and the share below `fast`; NaN times are left out of n."""
     t, who = np.asarray(times, dtype=np.float64), np.asarray(rater, dtype=np.int64)
@@ -145,17 +124,9 @@ def split_pattern(counts: ArrayLike) -> dict[tuple[int, ...], int]:
     return {tuple(np.flatnonzero(row).tolist()): int(k) for row, k in zip(patterns, n)}
 
 
-def mean_tau_to_rest(tau: ArrayLike) -> FloatArray:
-    """Mean of each rater's taus with the others, (R,) from an (R, R) matrix; NaN entries are left out."""
-    t = np.array(tau, dtype=np.float64)
-    np.fill_diagonal(t, np.nan)
-    seen = (~np.isnan(t)).sum(axis=1)
-    return np.where(seen > 0, np.nansum(t, axis=1) / np.maximum(seen, 1), np.nan)
-
-
 def outliers(to_rest: ArrayLike, *, level: float = 0.05) -> tuple[Outlier, ...]:
     """Which raters agree least with the rest in too many criteria?  `to_rest` is (criteria, R):
-    `mean_tau_to_rest`.
+    the mean of each rater's taus with the others.
 
     Rule: count the criteria in which the rater is lowest. For a rater like the others each criterion is a
     1-in-R draw, so the count is at most Binomial(criteria, 1/R); flagged if R P(count or more) <= level.

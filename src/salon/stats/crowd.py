@@ -50,7 +50,6 @@ from salon.stats.pair_fit import Convergence
 from salon.stats.pair_information import DENSE_ITEMS
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _ROUGH = 0.01  # L-BFGS hands over to Newton at slopes of about this many standard errors
 _NEWTON = 50  # more steps than a maximum needs

@@ -224,10 +224,3 @@ def folded_binomial(raters: int) -> dict[Fraction, Fraction]:
 def pmax_weights(items: int, raters: int) -> tuple[Fraction, ...]:
     """1 + 2(p-2)/9^i for i = 1..floor(R/2)."""
     return tuple(1 + Fraction(2 * (items - 2), 9**i) for i in range(1, raters // 2 + 1))
-
-
-def limit_weights(items: int) -> tuple[tuple[Fraction, int], ...]:
-    """(weight, degrees of freedom) of the chi-squares whose sum is the limit of m((R-1)T + 1) for large R."""
-    p = items
-    parts = ((Fraction(p + 1, 3), p - 1), (Fraction(1, 3), comb(p - 1, 2)))
-    return tuple((weight, df) for weight, df in parts if df)

@@ -37,7 +37,6 @@ from salon.stats.pair_information import DENSE_ITEMS
 from salon.stats.pair_models import bend, has_tie, model_code, pair_log_likelihood
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 COVARIATE_MODELS = ("bradley-terry", "davidson")
 _ALIKE = 1e-9  # share of a covariate's variance that scores leave unexplained, below which it is theirs

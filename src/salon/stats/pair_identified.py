@@ -23,7 +23,6 @@ from salon.errors import NotIdentified
 from salon.stats.graph import connectivity, dominance
 from salon.stats.pair_counts import PairCounts
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _SWEEPS = 12

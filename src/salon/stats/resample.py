@@ -5,12 +5,9 @@ any way. One draw gives cluster i the weight w_i, w ~ Multinomial(n; 1/n, ..., 1
 computed with these weights. The percentile interval holds the middle `level` of the drawn values. BCa (Efron
 1987) shifts the two percentiles by a bias z0 and an acceleration a from the jackknife over clusters.
 
-Two doors to the same bootstrap:
-
-* `bootstrap_clusters` for any statistic that takes a vector of cluster weights;
-* `bootstrap_totals` for a statistic of *totals* (sums over clusters of a table of counts). Clusters with
-  equal rows are exchangeable, so only the number of clusters of each kind is drawn: the law is exactly the
-  same, and a million prompts with thirty kinds of row cost as much as thirty prompts.
+`bootstrap_totals` is for a statistic of *totals* (sums over clusters of a table of counts). Clusters with equal
+rows are exchangeable, so only the number of clusters of each kind is drawn: the law is exactly the same, and a
+million prompts with thirty kinds of row cost as much as thirty prompts.
 
 Edges: one cluster has no spread to learn from, so the interval is None (never of zero width). Draws on which
 the statistic is undefined (NaN) are counted in `method`; if more than 5% are undefined there is no interval.
@@ -38,29 +35,6 @@ Kind = Literal["percentile", "bca"]
 
 _MAX_CELLS = 20_000_000  # weights held at once: 160 MB
 _MAX_UNDEFINED = 0.05
-
-
-def bootstrap_clusters(
-    statistic: Callable[[FloatArray], float],
-    clusters: int,
-    *,
-    draws: int,
-    rng: np.random.Generator,
-    level: float = 0.95,
-    kind: Kind = "percentile",
-    unit: str = "prompt",
-) -> Estimate:
-    """Interval of `statistic(weights)`; weights has one number per cluster (all 1: the data as they are)."""
-    check_settings(clusters, draws, level)
-    value = float(statistic(np.ones(clusters)))
-    if clusters == 1:
-        return Estimate(value, None, None, 1, unit, level, "no interval: one cluster")
-    chance = np.full(clusters, 1.0 / clusters)
-    drawn = [statistic(rng.multinomial(clusters, chance).astype(float)) for _ in range(draws)]
-    folds = None
-    if kind == "bca":
-        folds = np.array([statistic(1.0 - _one(clusters, i)) for i in range(clusters)])
-    return interval(value, np.asarray(drawn, float), n=clusters, unit=unit, level=level, folds=folds)
 
 
 def bootstrap_totals(
@@ -186,9 +160,3 @@ def _row_keys(rows: NDArray[Any]) -> IntArray | None:
             return None
         keys = keys * size + code
     return keys
-
-
-def _one(n: int, i: int) -> FloatArray:
-    out = np.zeros(n)
-    out[i] = 1.0
-    return out

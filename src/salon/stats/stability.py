@@ -34,7 +34,6 @@ from salon.stats.elo import elo_scores
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Measure = Callable[[FloatArray], float]
 Camp = tuple[int, ...]
 

@@ -91,16 +91,6 @@ def probit_win_chance(difference: ArrayLike, spread: ArrayLike) -> Floats:
     return np.asarray(np.exp(log_ndtr(m / np.hypot(1, v))), dtype=np.float64)
 
 
-def win_chances(mu: ArrayLike, sigma: ArrayLike) -> Floats:
-    """(items, items) P(i > j) between all items, 1/2 on the diagonal; each two sum to 1."""
-    means, spreads = _checked(mu, sigma)
-    if means.ndim != 1:
-        raise BadValue("one mu and one sigma for each item are needed", found=f"shape {means.shape}")
-    above = win_chance(means[:, None] - means[None, :], np.hypot(spreads[:, None], spreads[None, :]))
-    upper = np.triu(above, 1)
-    return np.asarray(upper + np.tril(1 - upper.T, -1) + np.diag(np.full(len(means), 0.5)), dtype=np.float64)
-
-
 def _checked(difference: ArrayLike, spread: ArrayLike) -> tuple[Floats, Floats]:
     """Both as floats of one shape."""
     m, v = np.asarray(difference, dtype=np.float64), np.asarray(spread, dtype=np.float64)

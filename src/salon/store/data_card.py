@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
+from salon.store.markdown import inert
 from salon.study import Criterion, Study
 from salon.study.signature import salon_version
 from salon.study.tables import JUDGMENTS
@@ -67,11 +68,11 @@ def _quoted(text: str) -> str:
 
 
 def _what(study: Study) -> str:
-    lines = [f"# {_line(study.name)}", ""]
+    lines = [f"# {inert(study.name)}", ""]
     if study.simulated:
         lines += ["**Simulated: no person gave these answers.**", ""]
     if study.note:
-        lines += [study.note, ""]
+        lines += [*map(inert, study.note.splitlines()), ""]
     within = {"prompt": "of the same prompt", "category": "of the same category", "all": "of the whole study"}
     lines += [
         "A preference study: judgments of items by raters under named criteria. Items are compared with items "
@@ -122,7 +123,7 @@ def _design(study: Study) -> str:
     lines.append(f"The number of answers was {stops[design.stop]}.")
     if design.order_randomized is not None:
         lines.append(f"Left and right were {'' if design.order_randomized else 'not '}randomized.")
-    return _section("Design", [*lines, *([design.note] if design.note else [])])
+    return _section("Design", [*lines, *([inert(design.note)] if design.note else [])])
 
 
 def _missing(study: Study) -> str:
@@ -142,7 +143,7 @@ def _missing(study: Study) -> str:
 
 
 def _identity(study: Study) -> str:
-    reasons = [f"- revision {revision.number}: {_line(revision.reason)}" for revision in study.revisions]
+    reasons = [f"- revision {revision.number}: {inert(revision.reason)}" for revision in study.revisions]
     hash_line = f"Content hash `{study.hash}` (`data:{study.hash[:12]}@r{study.revision}` in signatures)."
     return _section("Identity", [hash_line, "", *reasons, "", f"Written by Salon {salon_version()}."])
 
@@ -152,13 +153,5 @@ def _section(title: str, lines: Iterable[str]) -> str:
 
 
 def _grid(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
-    body = [f"| {' | '.join(_cell(text) for text in row)} |" for row in rows]
+    body = [f"| {' | '.join(inert(text) for text in row)} |" for row in rows]
     return [f"| {' | '.join(header)} |", "|" + "---|" * len(header), *body]
-
-
-def _cell(text: str) -> str:
-    return _line(text).replace("\\", "\\\\").replace("|", "\\|")
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

@@ -200,7 +200,7 @@ def _arena_rows(answers: _Answers, rows: Iterable[Row]) -> Iterator[Row]:
     turned = {"a": "b", "b": "a"}
     for row in rows:
         a, b, outcome = row["a"], row["b"], row["outcome"]
-        if row["left"] == "b":
+        if row.get("left") == "b":
             a, b, outcome = b, a, turned.get(outcome, outcome)
         models = [answers.items[item].generator for item in (a, b)]
         if None in models:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 import os
 import stat
 from dataclasses import dataclass, field
@@ -141,6 +142,16 @@ def read_picture(source: bytes | Path, where: str | os.PathLike[str] | None = No
     except Exception as error:  # decoders raise almost anything on broken bytes
         raise _bad(f"a broken {header.format}: {error or type(error).__name__}", where) from None
     return Picture(image, header.format, source, notes)
+
+
+def within(image: Image.Image, pixels: int) -> Image.Image:
+    """`image`, made smaller where it has more than `pixels`; its shape is kept as nearly as whole pixels can."""
+    width, height = image.size
+    if width * height <= pixels:
+        return image
+    scale = math.sqrt(pixels / (width * height))
+    size = max(1, math.floor(width * scale)), max(1, math.floor(height * scale))
+    return image.resize(size, Image.Resampling.LANCZOS)
 
 
 def _normal(opened: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:

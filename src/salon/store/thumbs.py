@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from salon.errors import BadFile
+from PIL import Image
+
+from salon.errors import BadFile, SalonError
 from salon.store.picture_header import read_header
-from salon.store.pictures import Picture, read_bytes, read_picture
+from salon.store.pictures import read_bytes, read_picture
 from salon.store.quick_file import put_file
 
 QUALITY = 82
@@ -33,13 +35,26 @@ class Thumb:
     height: int
 
 
-def small(picture: Picture, width: int) -> bytes:
+def small(image: Image.Image, width: int) -> bytes:
     """The picture as WebP, at most `width` pixels wide; never larger than it is."""
-    image = picture.image.copy()
-    image.thumbnail((width, TALLEST * width), reducing_gap=2.0)
+    shown = image.copy()
+    shown.thumbnail((width, TALLEST * width), reducing_gap=2.0)
     target = io.BytesIO()
-    image.save(target, "WEBP", quality=QUALITY, method=3)
+    shown.save(target, "WEBP", quality=QUALITY, method=3)
     return target.getvalue()
+
+
+def data_url(image: Image.Image, width: int) -> str:
+    """The picture small, for pages that are one file."""
+    return _embedded(small(image, width))
+
+
+def picture_url(path: Path, width: int) -> str:
+    """The picture in a file small, for pages that are one file; empty for one that is not there or cannot be read."""
+    try:
+        return data_url(read_picture(path).image, width)
+    except SalonError:
+        return ""
 
 
 def thumbs(
@@ -65,14 +80,18 @@ def _thumb(path: Path, width: int, folder: Path | None) -> Thumb | BadFile:
     try:
         data = read_bytes(path)
         if folder is None:
-            encoded = small(read_picture(data, path), width)
-            return _sized("data:image/webp;base64," + base64.b64encode(encoded).decode(), encoded)
+            encoded = small(read_picture(data, path).image, width)
+            return _sized(_embedded(encoded), encoded)
         target = folder / f"{hashlib.sha256(data).hexdigest()[:16]}-{width}.webp"
         if not target.is_file() or not target.stat().st_size:
-            put_file(target, small(read_picture(data, path), width))
+            put_file(target, small(read_picture(data, path).image, width))
         return _sized(f"{quote(folder.name)}/{target.name}", target.read_bytes())
     except BadFile as error:
         return error
+
+
+def _embedded(data: bytes) -> str:
+    return "data:image/webp;base64," + base64.b64encode(data).decode()
 
 
 def _sized(src: str, data: bytes) -> Thumb:

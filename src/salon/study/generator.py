@@ -17,6 +17,8 @@ class Abilities(Noun):
 
     text_to_image: bool = True
     image_to_image: bool = False
+    strength: bool = True
+    """Whether image-to-image can be told how far to leave the picture."""
     seeded: bool = False
     """The same seed gives the same picture."""
     sizes: tuple[tuple[int, int], ...] | None = None
@@ -36,6 +38,8 @@ class Ask(Noun):
     height: int | None = Field(default=None, ge=16, le=8192)
     image: bytes | None = Field(default=None, repr=False)
     """An encoded picture to start from."""
+    layout: str | None = Field(default=None, repr=False)
+    """The layout JSON that stands beside `image`, where it is a drawn poster: houses start from it, others leave it."""
     strength: float | None = Field(default=None, gt=0, le=1)
     """How far image-to-image may leave `image`: 1 forgets it."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.study.noun import Noun
@@ -29,3 +31,15 @@ class Cohort(Noun):
     protocol: Protocol | None = None
     view: tuple[Part, ...] = ()
     note: str | None = None
+
+
+def told_of_models(models: NDArray[np.bool_]) -> list[str]:
+    """What a report must say where some of its raters, or all, are models."""
+    if not models.any():
+        return []
+    if models.all():
+        return [f"all {len(models)} raters are models: no person gave these answers"]
+    return [
+        f"{int(models.sum())} of {len(models)} raters are models, whose answers count here as those of people do: "
+        "salon judge report tells them apart"
+    ]

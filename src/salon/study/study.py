@@ -19,7 +19,7 @@ from salon.study.design import Design
 from salon.study.fingerprint import fingerprint
 from salon.study.judged import check_judgments
 from salon.study.noun import Noun
-from salon.study.rater import Cohort
+from salon.study.rater import Cohort, RaterKind
 from salon.study.tables import JUDGMENTS, KINDS, conform, empty_table, nouns_from_table, table_from_nouns
 from salon.study.validate import check_columns, check_named
 
@@ -165,13 +165,19 @@ class Study:
     @cached_property
     def crowds(self) -> NDArray[np.bool_]:
         """For every rater: is it a crowd, that is, people the source cannot tell apart?"""
+        return self._raters_of("crowd")
+
+    @cached_property
+    def models(self) -> NDArray[np.bool_]:
+        """For every rater: is it a model, and no person?"""
+        return self._raters_of("model")
+
+    def _raters_of(self, kind: RaterKind) -> NDArray[np.bool_]:
         raters = self.table("raters")
         if "kind" not in raters.column_names:
             return np.zeros(raters.num_rows, bool)
-        crowd: NDArray[np.bool_] = (
-            pc.equal(raters.column("kind").cast(pa.string()), "crowd").fill_null(False).to_numpy()
-        )
-        return crowd
+        found: NDArray[np.bool_] = pc.equal(raters.column("kind").cast(pa.string()), kind).fill_null(False).to_numpy()
+        return found
 
     def codes(self, kind: str, column: pa.ChunkedArray | pa.Array) -> NDArray[np.int32]:
         """A reference column as numbers into `ids(kind)`; -1 for null or unknown."""

@@ -115,7 +115,7 @@ def head_data(
     if settings.labels == "raters" and votes is None:
         raise BadValue("--labels raters needs one row for each rater's answer", found="pairs alone", where="labels")
     training = _of_split(labels, "train")
-    _check_enough(training, _of_split(labels, "validation"), criteria)
+    check_enough(labels)
     rows = _Rows(encoded, criteria)
     raters: tuple[str, ...] = ()
     if settings.labels == "raters":
@@ -211,8 +211,10 @@ def _numbers(table: pa.Table, column: str, places: Mapping[str, int]) -> Tensor:
     return torch.tensor([places[name] for name in names], dtype=torch.long)
 
 
-def _check_enough(training: pa.Table, validation: pa.Table, criteria: Sequence[str]) -> None:
-    """TooFew or DesignError where a criterion cannot be learned."""
+def check_enough(labels: pa.Table) -> None:
+    """TooFew or DesignError where a criterion cannot be learned; before pictures are encoded, which takes long."""
+    training, validation = (_of_split(labels, split) for split in ("train", "validation"))
+    criteria = dict.fromkeys(labels.column("criterion").cast(pa.string()).to_pylist())
     if not criteria:
         raise TooFew("labelled pairs are needed", found="none", remedy=f"at least {LEAST_PAIRS} for each criterion")
     names = training.column("criterion").cast(pa.string())

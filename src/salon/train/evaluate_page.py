@@ -184,7 +184,14 @@ def _accuracy_figure(study: StudyFigures, names: Names) -> Figure:
     tops = study.contestants[0].overall.ceilings
     lines = [] if tops is None else [("next rater", tops.next_rater.value), ("oracle", tops.oracle.value)]
     drawing = charts.dot_intervals(
-        rows, CHANCE, lines, title="Accuracy by contestant", null_label="chance", sort=False, x_label="accuracy"
+        rows,
+        CHANCE,
+        lines,
+        title="Accuracy by contestant",
+        null_label="chance",
+        sort=False,
+        x_label="accuracy",
+        within=(0.0, 1.0),
     )
     return Figure(
         drawing, "All pairs with a majority; those without a number count 0. Lines: a coin, and two ceilings."

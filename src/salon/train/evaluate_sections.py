@@ -145,11 +145,11 @@ def comparison_section(report: EvaluateReport, study: StudyFigures, names: Names
         return None
     columns = [
         Column("first", "Contestant"),
-        Column("second", "less"),
+        Column("second", "Less"),
         Column("difference", "Difference", "estimate", 3),
         Column("p", "p", "p", hint="Signs flipped prompt by prompt"),
         Column("p_holm", "p, adjusted", "p", hint="For all comparisons (Holm)"),
-        Column("verdict", "", "badge"),
+        Column("verdict", "Verdict", "badge"),
         Column("first_only", "First better", "count", hint="Pairs on which the first did better"),
         Column("second_only", "Second better", "count"),
         Column("pairs", "Pairs", "count"),
@@ -192,9 +192,9 @@ def calibration_section(report: EvaluateReport, study: StudyFigures, names: Name
         Column("name", "Contestant"),
         Column("brier", "Brier", "estimate", 4, "Mean squared distance of chance and vote; a coin: 0.25"),
         Column("ece", "ECE", "estimate", 4, "Mean distance of chance and share of votes over bins"),
-        Column("expected_ece", "if honest", "number", 4, "ECE of honest chances with as few votes"),
+        Column("expected_ece", "If honest", "number", 4, "ECE of honest chances with as few votes"),
         Column("slope", "Slope", "estimate", 2, "1 honest, below 1 too sure, above 1 too shy"),
-        Column("verdict", "", "badge"),
+        Column("verdict", "Verdict", "badge"),
         Column("pairs", "Pairs", "count"),
     ]
     names_of = ("brier", "ece", "expected_ece", "slope", "pairs")
@@ -210,6 +210,8 @@ def honesty(found: CalibrationFigures) -> Badge:
     """What the slope says."""
     slope = found.slope
     if slope is None or slope.low is None or slope.high is None:
+        return Badge("cannot tell", "open")
+    if slope.low <= 0 and slope.high >= 1:  # chances that say nothing, and honest ones: neither is told from the other
         return Badge("cannot tell", "open")
     if slope.high < 1:
         return Badge("too sure", "alert")

@@ -19,6 +19,7 @@ from salon.models.preference import CARD, Criterionwise, ModelCard
 from salon.models.preference_model import save_heads
 from salon.report.estimate import Figure
 from salon.report.numbers import estimate
+from salon.store.markdown import inert
 from salon.study import Signature, Study
 from salon.train.data import HeadData
 from salon.train.head_figures import HeadFigures
@@ -106,25 +107,20 @@ def write_model(folder: Path, trained: Trained, card: ModelCard, guard: Guard) -
 def card_words(card: ModelCard) -> str:
     """The card for people, as Markdown."""
     said = [
-        f"# {card.name}",
+        f"# {inert(card.name)}",
         "",
         "A preference model by Salon: small heads on a frozen encoder.",
         *(["", "**Simulated: no person gave the answers it learned from.**"] if card.simulated else []),
         "",
         f"- form: {card.form}; encoder: {card.backbone_name}",
         f"- encoder in full: {card.backbone}",
-        f"- study: {card.study}, data {card.data[:12]}, revision {card.revision}",
-        f"- criteria: {', '.join(one.id for one in card.criteria)}" + (f"; flags: {card.flag}" if card.flag else ""),
+        f"- study: {inert(card.study)}, data {card.data[:12]}, revision {card.revision}",
+        f"- criteria: {', '.join(inert(one.id) for one in card.criteria)}"
+        + (f"; flags: {inert(card.flag)}" if card.flag else ""),
         "- trained on: " + ", ".join(f"{count:,} {what}" for what, count in card.trained_on.items()),
         f"- licence of the encoder: {card.licence}; that of the data is the study's own",
         "",
-        "Validation, by which the state was chosen (so these lean upwards; `salon evaluate` says what it is worth):",
-        "",
-        "| criterion | pairs | accuracy | one more rater would reach |",
-        "|---|---:|---|---|",
-        *(_row(HeadFigures.model_validate(one)) for one in card.figures["validation"]),
-        "",
-        "Chance is .500. Pairs without a majority are left out; intervals draw prompts again.",
+        *validation_words(card),
         "",
         f"    {card.signature}",
         "",
@@ -132,12 +128,23 @@ def card_words(card: ModelCard) -> str:
     return "\n".join(said)
 
 
-def _row(one: HeadFigures) -> str:
-    return f"| {one.criterion or 'all'} | {one.pairs:,} | {shown(one.accuracy)} | {shown(one.ceiling)} |"
+def validation_words(card: ModelCard) -> list[str]:
+    """The figures of a card by which its state was chosen, as a table."""
+    figures = [HeadFigures.model_validate(one) for one in card.figures["validation"]]
+    rows = [f"| {inert(one.criterion or 'all')} | {one.pairs:,} | {_told(one.accuracy)} | {_told(one.ceiling)} |"
+            for one in figures]  # fmt: skip
+    return [
+        "Validation, by which the state was chosen (so these lean upwards; `salon evaluate` says what it is worth):",
+        "",
+        "| criterion | pairs | accuracy | one more rater would reach |",
+        "|---|---:|---|---|",
+        *(rows or ["| no validation pairs | 0 | not known | not known |"]),
+        "",
+        "Chance is .500. Pairs without a majority are left out; intervals draw prompts again.",
+    ]
 
 
-def shown(figure: Figure | None) -> str:
-    """An estimate with its interval in three digits."""
+def _told(figure: Figure | None) -> str:
     return "not known" if figure is None else estimate(figure.value, figure.low, figure.high, 3)
 
 

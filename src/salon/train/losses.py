@@ -44,8 +44,6 @@ UNCERTAIN_LAWS: tuple[Law, ...] = ("quadrature", "probit", "released")
 """Those that use sigma."""
 TIE_LAWS: tuple[Law, ...] = ("davidson", "rao-kupper")
 """Those that have a tie parameter to learn."""
-SAMPLES = 1000
-"""Draws of the released code."""
 _LOG_SIGMA = 10.0
 """Bound on |log sigma| inside a law: beyond it nothing changes but overflow."""
 
@@ -66,12 +64,10 @@ def log_chances(
     log_sigma2: Tensor | None = None,
     *,
     tie: Tensor | None = None,
-    draws: Tensor | None = None,
 ) -> LogChances:
     """Log-probabilities of the answers under `law`, in float32 or better.
 
-    `tie` is the learned number of a tie law (start it with `starting_tie`). `draws`: (samples, 1 or pairs) standard
-    normal numbers with which the released law is averaged instead of by quadrature.
+    `tie` is the learned number of a tie law (start it with `starting_tie`).
     """
     m = _float(mu1) - _float(mu2)
     if law in TIE_LAWS:
@@ -86,7 +82,7 @@ def log_chances(
         raise BadValue(f"the law {law} needs log sigma of both items", found="none")
     v = spread(log_sigma1, log_sigma2)
     if law == "released":
-        return _released(m, v, draws)
+        return _released(m, v)
     log_chance = _log_mean_chance if law == "quadrature" else _log_probit
     return LogChances(log_chance(m, v), log_chance(-m, v))
 
@@ -119,7 +115,6 @@ def win_loss(
     weight: Tensor | None = None,
     tie: Tensor | None = None,
     prior: float = 0.0,
-    draws: Tensor | None = None,
 ) -> Tensor:
     """The mean loss over pairs, or over votes where `weight` counts them: sum(w loss) / sum(w).
 
@@ -127,7 +122,7 @@ def win_loss(
     over the number of votes an item gets makes it the prior itself; 1 if every picture is seen in one vote. Pairs of
     weight 0 are left out, and a batch without any other costs 0.
     """
-    losses = win_losses(log_chances(law, mu1, mu2, log_sigma1, log_sigma2, tie=tie, draws=draws), target, ties=ties)
+    losses = win_losses(log_chances(law, mu1, mu2, log_sigma1, log_sigma2, tie=tie), target, ties=ties)
     loss = losses.mean() if weight is None else _weighted_mean(losses, weight)
     if prior and law in UNCERTAIN_LAWS:
         loss = loss + prior * (sigma_prior(log_sigma1) + sigma_prior(log_sigma2)).mean()
@@ -155,11 +150,6 @@ def starting_tie(share: float) -> float:
     return math.log(2 * share / (1 - share))
 
 
-def released_draws(pairs: int, *, generator: torch.Generator, samples: int = SAMPLES) -> Tensor:
-    """Standard normal numbers for the released law, rounded to half precision as in its code."""
-    return torch.randn(samples, pairs, generator=generator, device=generator.device).half().float()
-
-
 # -- laws ------------------------------------------------------------------------------------------------------------
 
 
@@ -175,11 +165,8 @@ def _log_probit(m: Tensor, v: Tensor) -> Tensor:
     return torch.special.log_ndtr(m / torch.sqrt(1 + v**2))
 
 
-def _released(m: Tensor, v: Tensor, draws: Tensor | None) -> LogChances:
-    """E[log s(z)] and E[log s(-z)], by quadrature or over given draws."""
-    if draws is not None:
-        z = m + v * draws.to(m)
-        return LogChances(logsigmoid(z).mean(dim=0), logsigmoid(-z).mean(dim=0))
+def _released(m: Tensor, v: Tensor) -> LogChances:
+    """E[log s(z)] and E[log s(-z)], by quadrature; the released code draws a thousand z."""
     x, log_w = _points(m)
     z = m[..., None] + v[..., None] * x
     return LogChances(logsigmoid(z) @ log_w.exp(), logsigmoid(-z) @ log_w.exp())

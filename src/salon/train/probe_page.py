@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from markupsafe import Markup
-from PIL import Image
 
 from salon.report import (
     Badge,
-    Block,
     Card,
     Column,
     Figure,
@@ -27,9 +22,10 @@ from salon.report import (
     estimate_value,
     located,
 )
-from salon.report.svg import element
+from salon.report.filmstrip import Filmstrip, Frame
 from salon.report.words import SIMULATED, brief, counted, fixed, level_words, listed, one_way
 from salon.store.pictures import read_picture
+from salon.store.thumbs import data_url
 from salon.train.probe_results import ProbeReport, ProbeRow, TrickVerdict
 from salon.train.tricks import SIZES, TRICKS, Trick
 
@@ -41,16 +37,13 @@ _BADGES = {
     "not noticed": Badge("not noticed", "alert"),
 }
 _COLUMNS = (
-    Column("words", "alteration"),
-    Column("change", "mean change", "estimate", 2, hint="In standard deviations of the scores of one prompt."),
-    Column("risen", "share risen", "estimate", 2, hint="Items whose score rose."),
-    Column("overturned", "pairs overturned", "estimate", 2, hint="Pairs that the altered loser wins."),
-    Column("items", "items", "count"),
-    Column("missing", "without a score", "count"),
+    Column("words", "Alteration"),
+    Column("change", "Mean change", "estimate", 2, hint="In standard deviations of the scores of one prompt."),
+    Column("risen", "Share risen", "estimate", 2, hint="Items whose score rose."),
+    Column("overturned", "Pairs overturned", "estimate", 2, hint="Pairs that the altered loser wins."),
+    Column("items", "Items", "count"),
+    Column("missing", "Without a score", "count"),
 )
-_GRID = "display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:1.4rem 1.2rem;margin:1.2rem 0"
-_IMAGE = "display:block;width:100%;height:12rem;object-fit:contain;background:var(--null-wash)"
-_CAPTION = "font-size:.8125rem;line-height:1.4;color:var(--soft);margin:.5rem 0 0"
 _SIDE = 320
 """Pixels of a picture on the page."""
 
@@ -60,7 +53,7 @@ def probe_page(report: ProbeReport, shown: Sequence[tuple[str, str]] = ()) -> Pa
     here = located(report)
     sections = [_verdict_section(here), _figure_section(here)]
     if shown:
-        sections.append(Section("What was done", [Strip(tuple(shown))], "One item under the strongest alterations."))
+        sections.append(Section("What was done", [_strip(shown)], "One item under the strongest alterations."))
     raised = len(report.raised)
     return Page(
         title="Can this scorer be gamed?",
@@ -89,29 +82,11 @@ def example(path: Path, text: str, *, seed: int = 0, tricks: Sequence[Trick] = T
         (trick.words(trick.strengths[-1]), trick.alter(image, trick.strengths[-1], text, np.random.default_rng(seed)))
         for trick in tricks
     ]
-    return [(caption, _data_url(one)) for caption, one in [("as it is", image), *altered]]
+    return [(caption, data_url(one, _SIDE)) for caption, one in [("as it is", image), *altered]]
 
 
-def _data_url(image: Image.Image) -> str:
-    small = image.copy()
-    small.thumbnail((_SIDE, 2 * _SIDE), reducing_gap=2.0)
-    target = io.BytesIO()
-    small.save(target, "WEBP", quality=80, method=3)
-    return "data:image/webp;base64," + base64.b64encode(target.getvalue()).decode()
-
-
-@dataclass(frozen=True)
-class Strip(Block):
-    """Pictures side by side, each with its caption."""
-
-    pictures: tuple[tuple[str, str], ...]
-
-    def __html__(self) -> str:
-        return element("div", *(self._one(*picture) for picture in self.pictures), style=_GRID)
-
-    def _one(self, caption: str, url: str) -> Markup:
-        shown = Markup('<img src="{}" alt="{}" style="{}">').format(url, caption, _IMAGE)
-        return element("div", shown, element("p", caption, style=_CAPTION))
+def _strip(pictures: Sequence[tuple[str, str]]) -> Filmstrip:
+    return Filmstrip([Frame(title=words, picture=url, alt=words) for words, url in pictures], size="small")
 
 
 # -- sections ----------------------------------------------------------------------------------------------------------

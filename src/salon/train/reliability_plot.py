@@ -35,7 +35,7 @@ def reliability_plot(bins: Sequence[BinFigures], *, title: str, height: float = 
         y_grid(y, left, width - 10, room=_ROOM),
         _honest(x, y),
         *(_dot(bin, x, y) for bin in bins),
-        x_axis(x, bottom, label="chance given", room=46),
+        x_axis(x, bottom, width, label="chance given", room=46),
     )
 
 

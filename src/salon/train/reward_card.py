@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from salon.models.preference import Criterionwise, ModelCard
+from salon.store.markdown import inert
 from salon.study import Signature
 from salon.train.head_figures import HeadFigures
-from salon.train.head_folder import shown
+from salon.train.head_folder import validation_words
 from salon.train.reward_loop import Fitted
 from salon.train.reward_settings import FREE, RewardSettings
 from salon.train.reward_survey import Survey
@@ -85,11 +86,8 @@ def reward_card(
 
 def reward_words(card: ModelCard) -> str:
     """The card for people, as Markdown."""
-    figures = [HeadFigures.model_validate(one) for one in card.figures["validation"]]
-    rows = [f"| {one.criterion or 'all'} | {one.pairs:,} | {shown(one.accuracy)} | {shown(one.ceiling)} |"
-            for one in figures]  # fmt: skip
     said = [
-        f"# {card.name}",
+        f"# {inert(card.name)}",
         "",
         "A reward model by Salon: a vision-language model and a head that gives each picture, under its prompt, a "
         "score mu and its own uncertainty sigma.",
@@ -97,19 +95,13 @@ def reward_words(card: ModelCard) -> str:
         "",
         f"- law of a vote: {card.form}; trained: {card.settings['learn']}",
         f"- backbone: {card.backbone_name} ({card.backbone})",
-        f"- data: {card.study}, {card.data[:12]}",
-        f"- criteria: {', '.join(one.id for one in card.criteria)}",
+        f"- data: {inert(card.study)}, {card.data[:12]}",
+        f"- criteria: {', '.join(inert(one.id) for one in card.criteria)}",
         "- trained on: " + ", ".join(f"{count:,} {what}" for what, count in card.trained_on.items()),
         "- " + ", ".join(f"{name.replace('_', ' ')} {card.figures[name]}" for name in _STEPS),
         f"- licence: {card.licence}; that of the data is its own",
         "",
-        "Validation, by which the state was chosen (so these lean upwards; `salon evaluate` says what it is worth):",
-        "",
-        "| criterion | pairs | accuracy | one more rater would reach |",
-        "|---|---:|---|---|",
-        *(rows or ["| no validation pairs | 0 | not known | not known |"]),
-        "",
-        "Chance is .500. Pairs without a majority are left out; intervals draw prompts again.",
+        *validation_words(card),
         "",
         f"    {card.signature}",
         "",

@@ -46,13 +46,13 @@ def make_trainable(network: RewardNetwork, settings: RewardSettings, *, ties: fl
 
 def processes() -> PartialState:
     """All processes that torchrun started; those on CPUs too, which accelerate leaves alone unless told to use CPUs."""
-    return PartialState(cpu=_on_cpu())
+    return PartialState(cpu=on_cpu())
 
 
 def accelerator_for(settings: RewardSettings) -> Accelerator:
     """As many processes as torchrun started; each holds the whole network."""
-    half = settings.precision == "bfloat16" or (settings.precision == "auto" and _has_bfloat16())
-    accelerator = Accelerator(mixed_precision="bf16" if half else "no", cpu=_on_cpu())
+    half = settings.precision == "bfloat16" or (settings.precision == "auto" and has_bfloat16())
+    accelerator = Accelerator(mixed_precision="bf16" if half else "no", cpu=on_cpu())
     if settings.batch < accelerator.num_processes:
         raise BadValue(
             "a step needs a pair for each process",
@@ -61,11 +61,13 @@ def accelerator_for(settings: RewardSettings) -> Accelerator:
     return accelerator
 
 
-def _on_cpu() -> bool:
+def on_cpu() -> bool:
+    """Whether training runs on processors alone."""
     return parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available()
 
 
-def _has_bfloat16() -> bool:
+def has_bfloat16() -> bool:
+    """Whether there is a GPU with bfloat16."""
     return torch.cuda.is_available() and torch.cuda.is_bf16_supported()
 
 

@@ -77,11 +77,17 @@ class HeadSettings(Noun):
 class SweepSettings(Noun):
     """The grid of `salon train sweep`; everything else is set as for `salon train heads`."""
 
-    widths: tuple[int, ...] = Field((64, 128, 256), min_length=1, description="Widths of the hidden layer.")
-    dropouts: tuple[float, ...] = Field((0.2, 0.3), min_length=1, description="Shares left out at each step.")
-    weight_decays: tuple[float, ...] = Field((0.0, 0.05, 0.1), min_length=1, description="Pulls of weights to 0.")
+    widths: tuple[int, ...] = Field(
+        (64, 128, 256), min_length=1, description="A width of the hidden layer (repeatable)."
+    )
+    dropouts: tuple[float, ...] = Field(
+        (0.2, 0.3), min_length=1, description="A share left out at each step (repeatable)."
+    )
+    weight_decays: tuple[float, ...] = Field(
+        (0.0, 0.05, 0.1), min_length=1, description="A pull of weights to 0 (repeatable)."
+    )
     label_forms: tuple[str, ...] = Field(
-        ("soft", "hard"), min_length=1, description="What is learned: soft, hard or raters, as --labels of train heads."
+        ("soft", "hard"), min_length=1, description="What is learned: soft, hard or raters (repeatable)."
     )
     seeds: int = Field(3, ge=1, le=100, description="Seeds of each point: --seed and those after it.")
 

@@ -10,16 +10,15 @@ A run that is in the file already is not made again, so a sweep that was stopped
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from salon.errors import BadFile
 from salon.report.estimate import Figure
+from salon.store.journal import open_journal
 from salon.study import Signature
 from salon.study.noun import Noun
 from salon.train.data import HeadData
@@ -28,6 +27,7 @@ from salon.train.settings import GRID, HeadSettings
 
 RUNS = "runs.jsonl"
 REPORT = "sweep.json"
+_REMEDY = "remove the line, or choose a new folder"
 
 
 class SweepRun(Noun):
@@ -81,22 +81,22 @@ def run_sweep(
     `about` names the data: runs on others are not taken for these.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / RUNS
-    known = {(run.key, run.seed): run for run in _read(file)}
-    made, found = 0, []
-    for number, point in enumerate(points):
-        data, runs = None, []
-        for seed in range(point.seed, point.seed + seeds):
-            key = run_key(about, point)
-            if (key, seed) not in known:
-                data = data or data_of(point)
-                known[key, seed] = _run(key, data, point.model_copy(update={"seed": seed}))
-                _append(file, known[key, seed])
-                made += 1
-            runs.append(known[key, seed])
-            if progress:
-                progress(number * seeds + len(runs), len(points) * seeds)
-        found.append(runs)
+    with open_journal(folder / RUNS, SweepRun, what="a run of a sweep", remedy=_REMEDY) as journal:
+        known = {(run.key, run.seed): run for run in journal.lines}
+        made, found = 0, []
+        for number, point in enumerate(points):
+            data, runs = None, []
+            for seed in range(point.seed, point.seed + seeds):
+                key = run_key(about, point)
+                if (key, seed) not in known:
+                    data = data or data_of(point)
+                    known[key, seed] = _run(key, data, point.model_copy(update={"seed": seed}))
+                    journal.add(known[key, seed])
+                    made += 1
+                runs.append(known[key, seed])
+                if progress:
+                    progress(number * seeds + len(runs), len(points) * seeds)
+            found.append(runs)
     return found, made
 
 
@@ -138,25 +138,3 @@ def _run(key: str, data: HeadData, settings: HeadSettings) -> SweepRun:
         key=key, seed=settings.seed, validation_accuracy=accuracy, validation_loss=best.validation_loss,
         best_pass=best.number,
     )  # fmt: skip
-
-
-def _append(file: Path, run: SweepRun) -> None:
-    with open(file, "a", encoding="utf-8") as target:
-        target.write(run.model_dump_json() + "\n")
-
-
-def _read(file: Path) -> Iterator[SweepRun]:
-    """Finished runs; a last line that a killed sweep left unfinished is none."""
-    if not file.is_file():
-        return
-    lines = file.read_text(encoding="utf-8").split("\n")
-    for number, line in enumerate(lines[:-1], 1):
-        try:
-            yield SweepRun.model_validate(json.loads(line))
-        except (ValueError, ValidationError):
-            remedy = "remove the line, or choose a new folder"
-            raise BadFile(
-                "runs of a sweep are needed", found=line[:80], where=f"{file}, line {number}", remedy=remedy
-            ) from None
-    if lines[-1]:  # the next run must not be written behind half a line
-        file.write_text("".join(line + "\n" for line in lines[:-1]), encoding="utf-8")

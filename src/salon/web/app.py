@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from fastapi import APIRouter, Depends, FastAPI, Request
-from starlette.responses import FileResponse, JSONResponse, Response
-from starlette.staticfiles import StaticFiles
+from starlette.responses import JSONResponse
 
-from salon.flows.studio import Studio
-from salon.web import auth, errors, images
+from salon.flows.studio.studio import Studio
+from salon.web import auth, errors, images, look
 from salon.web.api import owner as api_owner
 from salon.web.api import rater as api_rater
 from salon.web.auth import Doorkeeper, check_csrf
@@ -20,7 +17,6 @@ from salon.web.pages import owner as owner_pages
 from salon.web.pages import rater as rater_pages
 from salon.web.settings import WebSettings, checked, read_password, read_secret
 
-STATIC = Path(__file__).parent / "static"
 OWNERS = (owner_pages, owner_raters, owner_settings, owner_data, adjudicator)
 """Pages of the owner, and of those who settle disputes."""
 
@@ -45,18 +41,10 @@ def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
     for room in (api_rater, rater_pages, images, auth, api_owner, *OWNERS):  # routes are tried in turn: answers first
         app.include_router(room.router)
     app.include_router(_plain)
-    app.mount("/static", _Static(directory=STATIC, check_dir=False))
+    app.include_router(look.router)
+    app.mount("/static", look.Static())
     app.add_middleware(Guard, settings=settings, may_upload=app.state.door.may_upload)
     return app
-
-
-class _Static(StaticFiles):
-    """Files of the package; browsers keep them and ask whether they changed."""
-
-    def file_response(self, *arguments: object, **more: object) -> Response:
-        response = super().file_response(*arguments, **more)  # type: ignore[arg-type]
-        response.headers["Cache-Control"] = "no-cache"
-        return response
 
 
 _plain = APIRouter(include_in_schema=False)
@@ -66,9 +54,3 @@ _plain = APIRouter(include_in_schema=False)
 def health(request: Request) -> JSONResponse:
     """Does the studio answer, and its database?"""
     return JSONResponse({"ok": request.app.state.studio.database.has_study()})
-
-
-@_plain.get("/favicon.ico")
-def favicon() -> FileResponse:
-    """For browsers that ask for one before they have read a page."""
-    return FileResponse(STATIC / "favicon.svg", media_type="image/svg+xml")

@@ -241,7 +241,7 @@ async def check_csrf(request: Request) -> None:
     if request.method in SAFE:
         return
     keeper = door(request)
-    _check_origin(request, keeper.settings)
+    check_origin(request, keeper.settings)
     if bearer(request.headers) is not None:
         return  # no browser adds this header by itself
     wanted = keeper.csrf_of(request)
@@ -271,8 +271,11 @@ async def read_form(request: Request) -> FormData:
         raise BadValue("a form in UTF-8 is needed", found="one that cannot be decoded") from None
 
 
-def _check_origin(request: Request, settings: WebSettings) -> None:
-    """Browsers say which site a request comes from. Others do not, and carry no cookies of a browser."""
+def check_origin(request: Request, settings: WebSettings) -> None:
+    """Refuse what a page of another site sent.
+
+    Browsers say which site a request comes from. Others do not, and carry no cookies of a browser.
+    """
     origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
     same = origin is None or origin == settings.origin or _loopback_origin(origin, settings)
     if not same or site in ("cross-site", "same-site"):

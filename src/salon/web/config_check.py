@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from salon.collect.plan import make_plan
 from salon.collect.settings import FILE, read_settings, read_settings_file
 from salon.errors import SalonError
-from salon.flows.studio_open import database_url, default_settings, study_to_collect
+from salon.flows.studio.open import database_url, default_settings, study_to_collect
 from salon.generate.ready import ReadySettings, check_ready
 from salon.store.database import open_database
 from salon.store.database.errors import NoStudy, Unavailable

@@ -28,13 +28,16 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import Scope
 
-from salon.errors import BadFile, BadValue, DesignError, InputError, SalonError, StatsError
-from salon.flows.studio_steps import TooEarly
+from salon.errors import BadFile, BadValue, ConflictingJudgment, DesignError, InputError, SalonError, StatsError
+from salon.flows.scoring import errors as scoring
+from salon.flows.scoring.decisions import UnknownDecision
+from salon.flows.studio.steps import TooEarly
 from salon.store.database import errors as database
 from salon.web.pages.render import page
 from salon.web.words import PageWords
 
 log = logging.getLogger("salon.web")
+_JSON = ("/api/", "/v1/")
 
 
 class WebError(SalonError):
@@ -123,6 +126,14 @@ STATUS: dict[type[SalonError], int] = {
     database.KeyReused: 409,
     database.NothingToUndo: 409,
     TooEarly: 425,
+    UnknownDecision: 404,
+    ConflictingJudgment: 409,
+    scoring.UnknownVersion: 404,
+    scoring.LoadRefused: 403,
+    scoring.Loading: 409,
+    scoring.LoadFailed: 422,
+    scoring.QueueFull: 503,
+    scoring.TooLate: 504,
     BadFile: 500,  # its words name files of the server
     InputError: 422,
     StatsError: 422,
@@ -148,12 +159,12 @@ def told(error: Exception, request_id: str) -> SalonError:
 
 
 def error_response(error: Exception, path: str, request_id: str, language: str = "en") -> Response:
-    """The one answer to an error: JSON below /api, a page elsewhere."""
+    """The one answer to an error: JSON below /api and /v1, a page elsewhere."""
     said = told(error, request_id)
     status = status_of(said)
     wait = _wait(said)
     headers = {} if wait is None else {"Retry-After": str(wait)}
-    if path.startswith("/api/") or path == "/api":
+    if path.startswith(_JSON) or path == "/api":
         return JSONResponse(said.as_json() | {"request": request_id}, status, headers)
     response = _page(said, status, request_id, language)
     response.headers.update(headers)
@@ -164,7 +175,7 @@ def _wait(error: SalonError) -> int | None:
     """Seconds after which trying again makes sense."""
     if isinstance(error, TooEarly):
         return math.ceil(error.seconds_left)
-    return error.wait if isinstance(error, WebError) else None
+    return error.wait if isinstance(error, WebError | scoring.QueueFull) else None
 
 
 def install(app: FastAPI) -> None:
@@ -172,7 +183,8 @@ def install(app: FastAPI) -> None:
 
     async def answer(request: Request, error: Exception) -> Response:
         await request.close()  # with files of a form that was refused
-        return error_response(_named(error), request.url.path, request.state.request_id, language_of(request.scope))
+        named = _named(error, str(request.app.openapi_url))
+        return error_response(named, request.url.path, request.state.request_id, language_of(request.scope))
 
     for kind in (SalonError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, answer)
@@ -185,18 +197,20 @@ def language_of(scope: Scope) -> str:
     return "en" if studio is None else str(studio.settings.language)
 
 
-def _named(error: Exception) -> Exception:
+def _named(error: Exception, schema: str) -> Exception:
     """Errors of the framework in the house's words; what was sent is not repeated."""
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        return BadValue(f"{where}: {first['msg']}", remedy="the schema is at /api/openapi.json")
+        return BadValue(f"{where}: {first['msg']}", remedy=f"the schema is at {schema}")
     if not isinstance(error, HTTPException):
         return error
     if error.status_code == 404:
+        if schema.startswith("/v1/"):
+            return NoSuchPage("a route of this service is needed", found="none here", remedy=f"see {schema}")
         return NoSuchPage("a page of this studio is needed", found="none here", remedy="open your link again")
     if error.status_code == 405:
-        return WrongMethod("another method is needed here", remedy="the schema is at /api/openapi.json")
+        return WrongMethod("another method is needed here", remedy=f"the schema is at {schema}")
     if error.status_code < 500:
         return BadValue(HTTPStatus(error.status_code).phrase)
     return error

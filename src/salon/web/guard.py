@@ -15,7 +15,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from starlette.concurrency import run_in_threadpool
@@ -87,12 +87,19 @@ class Guard:
     """The ASGI layer around a studio."""
 
     def __init__(
-        self, app: ASGIApp, settings: WebSettings, may_upload: Callable[[Scope], bool] = lambda scope: False
+        self,
+        app: ASGIApp,
+        settings: WebSettings,
+        may_upload: Callable[[Scope], bool] = lambda scope: False,
+        *,
+        uploads: frozenset[str] = UPLOADS,
+        headers: Mapping[str, str] = HEADERS,
     ) -> None:
-        self.app, self.settings, self.may_upload = app, settings, may_upload
+        """`may_upload` is asked before a body is read at `uploads`; it may also raise what is to be answered."""
+        self.app, self.settings, self.may_upload, self.uploads = app, settings, may_upload, uploads
         self.sessions = Buckets(settings.session_rate, settings.session_burst)
         self.addresses = Buckets(settings.address_rate, settings.address_burst)
-        self.headers = HEADERS | (_HTTPS if settings.https else {})
+        self.headers = dict(headers) | (_HTTPS if settings.https else {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":  # lifespan; nobody is offered a websocket
@@ -133,7 +140,7 @@ class Guard:
 
     async def _body(self, scope: Scope, headers: Headers, receive: Receive) -> bytes:
         stated = headers.get("content-length", "0")
-        uploading = scope["path"] in UPLOADS and await run_in_threadpool(self.may_upload, scope)
+        uploading = scope["path"] in self.uploads and await run_in_threadpool(self.may_upload, scope)
         most = self.settings.most_upload if uploading else self.settings.most_body
         if not stated.isdecimal() or len(stated) > 15 or int(stated) > most:
             raise _too_long(f"at most {most:,} bytes may be sent")

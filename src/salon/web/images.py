@@ -22,7 +22,7 @@ from PIL import Image
 from starlette.responses import FileResponse
 
 from salon.errors import BadFile
-from salon.flows.studio import Studio
+from salon.flows.studio.studio import Studio
 from salon.store.atomic import whole_file
 from salon.store.database import Database
 from salon.store.pictures import read_bytes, read_picture

@@ -11,7 +11,7 @@ from starlette.background import BackgroundTask
 from starlette.responses import FileResponse
 
 from salon.errors import BadFile, BadValue
-from salon.flows.studio import Studio
+from salon.flows.studio.studio import Studio
 from salon.store.export import EXPORTS
 from salon.store.field_files import FIELD_FILES
 

@@ -28,8 +28,8 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def run(app: FastAPI, settings: WebSettings, listening: socket.socket) -> None:
-    """Serve until the process is told to stop; requests under way are finished."""
+def run(app: FastAPI, settings: WebSettings, listening: socket.socket, *, graceful: int = 5) -> None:
+    """Serve until the process is told to stop; requests under way have `graceful` seconds to be finished."""
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -38,7 +38,7 @@ def run(app: FastAPI, settings: WebSettings, listening: socket.socket) -> None:
         proxy_headers=settings.base_url is not None,  # nobody but a proxy says for whom it asks
         ws="none",
         timeout_keep_alive=75,  # raters think: no new connection for every answer
-        timeout_graceful_shutdown=5,
+        timeout_graceful_shutdown=graceful,
     )
     with suppress(KeyboardInterrupt):  # Ctrl-C is how a studio is closed, no failure
         uvicorn.Server(config).run(sockets=[listening])

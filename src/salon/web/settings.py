@@ -111,8 +111,8 @@ def read_secret(folder: Path) -> bytes:
     """The secret of the studio in `folder`, made on first use; BadFile when others on the machine may read it."""
     path = _private(folder) / "secret"
     if not path.exists():
-        _write_private(path, secrets.token_bytes(_SECRET_BYTES))
-    _check_private(path)
+        write_private(path, secrets.token_bytes(_SECRET_BYTES))
+    check_private(path)
     secret = path.read_bytes()
     if len(secret) != _SECRET_BYTES:
         raise BadFile(
@@ -129,20 +129,20 @@ def read_password(folder: Path) -> str | None:
     path = folder / PRIVATE / "password"
     if not path.exists():
         return None
-    _check_private(path)
+    check_private(path)
     return path.read_text(encoding="ascii", errors="replace").strip()
 
 
 def write_password(folder: Path, hashed: str) -> None:
     """Keep the argon2 hash of a new password."""
-    _write_private(_private(folder) / "password", hashed.encode())
+    write_private(_private(folder) / "password", hashed.encode())
 
 
 def owner_token(folder: Path, database: Database) -> str:
     """The token of the owner's link, the same at every start. Without its file: a new one, and all others end."""
     path = _private(folder) / "owner"
     if path.exists():
-        _check_private(path)
+        check_private(path)
         token = path.read_text(encoding="ascii", errors="replace").strip()
         with suppress(BadLink):
             if database.who(token).role == "owner":
@@ -151,7 +151,7 @@ def owner_token(folder: Path, database: Database) -> str:
         if link.role == "owner" and link.revoked_at is None:
             database.revoke(link.number, by="salon serve")
     token = database.new_link("owner", by="salon serve")
-    _write_private(path, token.encode())
+    write_private(path, token.encode())
     return token
 
 
@@ -163,7 +163,7 @@ def read_address(folder: Path) -> str | None:
 
 def write_address(folder: Path, address: str) -> None:
     """Keep the address under which the studio is served, for new links."""
-    _write_private(_private(folder) / "address", address.encode())
+    write_private(_private(folder) / "address", address.encode())
 
 
 def _private(folder: Path) -> Path:
@@ -172,13 +172,15 @@ def _private(folder: Path) -> Path:
     return private
 
 
-def _write_private(path: Path, data: bytes) -> None:
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file whole, for the eyes of its owner alone."""
     with whole_file(path) as file:
         os.chmod(file.name, 0o600)
         file.write(data)
 
 
-def _check_private(path: Path) -> None:
+def check_private(path: Path) -> None:
+    """BadFile when others on the machine may read the file."""
     mode = stat.S_IMODE(path.stat().st_mode)
     if os.name == "posix" and mode & 0o077:
         raise BadFile(

@@ -26,6 +26,7 @@ _SLACK = 1e-6
 _BOX_KEYS = ("bbox", "bbox_2d", "box", "box_2d", "bounding_box", "coordinates", "position", "region")
 _NAME_KEYS = ("text", "label", "name", "phrase", "content", "target", "element")
 _CORNERS = (("x1", "y1", "x2", "y2"), ("xmin", "ymin", "xmax", "ymax"), ("left", "top", "right", "bottom"))
+_NUMBER = re.compile(r"[+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _N = r"\s{0,8}([+-]?(?:\d{1,9}(?:\.\d{0,20})?|\.\d{1,20}|nan|inf)%?)\s{0,8}"
 _FLAT = re.compile(rf"[\[(]{_N},{_N},{_N},{_N}[\])]", re.IGNORECASE)
 
@@ -125,10 +126,7 @@ def _number(value: Any, convention: Convention) -> float:
         words, percent, rest = value.strip().partition("%")
         if rest or (percent and convention != "percent"):
             return math.nan
-        try:
-            return float(words)
-        except ValueError:
-            return math.nan
+        return float(words) if _NUMBER.fullmatch(words.strip()) else math.nan
     if isinstance(value, bool) or not isinstance(value, int | float):
         return math.nan
     return float(value) if abs(value) < 1e12 else math.nan

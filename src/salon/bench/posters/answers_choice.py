@@ -6,7 +6,7 @@ In this order:
    not on the menu;
 2. lines that are nothing but an option. If they name different options, that is a list and no answer;
 3. a line that begins with a letter and explains it (`B) because ...`), and the last line if it names one label
-   only, unless it denies it.
+   only, unless it denies it or the text begins with an excuse.
 
 Naming several options is never an answer. Nothing else in prose counts: "Font A is bolder" chooses nothing.
 """
@@ -25,6 +25,7 @@ from salon.bench.posters.answers_said import (
     Unread,
     bare,
     explicit,
+    is_refusal,
     json_values,
     lines,
     said,
@@ -44,6 +45,10 @@ _LETTER = re.compile(
     re.IGNORECASE,
 )
 _DENIES = re.compile(r"\b(not|neither|nor|or|either|instead|rather|unlike|isn['’]?t|cannot|can['’]?t)\b")
+_WRONG = re.compile(
+    r"\W{0,3}(?:(?:it|this|that)\W{0,2}(?:is|s)? )?(?:is )?(?:not|isn['’]?t|wrong|incorrect|false|neither)\b", re.I
+)
+"""An explanation that begins like this takes its letter back."""
 _SHORT = {"left", "right", "center", "centre", "no", "none", "cw", "ccw", "white", "black"}
 """Words that mean an option when they stand alone, but something else in a sentence."""
 
@@ -69,7 +74,7 @@ def _choice(response: str | None, menu: Callable[[Any], Answer], prose: Callable
     alone = {found.value for line in set(lines(text)) if isinstance(found := _alone(line, menu), Read)}
     if alone:
         return Read(alone.pop()) if len(alone) == 1 else SEVERAL
-    return prose(text) or unanswered(text)
+    return (None if is_refusal(text) else prose(text)) or unanswered(text)
 
 
 def _explicit(text: str) -> list[tuple[Any, int]]:
@@ -107,8 +112,11 @@ def _letter(value: Any, options: Sequence[str]) -> Answer:
     found = _LETTER.fullmatch(line)
     if found is None:
         return SEVERAL if _several(line, options) else NO_OPTION
-    if _several(found[2] or found[3] or "", options, besides=found[1].upper()):
+    explained = found[2] or found[3] or ""
+    if _several(explained, options, besides=found[1].upper()):
         return SEVERAL
+    if _WRONG.match(explained):
+        return NO_OPTION
     return Read(found[1].upper()) if found[1].upper() in options else NO_OPTION
 
 
@@ -134,6 +142,8 @@ def _explained(text: str, options: Sequence[str]) -> Answer | None:
 def label_in(value: Any, ways: dict[str, str]) -> Answer:
     """The one option that a value names: by itself, in a list, or in a sentence that does not deny it."""
     if isinstance(value, list):
+        if any(isinstance(part, list) for part in value):
+            return NO_OPTION
         found = {one.value for part in value if isinstance(one := label_in(part, ways), Read)}
         return Read(found.pop()) if len(found) == 1 else SEVERAL if found else NO_OPTION
     if not isinstance(value, str) or len(value) > LONGEST_LINE:

@@ -9,7 +9,7 @@ from salon.bench.posters.answers_said import NO_OPTION, Read, Unread, bare, json
 from salon.bench.posters.answers_text import read_texts
 from salon.bench.posters.vocabulary import ATTRIBUTES, STYLES, folded
 
-_FIRST = re.compile(r"(yes|no)\b", re.IGNORECASE)
+_FIRST = re.compile(r"(yes|no)(?= ?[.,;:!)*\"'’”\-–—]|$)", re.IGNORECASE)  # not "no picture", "yes or no?"
 
 
 def read_yes(text: str) -> Read | Unread:

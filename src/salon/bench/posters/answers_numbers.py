@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
 from salon.bench.posters.answers_said import (
     LONGEST_LINE,
+    REFUSAL,
     SEVERAL,
     Read,
     Unread,
+    is_refusal,
     json_values,
     lines,
     said,
@@ -32,7 +33,8 @@ _RATING_KEYS = (
 _N = r"(?<![\d.\-–/,])(\d{1,4}(?:\.\d{1,6})?)"
 _OF_TEN = re.compile(_N + r" ?(?:/|out of) ?10(?!\d|\.\d)", re.IGNORECASE)
 _STATED = re.compile(
-    r"\b(?:overall|score|rating|answer)\b[^\d\n:=]{0,24}(?:is|of|:|=)[ *_`\"']{0,4}(-?\d{1,4}(?:\.\d{1,6})?)"
+    r"\b(?:(?:overall|score|rating|answer)\b[^\d\n:=]{0,24}[:=]|(?:my|the|overall|final) (?:score|rating|answer) is)"
+    r"[ *_`\"']{0,4}(-?\d{1,4}(?:\.\d{1,6})?)"
     r"(?![\d%]| ?[-–] ?\d|\.\d)(?: ?/ ?10(?!\d))?(?! ?/)",
     re.IGNORECASE,
 )
@@ -42,7 +44,7 @@ _IDS = re.compile(r"\d{1,4}(?: ?, ?\d{1,4}){0,400}\.?")
 
 
 def read_rating(response: str | None) -> Read | Unread:
-    """A number from 0 to 10: under a key, after "Score:", as x/10, or alone on the last line. Never cut to fit."""
+    """A number from 0 to 10: under a key, after "Score:", as x/10, or alone on the last or first line; never cut."""
     text = said(response)
     if isinstance(text, Unread):
         return text
@@ -53,6 +55,8 @@ def read_rating(response: str | None) -> Read | Unread:
     stated = [found for line in spoken for found in _STATED.findall(line)]
     if stated:
         return _rating(stated[-1])
+    if is_refusal(text):
+        return REFUSAL
     of_ten = {float(found) for line in spoken for found in _OF_TEN.findall(line)}
     if of_ten:
         return _rating(of_ten.pop()) if len(of_ten) == 1 else SEVERAL
@@ -64,7 +68,7 @@ def _rating(value: Any) -> Read | Unread:
     if isinstance(value, str):
         found = _ALONE.fullmatch(value.strip())
         value = float(found[1]) if found else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         return Unread("not a number")
     return Read(float(value)) if 0 <= value <= MOST else Unread("outside the scale")
 

@@ -51,6 +51,7 @@ class Unread:
 
 
 SEVERAL = Unread("several options")
+REFUSAL = Unread("refusal")
 NO_OPTION = Unread("not an option")
 
 
@@ -58,18 +59,21 @@ def said(response: str | None) -> str | Unread:
     """The part of a response that answers."""
     if response is None:
         return Unread("missing")
-    text = response[-LONGEST:]
-    thinks = text.lstrip().startswith("<think>")
-    if thinks and "</think>" not in text:
+    text = response.rpartition("</think>")[2]
+    if "<think>" in text:
         return Unread("thought without an answer")
-    before, closing, after = text.partition("</think>")
-    text = after if closing else before
+    text = text[-LONGEST:]
     return text if lines(text) else Unread("empty")
 
 
 def unanswered(text: str) -> Unread:
     """Why a text without a statement says nothing: it refuses, or it only talks."""
-    return Unread("refusal") if _REFUSAL.match(text) else Unread("no answer")
+    return REFUSAL if is_refusal(text) else Unread("no answer")
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a text begins with an excuse: then only what it states as its answer counts, and none of its prose."""
+    return _REFUSAL.match(text) is not None
 
 
 def json_values(text: str) -> list[tuple[Any, int]]:

@@ -30,6 +30,7 @@ from salon.bench.posters.vocabulary import COLORS, folded, meanings
 UNIT = 5
 """Characters of a unit of word recall."""
 _INVISIBLE = ("Z", "C")
+_DEEPEST = 20
 _TEXT_KEYS = ("text", "answer", "final_answer", "logo", "logo_text", "content", "ocr", "result", "transcription")
 _QUOTED = re.compile(r"[\"“「]([^\"“”「」\n]{1,200})[\"”」]")
 _STATED = re.compile(
@@ -87,12 +88,12 @@ def read_texts(response: str | None) -> Read | Unread:
     return Read(tuple(_LIST_MARK.sub("", line).strip(MARKS + ",") for line in lines(text)))
 
 
-def _strings(value: Any) -> list[str]:
-    """The strings inside a JSON value, keys of objects left out."""
-    if isinstance(value, str):
-        return [value]
+def _strings(value: Any, depth: int = 0) -> list[str]:
+    """The strings inside a JSON value, keys of objects left out, and what lies deeper than any list of texts."""
+    if isinstance(value, str) or depth == _DEEPEST:
+        return [value] if isinstance(value, str) else []
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [text for part in parts for text in _strings(part)]
+    return [text for part in parts for text in _strings(part, depth + 1)]
 
 
 def found_texts(wanted: Iterable[str], answer: Iterable[str]) -> list[bool]:

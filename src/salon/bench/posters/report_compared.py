@@ -9,8 +9,8 @@ from markupsafe import Markup
 from salon.bench.posters.compared import ComparedReport, ComparedRow, ComparedValue, apart
 from salon.bench.posters.results import DifficultyCurve, PosterReport
 from salon.report import SMALL, WIDE, Cell, Column, Figure, Figures, Page, Section, Table, charts, located
-from salon.report.numbers import estimate
-from salon.report.words import brief, counted, fixed, one_way
+from salon.report.numbers import with_interval
+from salon.report.words import brief, counted, level_words, one_way
 
 _LOW = 240
 _MOST_CURVES = 6
@@ -30,7 +30,7 @@ def compared_page(report: ComparedReport) -> Page:
         kicker="Salon bench · posters",
         sections=[_group_section(here), _task_section(here), *_curve_sections(here), *_lacking_sections(here)],
         notes=[
-            Markup("Intervals in brackets, at {}.").format(fixed(here.reports[0].settings.level, 2)),
+            Markup("Intervals in brackets are at the {} level.").format(level_words(here.reports[0].settings)),
             *report.policies,
         ],
         signature=one_way(
@@ -56,7 +56,7 @@ def _why(value: ComparedValue) -> str:
     if value.figure is None:
         return "not asked"
     behind = value.behind
-    return "" if behind is None else f"behind the best by {estimate(behind.value, behind.low, behind.high, 3)}"
+    return "" if behind is None else f"behind the best by {with_interval(behind)}"
 
 
 def _under(value: ComparedValue) -> str:
@@ -70,17 +70,17 @@ def _under(value: ComparedValue) -> str:
 
 def _group_section(report: ComparedReport) -> Section:
     rows = [{"group": row.title, **_cells(row)} for row in report.groups]
-    columns = [Column("group", "group"), *_columns(report)]
+    columns = [Column("group", "Group"), *_columns(report)]
     told = "“Not told apart”: the interval of the difference to the best, on the same items, holds 0."
     return Section("Groups", [Table(columns, rows, caption="Means of groups", sortable=False)], told)
 
 
 def _task_section(report: ComparedReport) -> Section:
     columns = [
-        Column("task", "task"),
-        Column("metric", "metric"),
+        Column("task", "Task"),
+        Column("metric", "Metric"),
         *_columns(report),
-        Column("chance", "chance", "number", hint="What an answer gets that is given without looking."),
+        Column("chance", "Chance", "number", hint="What an answer gets that is given without looking."),
     ]
     rows = []
     before = ""
@@ -116,7 +116,7 @@ def _figure(reports: Sequence[PosterReport], task: str, difficulty: str, width: 
     ends = [min(point.figure.value, point.figure.low or 0.0) for _, curve in found for point in curve.points]
     drawing = charts.line_curves(
         [_curve(name, curve) for name, curve in found], title=f"{title} over {difficulty}", x_label=difficulty,
-        y_domain=(min(0.0, *ends), 1.0), height=_LOW, width=width,
+        y_label=found[0][1].metric.replace("_", " "), y_domain=(min(0.0, *ends), 1.0), height=_LOW, width=width,
     )  # fmt: skip
     return Figure(drawing, heading=f"{title}: {difficulty}")
 
@@ -134,12 +134,12 @@ def _curve(name: str, curve: DifficultyCurve) -> charts.Curve:
 def _lacking_sections(report: ComparedReport) -> list[Section]:
     """What is worth nothing because it is not there, by contestant."""
     columns = [
-        Column("contestant", "contestant"),
-        Column("items", "items", "count"),
-        Column("missing", "missing", "count"),
-        Column("unread", "unread", "count"),
-        Column("boxes", "bad boxes", "count"),
-        Column("owed", "verdicts owed", "count"),
+        Column("contestant", "Contestant"),
+        Column("items", "Items", "count"),
+        Column("missing", "Missing", "count"),
+        Column("unread", "Unread", "count"),
+        Column("boxes", "Bad boxes", "count"),
+        Column("owed", "Verdicts owed", "count"),
     ]
     rows = [
         {

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,25 +10,14 @@ from markupsafe import Markup
 
 from salon.bench.posters.files import find_picture
 from salon.bench.posters.results import Failure, PosterReport
-from salon.errors import SalonError
 from salon.report import Block, Details, Section
+from salon.report.filmstrip import film, shown, told
 from salon.report.svg import element
-from salon.report.words import brief, counted, one_way
-from salon.store.pictures import read_picture
+from salon.report.words import counted, one_way
+from salon.store.thumbs import picture_url
 
 _SIDE = 480
 """Pixels of the longer side of a picture on the page."""
-_GRID = (
-    "display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,15rem),1fr));gap:2rem 1.6rem;"
-    "align-items:start;margin:1.2rem 0"
-)
-_IMAGE = "display:block;width:100%;height:12rem;object-fit:contain;background:var(--null-wash)"
-_NONE = (
-    "display:flex;height:5rem;align-items:center;justify-content:center;background:var(--null-wash);color:var(--soft);"
-    "font-size:.8125rem"
-)
-_LINE = "margin:.45rem 0 0;font-size:.8125rem;line-height:1.4;overflow-wrap:anywhere"
-_LABEL = "color:var(--soft);display:block;font-size:.6875rem;letter-spacing:.06em;text-transform:uppercase"
 
 
 @dataclass(frozen=True)
@@ -41,20 +28,12 @@ class FailureGallery(Block):
     pictures: dict[int, str]
 
     def __html__(self) -> str:
-        return element("div", *(self._case(case) for case in self.cases), style=_GRID)
+        return film(*(self._case(case) for case in self.cases))
 
     def _case(self, case: Failure) -> Markup:
-        if case.number in self.pictures:
-            shown = Markup('<img src="{}" alt="{}" style="{}">').format(
-                self.pictures[case.number], brief(case.name), _IMAGE
-            )
-        else:
-            shown = element("div", "no picture", style=_NONE)
-        return element("div", shown, _line("wanted", case.wanted), _line("said", case.said), _line("read", case.read))
-
-
-def _line(label: str, words: str) -> Markup:
-    return element("p", element("span", label, style=_LABEL), one_way(words) or "nothing", style=_LINE)
+        said = (("wanted", case.wanted), ("said", case.said), ("read", case.read))
+        lines = (told(label, one_way(words) or "nothing") for label, words in said)
+        return element("div", shown(self.pictures.get(case.number, ""), case.name), *lines)
 
 
 def gallery_section(report: PosterReport, pictures: Path | None) -> list[Section]:
@@ -74,19 +53,12 @@ def gallery_section(report: PosterReport, pictures: Path | None) -> list[Section
 
 
 def _shown(cases: Sequence[Failure], folder: Path | None) -> dict[int, str]:
+    return small_pictures({case.number: case.path for case in cases}, folder)
+
+
+def small_pictures(files: Mapping[int, str], folder: Path | None) -> dict[int, str]:
+    """Pictures for the page by the number of their item; those that are not there or cannot be read are left out."""
     if folder is None:
         return {}
-    paths = {case.number: find_picture(folder, case.path) for case in cases}
-    return {number: url for number, path in paths.items() if path is not None and (url := picture_url(path))}
-
-
-def picture_url(path: Path) -> str | None:
-    """The picture small; None for one that cannot be read."""
-    try:
-        image = read_picture(path).image
-    except SalonError:
-        return None
-    image.thumbnail((_SIDE, _SIDE), reducing_gap=2.0)
-    target = io.BytesIO()
-    image.save(target, "WEBP", quality=80, method=3)
-    return "data:image/webp;base64," + base64.b64encode(target.getvalue()).decode()
+    paths = {number: find_picture(folder, file) for number, file in files.items()}
+    return {number: url for number, path in paths.items() if path is not None and (url := picture_url(path, _SIDE))}

@@ -27,7 +27,7 @@ from salon.report import (
     estimate_value,
     located,
 )
-from salon.report.words import brief, counted, fixed, one_way
+from salon.report.words import brief, counted, fixed, level_words, one_way
 
 _WHY_RELEASED = (
     "The column “released” holds what the benchmark’s published code gives for the same answers, faults and all: "
@@ -63,7 +63,7 @@ def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
         cards=_cards(here),
         sections=sections,
         notes=[
-            Markup("Intervals in brackets, at {}.").format(fixed(here.settings.level, 2)),
+            Markup("Intervals in brackets are at the {} level.").format(level_words(here.settings)),
             f"Boxes are read as {report.settings.boxes}.",
             *([Markup("Judged by {}.").format(_judges(report))] if report.judges else []),
             *(f"{one.group} is without {', '.join(one.absent)}." for one in report.groups if one.absent),
@@ -77,7 +77,13 @@ def _cards(report: PosterReport) -> list[Card]:
     cards = []
     if report.overall is not None:
         groups = sum(one.group != "Generation" for one in report.groups)
-        cards.append(Card("Overall", estimate_value(report.overall, None, 3), f"mean of {groups} groups"))
+        cards.append(
+            Card(
+                "Overall",
+                estimate_value(report.overall, None, 3),
+                f"mean of {groups} group{'' if groups == 1 else 's'}",
+            )
+        )
     cards += [
         Card(one.group, estimate_value(one.figure, None, 3), _under(one))
         for one in report.groups
@@ -109,11 +115,11 @@ def _group_section(report: PosterReport) -> Section:
             rows, 0.0, title="Means of groups", x_label="mean of the group’s metrics", null_label="chance", sort=False
         )
         blocks.append(Figure(drawing, "0 is an answer given without looking, for scores with options; 1 is perfect."))
-    columns = [Column("group", "group"), Column("mean", "mean", "estimate", 3), Column("metrics", "metrics", "count")]
-    columns += [Column("released", "released", "number")] if report.compat else []
+    columns = [Column("group", "Group"), Column("mean", "Mean", "estimate", 3), Column("metrics", "Metrics", "count")]
+    columns += [Column("released", "Released", "number")] if report.compat else []
     lacks = any(one.absent for one in report.groups)
     columns += (
-        [Column("absent", "without", "count", hint="Metrics of the group that no file was given for.")] if lacks else []
+        [Column("absent", "Without", "count", hint="Metrics of the group that no file was given for.")] if lacks else []
     )
     table = [
         {"group": one.group, "mean": one.figure, "metrics": one.metrics, "released": one.released,
@@ -130,20 +136,20 @@ def _released_section() -> Section:
 
 def _task_section(report: PosterReport) -> Section:
     columns = [
-        Column("task", "task"),
-        Column("metric", "metric"),
-        Column("value", "value", "estimate", 3),
-        Column("chance", "chance", "number", hint="What an answer gets that is given without looking."),
-        Column("fixed", "fixed answer", "number", hint="What the best single answer for every item gets."),
-        *([Column("oracle", "oracle", "number", hint=_ORACLE)] if _has_oracle(report) else []),
-        *([Column("released", "released", "number", hint="By the published code.")] if report.compat else []),
+        Column("task", "Task"),
+        Column("metric", "Metric"),
+        Column("value", "Value", "estimate", 3),
+        Column("chance", "Chance", "number", hint="What an answer gets that is given without looking."),
+        Column("fixed", "Fixed answer", "number", hint="What the best single answer for every item gets."),
+        *([Column("oracle", "Oracle", "number", hint=_ORACLE)] if _has_oracle(report) else []),
+        *([Column("released", "Released", "number", hint="By the published code.")] if report.compat else []),
         *(
             [Column("of", "of", "count", hint="Items (or boxes) the published code divides by.")]
             if report.compat
             else []
         ),
-        Column("items", "items", "count"),
-        *([Column("flag", "", "badge")] if any(task.owed for task in report.tasks) else []),
+        Column("items", "Items", "count"),
+        *([Column("flag", "State", "badge")] if any(task.owed for task in report.tasks) else []),
     ]
     rows = [_row(task, metric, i) for task in report.tasks for i, metric in enumerate(task.metrics)]
     table = Table(columns, rows, caption="Every metric of every task", sortable=False)
@@ -192,8 +198,8 @@ def _drawing(curve: DifficultyCurve, width: int) -> str:
     )  # fmt: skip
     lowest = min(0.0, *(min(point.figure.value, point.figure.low or 0.0) for point in points))
     return charts.line_curves(
-        [drawn], title=f"{curve.title} over {curve.difficulty}", x_label=curve.difficulty, y_domain=(lowest, 1.0),
-        height=_LOW, width=width,
+        [drawn], title=f"{curve.title} over {curve.difficulty}", x_label=curve.difficulty,
+        y_label=curve.metric.replace("_", " "), y_domain=(lowest, 1.0), height=_LOW, width=width,
     )  # fmt: skip
 
 
@@ -204,13 +210,13 @@ def _lacking_sections(report: PosterReport) -> list[Section]:
     if not rows:
         return []
     columns = [
-        Column("task", "task"),
-        Column("missing", "missing", "count", hint="Items without an answer."),
-        Column("unread", "unread", "count", hint="Answers that say nothing that could be counted."),
-        Column("why", "why"),
-        Column("boxes", "bad boxes", "count", hint="Inverted, outside the picture, or not numbers."),
-        Column("owed", "verdicts owed", "count", hint="By a judge; they count as no."),
-        Column("pictures", "no picture", "count"),
+        Column("task", "Task"),
+        Column("missing", "Missing", "count", hint="Items without an answer."),
+        Column("unread", "Unread", "count", hint="Answers that say nothing that could be counted."),
+        Column("why", "Why"),
+        Column("boxes", "Bad boxes", "count", hint="Inverted, outside the picture, or not numbers."),
+        Column("owed", "Verdicts owed", "count", hint="By a judge; they count as no."),
+        Column("pictures", "No picture", "count"),
     ]
     return [Section("Worth nothing", [Table(columns, rows, caption="What is missing or could not be read")],
                     "Everything here stays in the denominator.")]  # fmt: skip

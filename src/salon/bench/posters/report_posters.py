@@ -7,10 +7,10 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from salon.bench.posters.files import find_picture
-from salon.bench.posters.report_gallery import picture_url
+from salon.bench.posters.report_gallery import small_pictures
 from salon.bench.posters.results import PointCase, PosterCase, PosterReport, TaskResult
 from salon.report import Block, Cell, Column, Details, Section, Table
+from salon.report.filmstrip import film, shown, told
 from salon.report.svg import element
 from salon.report.words import brief, counted, fixed, one_way
 
@@ -27,19 +27,6 @@ KINDS = {
     "eyes": "told only by looking",
 }
 """What a kind of point is about."""
-_GRID = (
-    "display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,17rem),1fr));gap:2.2rem 1.6rem;"
-    "align-items:start;margin:1.2rem 0"
-)
-_IMAGE = "display:block;width:100%;max-height:22rem;object-fit:contain;background:var(--null-wash)"
-_NONE = (
-    "display:flex;height:8rem;align-items:center;justify-content:center;background:var(--null-wash);color:var(--soft);"
-    "font-size:.8125rem"
-)
-_LINE = "margin:.5rem 0 0;font-size:.8125rem;line-height:1.4;overflow-wrap:anywhere"
-_SOFT = "color:var(--soft)"
-_LIST = "margin:.5rem 0 0;padding:0;list-style:none;font-size:.8125rem;line-height:1.4"
-_POINT = "display:grid;grid-template-columns:1.4em 1fr;margin:.3rem 0;overflow-wrap:anywhere"
 _MARKS = {True: "✓", False: "✗", None: "?"}
 _SAID = {True: "met", False: "not met", None: "verdict owed"}
 
@@ -50,16 +37,16 @@ def point_sections(report: PosterReport) -> list[Section]:
     if not rows:
         return []
     columns = [
-        Column("task", "task"),
-        Column("kind", "points about"),
-        Column("met", "met", "estimate", 3),
-        Column("points", "points", "count"),
-        Column("owed", "verdicts owed", "count", hint="They count as not met."),
+        Column("task", "Task"),
+        Column("kind", "Points about"),
+        Column("met", "Met", "estimate", 3),
+        Column("points", "Points", "count"),
+        Column("owed", "Verdicts owed", "count", hint="They count as not met."),
     ]
     if any(one.oracle is not None for task in report.tasks for one in task.points):
         columns += [
-            Column("oracle", "oracle", "number", hint="Met by the record of the drawing, of the points it can answer."),
-            Column("agree", "oracle agrees", hint="Of the points on which both judge and record say something."),
+            Column("oracle", "Oracle", "number", hint="Met by the record of the drawing, of the points it can answer."),
+            Column("agree", "Oracle agrees", hint="Of the points on which both judge and record say something."),
         ]
     told = "Shares of points; intervals draw posters again. A poster that is not there meets none."
     return [
@@ -88,39 +75,33 @@ class PosterGallery(Block):
     pictures: dict[int, str]
 
     def __html__(self) -> str:
-        return element("div", *(self._case(case) for case in self.cases), style=_GRID)
+        return film(*(self._case(case) for case in self.cases), size="wide")
 
     def _case(self, case: PosterCase) -> Markup:
-        if case.number in self.pictures:
-            shown = Markup('<img src="{}" alt="{}" style="{}">').format(
-                self.pictures[case.number], brief(case.name), _IMAGE
-            )
-        else:
-            shown = element("div", "cannot be shown" if case.there else "no poster", style=_NONE)
-        return element("div", shown, *_told(case))
+        missing = "cannot be shown" if case.there else "no poster"
+        return element("div", shown(self.pictures.get(case.number, ""), case.name, missing), *_told(case))
 
 
 def _told(case: PosterCase) -> list[Markup]:
     """What is said under a poster: the points that are not met or not judged."""
     if not case.there:
-        return [element("p", one_way(brief(case.name)), style=_LINE)]
+        return [element("p", one_way(brief(case.name)), class_="told")]
     if not case.points:
         parts = [("asked for", case.wanted)] if case.wanted else []
         parts += [("judge", case.said or "no verdict"), *([("oracle", case.oracle)] if case.oracle else [])]
-        return [element("p", element("span", f"{label} ", style=_SOFT), one_way(words), style=_LINE)
-                for label, words in parts]  # fmt: skip
+        return [told(label, one_way(words)) for label, words in parts]
     met = sum(one.holds is True for one in case.points)
-    head = element("p", Markup("{} of {} points met").format(met, len(case.points)), style=_LINE)
+    head = element("p", Markup("{} of {} points met").format(met, len(case.points)), class_="told")
     open_ones = [one for one in case.points if one.holds is not True]
-    listed = element("ul", *(_point(one) for one in open_ones), style=_LIST)
+    listed = element("div", element("ul", *(_point(one) for one in open_ones)), class_="told")
     return [head, listed] if open_ones else [head]
 
 
 def _point(one: PointCase) -> Markup:
     mark = element("span", _MARKS[one.holds], role="img", aria_label=_SAID[one.holds])
     beside = " (the record says it is)" if one.holds is False and one.oracle else ""
-    why = element("span", f" {one_way(one.why)}{beside}", style=_SOFT) if one.why or beside else ""
-    return element("li", mark, element("span", one_way(one.text), why), style=_POINT)
+    why = element("span", f" {one_way(one.why)}{beside}", class_="soft") if one.why or beside else ""
+    return element("li", mark, element("span", one_way(one.text), why), class_="point")
 
 
 def poster_sections(report: PosterReport, pictures: Path | None) -> list[Section]:
@@ -141,7 +122,4 @@ def poster_sections(report: PosterReport, pictures: Path | None) -> list[Section
 
 
 def _urls(cases: tuple[PosterCase, ...], folder: Path | None) -> dict[int, str]:
-    if folder is None:
-        return {}
-    paths = {case.number: find_picture(folder, case.path) for case in cases}
-    return {number: url for number, path in paths.items() if path is not None and (url := picture_url(path))}
+    return small_pictures({case.number: case.path for case in cases}, folder)

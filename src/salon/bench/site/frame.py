@@ -92,10 +92,11 @@ def templates() -> Environment:
 
 @cache
 def assets() -> dict[str, str]:
-    """Shared files by kind: the style sheet, the theme (read before anything is painted) and the script."""
+    """Shared files by kind: the style sheet, the icon, the theme (read before anything is painted) and the script."""
     return {
         "style.css": style() + "\n" + _text("site.css"),
         "theme.js": _text("theme.js"),
+        "icon.svg": asset("favicon.svg"),
         "site.js": asset("page.js") + _text("site.js"),
     }
 

@@ -133,6 +133,7 @@ class GeneratorPages:
             drawing = charts.dot_intervals(
                 rows,
                 title="EPS by criterion",
+                within=(0.0, 100.0),
                 x_label="EPS",
                 null_label="reference, 50",
                 row_nulls=[50.0] * len(rows),

@@ -89,6 +89,7 @@ def _chart(rows: Sequence[Compared]) -> Figure:
     drawing = charts.dot_intervals(
         dots,
         title="Capability by group of tags",
+        within=(0.0, 100.0),
         x_label="Capability",
         null_label="middle of the board",
         row_nulls=middles if any(middle is not None for middle in middles) else (),

@@ -4,7 +4,8 @@
     effnet-lite2+minilm+ocr            pictures against prompts, by small networks inside packages
     minilm+ocr                         the text in the picture against the prompt
     clip:FOLDER ... hpsv3:FOLDER       a released scorer, from a folder with its weights or a hub name
-    model:FOLDER@CRITERION             a model of your own, made by `salon train`
+    model:FOLDER@CRITERION             a model of your own, made by `salon train` or `salon distill train`
+    onepass:FOLDER@CRITERION           a one-pass scorer, made by `salon distill train`
     checklist:FILE@VLM                 a weighed checklist, asked of the VLM in a folder
     table:FILE                         scores made elsewhere: item, value, sigma
 
@@ -19,22 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadValue
+from salon.judge.measurements.table import MEASUREMENTS
 from salon.judge.score import ScoreSettings
+from salon.judge.scorers.of_model import split_name
 from salon.models.kept import Kept
+from salon.models.one_pass import is_one_pass
 from salon.study import Scorer
 
-RULES: dict[str, str] = {
-    "words": "share of the words asked for that can be read",
-    "contrast": "WCAG contrast of the text",
-    "palette": "nearness to the colors the brief names",
-    "alignment": "whether blocks of text share edges or middles",
-    "hierarchy": "how much larger the largest line is",
-    "room": "space around the text",
-    "place": "whether the headline is where the brief asks",
-    "spacing": "how even the headline's letters are set",
-    "balance": "whether left and right draw the eye alike",
-    "naturalness": "fine structure as in clean drawn posters",
-}
 COMPOSITES: dict[str, tuple[str, str]] = {
     "effnet-lite2+minilm+ocr": ("composite", "things and words in the picture against the prompt"),
     "minilm+ocr": ("text_match", "words in the picture against the prompt"),
@@ -50,6 +42,7 @@ RELEASED: dict[str, tuple[str, str]] = {
 }
 _OTHERS = (
     ("model:FOLDER@CRITERION", "a model trained by salon train; --model FOLDER takes all its criteria"),
+    ("onepass:FOLDER@CRITERION", "a VLM trained by salon distill train; --model FOLDER takes all its criteria"),
     ("checklist:FILE@VLM", "weighed yes-or-no questions"),
     ("table:FILE", "scores made elsewhere"),
 )
@@ -59,22 +52,23 @@ def scorer_lines() -> list[tuple[str, str]]:
     """How each scorer is named, and what it is; for `--list`."""
     composites = [(name, told) for name, (_, told) in COMPOSITES.items()]
     released = [(f"{name}:FOLDER", told) for name, (_, told) in RELEASED.items()]
-    return [*RULES.items(), *composites, *released, *_OTHERS]
+    rules = [(name, rule.tells.rstrip(".")) for name, rule in MEASUREMENTS.items()]
+    return [*rules, *composites, *released, *_OTHERS]
 
 
 def scorer_named(text: str, settings: ScoreSettings | None = None, kept: Kept | None = None) -> Scorer:
     """The scorer that `text` names, under these settings; BadValue with the nearest name otherwise."""
     settings = settings or ScoreSettings()
     kind, _, place = text.partition(":")
-    if text in RULES:
+    if text in MEASUREMENTS:
         return _part("measured").measured(text, kept)
     if text in COMPOSITES:
         make = getattr(_part("composite"), COMPOSITES[text][0])
         return make(kept, text=settings.text, batch=settings.batch)
     if kind in RELEASED and place:
         return _released(kind, place, settings)
-    if kind == "model" and place:
-        return _trained(place, settings)
+    if (model := split_name(text)) is not None:
+        return _trained(kind, *model, settings)
     if kind == "table" and place:
         return _part("table").TableScorer(Path(place))
     if kind == "checklist" and "@" in place:
@@ -89,10 +83,11 @@ def _released(kind: str, place: str, settings: ScoreSettings) -> Scorer:
     return getattr(_part("released"), RELEASED[kind][0])(place, **options)
 
 
-def _trained(place: str, settings: ScoreSettings) -> Scorer:
-    folder, mark, criterion = (place, "", "") if Path(place).exists() else place.rpartition("@")
+def _trained(kind: str, folder: Path, criterion: str | None, settings: ScoreSettings) -> Scorer:
     options: dict[str, Any] = {"device": settings.device, "batch": settings.batch}
-    return _part("trained").trained_scorer(Path(folder if mark else place), criterion or None, **options)
+    if kind == "onepass" or is_one_pass(folder):
+        return _part("one_pass").one_pass_scorer(folder, criterion, **options)
+    return _part("trained").trained_scorer(folder, criterion, **options)
 
 
 def _checklist(place: str, settings: ScoreSettings) -> Scorer:

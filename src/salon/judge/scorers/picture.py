@@ -78,11 +78,14 @@ class PictureScorer:
         shown = [self._shown(item, prompt) for item, prompt in zip(items, prompts, strict=True)]
         found: list[Result] = [one if isinstance(one, Unscored) else Unscored("not reached") for one in shown]
         able = [(place, one) for place, one in enumerate(shown) if isinstance(one, Shown)]
-        for start in range(0, len(able), self.batch):
-            part = able[start : start + self.batch]
-            for (place, _), result in zip(part, self._measure([one for _, one in part]), strict=True):
-                found[place] = result
+        for (place, _), result in zip(able, self.look([one for _, one in able]), strict=True):
+            found[place] = result
         return found
+
+    def look(self, shown: Sequence[Shown]) -> list[Result]:
+        """The same for pictures that are open already."""
+        parts = (shown[start : start + self.batch] for start in range(0, len(shown), self.batch))
+        return [result for part in parts for result in self._measure(part)]
 
     def key(self, item: Item, prompt: Prompt | None) -> str | None:
         """All that the result depends on: signature, picture, and the prompt where it is read; None without a file."""

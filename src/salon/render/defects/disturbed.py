@@ -23,11 +23,11 @@ EDGE = 4.0
 def misalignment(poster: Poster, strength: float) -> Disturbed:
     """Every text but one pushed sideways, a little up or down, each by its own amount."""
     layout = poster.layout
-    rng, short = chance(layout.seed, "misalignment"), min(layout.width, layout.height)
+    rng, short = chance(layout.seeds, "misalignment"), min(layout.width, layout.height)
     texts = [element for element in layout.elements if element.kind == "text"]
-    moved = []
+    moved, first = [], layout.seeds.of("misalignment")
     for number, element in enumerate(texts):
-        side = 1 if (number + layout.seed) % 2 else -1
+        side = 1 if (number + first) % 2 else -1
         dx = side * strength * short * rng.uniform(0.035, 0.08)
         dy = strength * short * rng.uniform(-0.008, 0.008)
         dx, dy = _kept_inside(element.box, dx, dy, layout.width, layout.height)
@@ -71,7 +71,7 @@ def _shifted(box: Box, dx: float, dy: float) -> Box:
 def extra_element(poster: Poster, strength: float) -> Disturbed:
     """One or two things that the brief does not name, on top of everything but the texts."""
     layout = poster.layout
-    rng, short = chance(layout.seed, "extra-element"), min(layout.width, layout.height)
+    rng, short = chance(layout.seeds, "extra-element"), min(layout.width, layout.height)
     colors = layout.palette
     tones = [colors[name] for name in ("surface", "secondary", "primary", "accent", "primary", "ground")]
     others = [subject for subject in SUBJECTS if subject not in (layout.brief.subject, "abstract")]

@@ -58,11 +58,6 @@ def cleaned(text: str, *, where: str | None = None) -> str:
     return unicodedata.normalize("NFC", plain)
 
 
-def font_for(text: str, face: Face) -> list[tuple[str, LoadedFont]]:
-    """The parts of a text in reading order, each with the font that sets it."""
-    return [(text[start:end], font) for start, end, font in font_spans(text, face.key)]
-
-
 @functools.lru_cache(maxsize=1024)
 def font_spans(text: str, key: str) -> tuple[Span, ...]:
     """The fonts of a cleaned text as spans without gaps; BadValue names characters no font has."""

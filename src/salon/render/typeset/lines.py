@@ -8,10 +8,8 @@ import math
 import unicodedata
 from dataclasses import dataclass
 
-from salon.errors import BadValue
-from salon.render.layout import Face
 from salon.render.typeset.breaks import break_places, parts_phrase
-from salon.render.typeset.characters import cleaned, script_of
+from salon.render.typeset.characters import script_of
 from salon.render.typeset.shape import JOINED_SCRIPTS, Cluster, EmLine, clusters, em_line
 
 SHORT_WORD = 3
@@ -87,20 +85,6 @@ class Paragraph:
 def paragraph(text: str, key: str, tracking: float = 0.0) -> Paragraph:
     """A cleaned text of one paragraph, measured."""
     return Paragraph(text, key, tracking, (0, *break_places(text)))
-
-
-def break_lines(
-    text: str, face: Face, size: float, width: float, *, tracking: float = 0.0, balanced: bool = True
-) -> list[str]:
-    """The lines of a text within `width` pixels; a word longer than a line is cut with a hyphen as a last resort."""
-    lines = []
-    for part in cleaned(text).split("\n"):
-        whole = with_cut_words(paragraph(part.strip(), face.key, tracking), width / size)
-        breaks = best(whole, width / size, balanced=balanced)
-        if breaks is None:
-            raise BadValue("a line wide enough for its letters is needed", found=f"{width:g} px at size {size:g}")
-        lines += [whole.line(*pair).text for pair in itertools.pairwise(breaks)]
-    return lines
 
 
 def fewest(whole: Paragraph, width: float) -> list[int] | None:

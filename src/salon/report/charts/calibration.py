@@ -66,7 +66,7 @@ def calibration_curve(
         y_grid(y, left, width - 12, room=room),
         _path(np.linspace(x.low, x.high, STEPS + 1), (a, b, low, high), x, y),
         *(_anchor(anchor, x, y) for anchor in anchors),
-        x_axis(x, bottom, label=x_label),
+        x_axis(x, bottom, width, label=x_label),
     )
 
 

@@ -92,7 +92,7 @@ def caterpillar(
         x_grid(x, top, bottom + 4),
         _break(left_out, tops, layout) if left_out else None,
         *(_row(row, y, x, layout, decimals) for row, y in zip(rows, tops)),
-        x_axis(x, bottom + 4, label=x_label),
+        x_axis(x, bottom + 4, width, label=x_label),
     )
 
 

@@ -72,7 +72,7 @@ def line_curves(
         *(_band(c, x, y, i) for i, c in enumerate(curves) if c.low is not None and c.high is not None),
         *(_curve(c, x, y, i, percent) for i, c in enumerate(curves)),
         *(_end_label(c, x, levels[i], i) for i, c in enumerate(curves) if direct),
-        x_axis(x, bottom, label=x_label),
+        x_axis(x, bottom, width, label=x_label),
     )
 
 

@@ -84,7 +84,7 @@ def histogram_over_null(
         _stepped_null(bins, x, y, "null-area"),
         *_observed_bars(bins, x, y, unit, tone, other),
         _stepped_null(bins, x, y, "halo", "null-line stroke"),
-        x_axis(x, bottom, room=52, label=x_label),
+        x_axis(x, bottom, width, room=52, label=x_label),
         _median_marks(medians, x, top, bottom, tone, other, decimals),
     )
 

@@ -46,12 +46,14 @@ def dot_intervals(
     groups: Sequence[str] = (),
     tones: Sequence[str] = TONES,
     row_nulls: Sequence[float | None] = (),
+    within: tuple[float, float] | None = None,
     width: int,
 ) -> Markup:
     """Rows (label, value, low, high, group), largest value first unless `sort` is False.
 
     Groups take `tones` (the colours of cohorts) in the order of `groups`, else of appearance, and are named in a
-    legend when there are several. `row_nulls` mark each row's own null where no single line serves all.
+    legend when there are several. `row_nulls` mark each row's own null where no single line serves all. `within` are
+    the ends of what can be at all, for shares 0 and 1: the axis does not pass them.
     """
     if not rows:
         raise BadValue("at least one row is needed to draw intervals", found="none")
@@ -71,7 +73,7 @@ def dot_intervals(
     upright = [] if null_line is None else [_mark(null_label, null_line, "null-line", width)]
     upright += [_mark(name, at, "reference", width) for name, at in reference_lines]
     ends = [v for row in rows for v in row[1:4]] + [*row_nulls]
-    x = Scale(*domain(ends, include=[m[1] for m in upright]), *layout.plot)
+    x = Scale(*domain(ends, include=[m[1] for m in upright], within=within), *layout.plot)
     lines, lines_height = _upright_lines(upright, x, used + 4, layout, len(rows))
     top = used + 4 + lines_height
     bottom = top + layout.row * len(rows) + 4
@@ -88,7 +90,7 @@ def dot_intervals(
             _row(row, null, i, top, x, layout, decimals, _tone(groups, row[4], tones))
             for i, (row, null) in enumerate(paired)
         ),
-        x_axis(x, bottom, label=x_label),
+        x_axis(x, bottom, width, label=x_label),
     )
 
 

@@ -86,7 +86,7 @@ def _grid(rows: Sequence[str], columns: Sequence[str], width: float) -> Grid:
     cell = min(LARGEST_CELL, (width - left - 2) / len(columns))
     widest = max(map(text_width, columns))
     turned = widest > cell - 6
-    top = min(widest, max(110, 0.2 * width)) + 12 if turned else 22
+    top = min(widest, max(110, 0.25 * width)) + 12 if turned else 22
     tall = max(min(cell, 46.0), 14.0) if len(rows) <= 40 else max(cell, 4.0)
     return Grid(cell, tall, left, top, turned)
 

@@ -72,8 +72,8 @@ def scatter(
         _level(y_line, y, frame),
         *(_cross(row, x, y) for row in rows),
         *(_dot(row, x, y, decimals) for row in rows),
-        *_labels(rows, x, y, frame),
-        x_axis(x, bottom, label=x_label),
+        *filter(None, names_beside([(x(row.x[0]), y(row.y[0])) for row in rows], [row.label for row in rows], frame)),
+        x_axis(x, bottom, width, label=x_label),
     )
 
 
@@ -93,19 +93,19 @@ def _dot(row: ScatterMark, x: Scale, y: Scale, decimals: int) -> Markup:
     return group(dot, tip=tip + (f"; {row.note}" if row.note else ""), class_="mark")
 
 
-def _labels(rows: Sequence[ScatterMark], x: Scale, y: Scale, frame: Box) -> list[Markup]:
-    """Names right, left, above or below their dots, wherever they touch no dot and no earlier name."""
-    dots = [(x(row.x[0]), y(row.y[0])) for row in rows]
+def names_beside(dots: Sequence[tuple[float, float]], names: Sequence[str], frame: Box) -> list[Markup | None]:
+    """Names right, left, above or below their dots, where they touch no dot and no earlier name; None without room."""
     taken = [_around(*dot) for dot in dots]
-    written = []
-    for row, (at_x, at_y) in zip(rows, dots):
-        words = fit(row.label, LONGEST_LABEL)
-        for left, base in _choices(at_x, at_y, text_width(words)):
-            box = (left, base - FONT + 2, left + text_width(words), base + 3)
-            if _inside(box, frame) and not any(_touch(box, other) for other in taken):
-                taken.append(box)
-                written.append(text(left, base, words, "label haloed small-halo"))
-                break
+    written: list[Markup | None] = []
+    for name, (at_x, at_y) in zip(names, dots):
+        words = fit(name, LONGEST_LABEL)
+        boxes = [
+            (left, base - FONT + 2, left + text_width(words), base + 3)
+            for left, base in _choices(at_x, at_y, text_width(words))
+        ]
+        free = [box for box in boxes if _inside(box, frame) and not any(_touch(box, other) for other in taken)]
+        taken += free[:1]
+        written.append(text(free[0][0], free[0][3] - 3, words, "label haloed small-halo") if free else None)
     return written
 
 

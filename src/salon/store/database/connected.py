@@ -44,7 +44,7 @@ class Connected:
 
     def __init__(self, url: URL) -> None:
         self.url = url
-        self.name = url.render_as_string(hide_password=True)
+        self.name = url.set(query={}).render_as_string(hide_password=True)  # a query may hold a password too
         self.sqlite = url.get_backend_name() == "sqlite"
         self.engine = _engine(url)
         self._writers = self.engine.execution_options(writing=True)

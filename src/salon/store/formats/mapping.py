@@ -35,7 +35,7 @@ PAIRS = (
 )
 NAMES: dict[str, tuple[str, ...]] = {
     "outcome": ("outcome", "winner", "vote", "choice", "preference", "preferred", "result", "is_a_selected"),
-    "item": ("item", "item_id", "image", "image_id", "movie_id", "path", "file"),
+    "item": ("item", "item_id", "image", "image_id", "picture", "movie_id", "path", "file"),
     "value": ("value", "rating", "score", "stars", "answer"),
     "rank": ("rank", "position", "place"),
     "ranking": ("ranking", "order", "ranked"),

@@ -7,6 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from salon.study.study import CompareWithin
+
 _FROZEN = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=False)
 
 
@@ -42,7 +44,7 @@ class Policies(BaseModel):
 
     model_config = _FROZEN
 
-    name: str | None = Field(None, description="Name of the study; the file's name when left out.")
+    name: str | None = Field(None, description="Name of the study; the folder's name when left out.")
     criterion_id: str = Field(
         "preference",
         min_length=1,
@@ -60,7 +62,7 @@ class Policies(BaseModel):
         "error",
         description="A row without an answer: stop, leave it out and count it, or keep it as skipped: cannot judge.",
     )
-    compare_within: Literal["prompt", "category", "all"] | None = Field(
+    compare_within: CompareWithin | None = Field(
         None, description="What items may be compared within; prompt if there is a prompt column, else all."
     )
     items_are: Literal["generators", "items"] | None = Field(

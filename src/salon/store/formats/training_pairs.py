@@ -15,7 +15,6 @@ a picture, import the file as a study and run `salon labels`.
 from __future__ import annotations
 
 import hashlib
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations, islice
@@ -34,6 +33,8 @@ from salon.store.formats.record import Record
 from salon.store.formats.stream import stream_records
 from salon.store.quick_file import put_file
 from salon.study.noun import Noun
+from salon.study.prompt import normalized
+from salon.study.split import check_shares
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
 SCHEMA = pa.schema(
@@ -59,14 +60,12 @@ class PairSettings(Noun):
 
     @model_validator(mode="after")
     def _shares_make_a_whole(self) -> PairSettings:
-        if abs(self.train + self.validation + self.test - 1) > 1e-9:
-            raise BadValue("--train, --validation and --test must sum to 1")
+        check_shares((self.train, self.validation, self.test))
         return self
 
     def split(self, text: str) -> str:
         """Where a prompt falls."""
-        plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-        digest = hashlib.sha256(f"{self.seed} {plain}".encode("utf-8", "surrogatepass")).digest()
+        digest = hashlib.sha256(f"{self.seed} {normalized(text)}".encode("utf-8", "surrogatepass")).digest()
         place = int.from_bytes(digest[:8], "big") / 2**64
         return "train" if place < self.train else "validation" if place < self.train + self.validation else "test"
 

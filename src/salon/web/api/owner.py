@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field, JsonValue
 from starlette.responses import FileResponse
 
-from salon.flows.studio import Studio
+from salon.flows.studio.studio import Studio
 from salon.web.api.rater import ERRORS
 from salon.web.api.shapes import AuditShape, InvitationShape, RaterShape, Shape, rater_shape
 from salon.web.auth import OwnerSession

@@ -12,15 +12,16 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
+from salon.calls.scores_shapes import ServiceError
 from salon.collect.question import Given
 from salon.errors import BadValue
-from salon.flows.studio import Studio
-from salon.flows.studio_steps import Step
-from salon.web.api.shapes import ErrorShape, Me, SavedShape, Shape, StepShape, step_shape
+from salon.flows.studio.steps import Step
+from salon.flows.studio.studio import Studio
+from salon.web.api.shapes import Me, SavedShape, Shape, StepShape, step_shape
 from salon.web.auth import Anyone, signed_in
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorShape} for status in (400, 401, 403, 404, 409, 413, 421, 422, 425, 429, 500, 503)
+    status: {"model": ServiceError} for status in (400, 401, 403, 404, 409, 413, 421, 422, 425, 429, 500, 503)
 }
 
 

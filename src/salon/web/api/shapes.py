@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from salon.collect.assign import Finished, Rest
-from salon.flows.studio_steps import Needs, RaterProgress, ShownTask, Step
+from salon.flows.studio.steps import Needs, RaterProgress, ShownTask, Step
 from salon.study import Criterion
 from salon.web.images import Images
 
@@ -16,17 +16,6 @@ class Shape(BaseModel):
     """One JSON object; nothing but what is named here."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ErrorShape(Shape):
-    """The one shape of every error."""
-
-    error: str = Field(description="Name of the error.")
-    needed: str = Field(description="What was needed.")
-    found: str | None = Field(description="What was found.")
-    where: str | None = Field(description="Where.")
-    remedy: str | None = Field(description="What to do.")
-    request: str = Field(description="Number of the request in the studio's log.")
 
 
 class Me(Shape):

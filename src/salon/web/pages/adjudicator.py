@@ -15,8 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from salon.collect.adjudicate import Agreement, Disagreement
 from salon.errors import BadValue
-from salon.flows.studio import Studio
-from salon.flows.studio_adjudicate import (
+from salon.flows.studio.adjudicate import (
     Disputes,
     KeptRuling,
     adjudicator_name,
@@ -24,7 +23,8 @@ from salon.flows.studio_adjudicate import (
     rulings_of,
     screen_order,
 )
-from salon.report.numbers import estimate, percent
+from salon.flows.studio.studio import Studio
+from salon.report.numbers import percent, with_interval
 from salon.store.database.connected import now_ms
 from salon.web.auth import Session, signed_in
 from salon.web.errors import NoSuchPage, NotAllowed
@@ -247,8 +247,7 @@ def _agreement(found: Disputes, studio: Studio) -> list[dict[str, Any]]:
 
 
 def _kappa(row: Agreement | None) -> str:
-    kappa = row.kappa if row else None
-    return "–" if kappa is None else estimate(kappa.value, kappa.low, kappa.high)
+    return with_interval(row.kappa if row else None, None)
 
 
 def _share(row: Agreement | None) -> str:

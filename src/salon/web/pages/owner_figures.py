@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 from salon.check.results import CheckReport, CriterionFigures, Figure
 from salon.collect.quality import Finding
-from salon.flows.studio_figures import PANEL, Figures
-from salon.flows.studio_owner import LiveCheck
-from salon.report.numbers import count, duration, estimate, p_value, significant
+from salon.flows.studio.figures import PANEL, Figures
+from salon.flows.studio.owner import LiveCheck
+from salon.report.numbers import count, duration, estimate, p_value, significant, with_interval
 
 HOURS = 48
 """Hours of the chart."""
@@ -95,7 +95,7 @@ def panel_lines(figures: Figures | None) -> list[Line]:
 def _line(name: str, figure: Figure | None) -> Line:
     if figure is None:
         return Line(name, TOO_FEW, "", "")
-    text = estimate(figure.value, figure.low, figure.high)
+    text = with_interval(figure, None)
     return Line(name, text, _n(figure.n, figure.unit), figure.method)
 
 

@@ -10,9 +10,9 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from salon.errors import BadValue
-from salon.flows.studio import Studio
-from salon.flows.studio_adjudicate import ADJUDICATORS
-from salon.flows.studio_steps import Invitation, RaterProgress
+from salon.flows.studio.adjudicate import ADJUDICATORS
+from salon.flows.studio.steps import Invitation, RaterProgress
+from salon.flows.studio.studio import Studio
 from salon.store.database.connected import now_ms
 from salon.web.auth import OwnerSession, Session
 from salon.web.pages.owner import ago, owner_page

@@ -15,8 +15,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from salon.collect.language import languages
 from salon.collect.settings import StudioSettings
 from salon.errors import BadValue, SalonError
-from salon.flows.studio import Studio
-from salon.flows.studio_change import changed, current_text, with_values
+from salon.flows.studio.change import changed, current_text, with_values
+from salon.flows.studio.studio import Studio
 from salon.web.auth import OwnerSession, Session
 from salon.web.images import study_images
 from salon.web.pages.owner import owner_page

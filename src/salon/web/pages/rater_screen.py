@@ -9,9 +9,9 @@ from typing import Any
 from fastapi import Request
 
 from salon.collect.merge_ranking import NextPair, Settled, most_questions, next_merge_step
-from salon.flows.studio import Studio
-from salon.flows.studio_ranking import is_merged
-from salon.flows.studio_steps import ShownTask
+from salon.flows.studio.ranking import is_merged
+from salon.flows.studio.steps import ShownTask
+from salon.flows.studio.studio import Studio
 from salon.study import Criterion
 from salon.web.images import Images
 from salon.web.pages.rater_form import short_pairs

@@ -17,33 +17,58 @@
   }
   theme.addEventListener("click", () => keep("theme", root.dataset.theme));
 
-  const AT_ONCE = 30; // rows: laying out a thousand is felt, so those below the first screens follow after
+  const FIRST = 15, MORE = 30; // rows: a thousand take long to lay out; a screen of them comes with the click,
+  const NEAR = 1500; // pixels: and more as the reader nears their end. Taking a thousand off takes long, too:
+  const idle = window.requestIdleCallback ?? setTimeout; // back at the head of the table, those far below go
   const collator = new Intl.Collator(undefined, { numeric: true });
   const held = new Map();
   document.querySelectorAll("table.ranked").forEach((table) => {
     const body = table.tBodies[0];
     const all = [...body.rows];
-    held.set(table.id, all);
     const heads = [...table.tHead.rows[0].cells];
-    let turn = 0;
-    const put = (rows, dress) => {
-      const mine = ++turn;
-      const more = (from) => {
-        if (mine !== turn || from >= rows.length) return;
-        const next = rows.slice(from, from + AT_ONCE);
-        next.forEach(dress);
-        body.append(...next);
-        setTimeout(more, 0, from + AT_ONCE);
-      };
-      body.replaceChildren();
-      more(0);
+    let rows = all, dressing = () => () => {}, dress, dressed = new Set(), left = [];
+    const watch = () => {
+      near.disconnect();
+      if (left.length) near.observe(body.lastElementChild);
     };
+    const more = (count) => {
+      const next = left.splice(0, count);
+      next.filter((row) => !dressed.has(row)).forEach((row) => { dress(row); dressed.add(row); });
+      body.append(...next);
+      watch();
+    };
+    const near = new IntersectionObserver((seen) => {
+      if (seen.some((one) => one.isIntersecting)) more(MORE);
+    }, { rootMargin: NEAR + "px" });
+    const trim = () => {
+      const last = body.rows[body.rows.length - MORE - 1];
+      if (!last || last.getBoundingClientRect().top < innerHeight + 2 * NEAR) return;
+      const off = [...body.rows].slice(-MORE);
+      off.forEach((row) => row.remove());
+      left.unshift(...off);
+      watch();
+      idle(trim);
+    };
+    new IntersectionObserver(trim, { rootMargin: NEAR + "px" }).observe(table.tHead);
+    const put = () => {
+      dress = dressing();
+      dressed = new Set();
+      left = rows.filter((row) => !row.hidden);
+      body.replaceChildren();
+      more(FIRST);
+    };
+    addEventListener("beforeprint", () => more(left.length));
+    addEventListener("afterprint", trim);
+    held.set(table.id, { all, put });
+    const keys = new Map();
+    const read = (column) => all.map((row) => {
+      const cell = row.cells[column];
+      const raw = cell.dataset.sort ?? cell.textContent.trim();
+      return { row, raw, number: Number(raw) };
+    });
     const order = (column, up) => {
-      const keyed = all.map((row) => {
-        const cell = row.cells[column];
-        const raw = cell.dataset.sort ?? cell.textContent.trim();
-        return { row, raw, number: Number(raw) };
-      });
+      if (!keys.has(column)) keys.set(column, read(column));
+      const keyed = keys.get(column).slice();
       const words = keyed.some((one) => one.raw !== "" && Number.isNaN(one.number));
       keyed.sort((a, b) => {
         if (a.raw === "" || b.raw === "") return (a.raw === "") - (b.raw === "");
@@ -69,7 +94,9 @@
     const sort = (column, up) => {
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       heads[column].setAttribute("aria-sort", up ? "ascending" : "descending");
-      put(order(column, up), ranked(column));
+      rows = order(column, up);
+      dressing = () => ranked(column);
+      put();
     };
     heads.forEach((head, column) => {
       if (!head.dataset.column) return;
@@ -88,23 +115,27 @@
     const wanted = view.get("sort");
     const column = wanted ? heads.findIndex((head) => head.dataset.column === wanted.replace(/^-/, "")) : -1;
     if (column >= 0) sort(column, !wanted.startsWith("-"));
+    else if (all.length > 3 * MORE) put();
   });
 
   document.querySelectorAll("form.filter").forEach((form) => {
-    const rows = held.get(form.dataset.rows);
+    const { all: rows, put } = held.get(form.dataset.rows);
     const count = form.querySelector("output");
     const fields = [...form.querySelectorAll("input, select")];
     const apply = () => {
-      let shown = 0;
+      let shown = 0, changed = false;
       const [search, ...chosen] = fields.map((field) => field.value.trim().toLowerCase());
       const parts = search.split(/\s+/);
       rows.forEach((row) => {
         const words = row.dataset.words;
-        row.hidden = !parts.every((part) => words.includes(part)) ||
+        const out = !parts.every((part) => words.includes(part)) ||
           !chosen.every((value, at) => !value || row.getAttribute("data-" + fields[at + 1].name).toLowerCase() === value);
-        shown += !row.hidden;
+        changed ||= out !== row.hidden;
+        row.hidden = out;
+        shown += !out;
       });
       count.textContent = shown === rows.length ? "" : shown + " of " + rows.length;
+      if (changed) put();
     };
     fields.forEach((field) => {
       field.value = view.get(field.name) || "";

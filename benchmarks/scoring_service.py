@@ -1,0 +1,248 @@
+"""Pictures per second of `salon serve-scores` beside an offline run of the same model on the same pictures.
+
+    python -m benchmarks scoring_service
+    python -m benchmarks.scoring_service clients 1 4 16 64     how throughput grows with clients
+    python -m benchmarks.scoring_service batch 1 4 16 64       ... and with the size of a batch
+
+Heads for nine criteria over the default encoder, drawn posters of 1024 x 1448 as PNG, every picture with a prompt of
+its own; the service's memory of answers is off. Ours: clients who each send one picture as a form and wait for the
+answer, one kept-alive connection each, all in one process (bodies are made beforehand; it only writes and reads, and
+takes `client_cpu_ms` of the two cores for a picture). Peer: no service, pictures from memory, the next batch decoded
+while one is scored. Both are running processes of their own and work in turns. `ratio` is pictures per second, ours
+over the peer's, median of rounds; the aim is 0.9. `cpu_ratio` is the peer's processor time for a picture over ours: on
+a busy machine the steadier figure, which leaves the clients out. The peer does nothing but decode and score, so it is
+the limit, 1. `one by one` is a single client, who waits for each answer, against batches of one offline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks._rater_http import Wire
+from benchmarks._scoring_offline import prompt_of
+from benchmarks.encode import draw
+from salon.models.embedded_encoder import EmbeddedEncoder
+from salon.models.preference import Criterionwise, ModelCard
+from salon.models.preference_heads import HeadShape, PreferenceHeads
+from salon.models.preference_model import save_heads
+from salon.study.signature import Signature
+
+ROUNDS, CLIENTS, BATCH, COUNT = 5, 64, 16, 96
+CRITERIA = tuple(f"taste/{name}" for name in ("overall", "typography", "layout", "color", "mood", "craft", "text",
+                                              "image", "idea"))  # fmt: skip
+_EDGE = "salonbenchmark"
+_OPEN = {"session-rate": 1e6, "session-burst": 10**6, "address-rate": 1e6, "address-burst": 10**6}
+
+
+def save_model(folder: Path) -> None:
+    """Heads over the default encoder that nobody trained: what they say does not matter here."""
+    encoder = EmbeddedEncoder()
+    shape = HeadShape(form="scalar", parts=encoder.parts, text_width=encoder.text_width, criteria=CRITERIA, axes=128)
+    card = ModelCard(
+        kind="heads", name="bench", criteria=tuple(Criterionwise(id=id, name=id) for id in CRITERIA),
+        backbone=encoder.signature, backbone_name=encoder.name, form="scalar", is_logit=True, study="none", data="0",
+        signature=Signature(method="benchmark"),
+    )  # fmt: skip
+    save_heads(folder, PreferenceHeads(shape), card, readme="a benchmark's")
+
+
+def form(data: bytes, number: int) -> bytes:
+    """The body of one request; bytes after the picture's end make it one that was never sent before."""
+    head = f'--{_EDGE}\r\nContent-Disposition: form-data; name="images"; filename="{number}.png"\r\n\r\n'
+    tail = (
+        f'\r\n--{_EDGE}\r\nContent-Disposition: form-data; name="prompt"\r\n\r\n{prompt_of(number)}\r\n--{_EDGE}--\r\n'
+    )
+    return head.encode() + data + f"{number:012}".encode() + tail.encode()
+
+
+@dataclass
+class Round:
+    """What a round gave: pictures per second, processor milliseconds a picture, seconds of each reply."""
+
+    per_second: float
+    cpu_ms: float
+    replies: list[float] = field(default_factory=list)
+    client_cpu_ms: float = 0.0
+
+
+class Service:
+    """`salon serve-scores` in a process of its own."""
+
+    def __init__(self, model: Path, room: Path, *, batch: int = BATCH) -> None:
+        flags = [f"--{name}={value}" for name, value in _OPEN.items()]
+        command = ["serve-scores", "--model", str(model), "--no-token", "--port", "0", "--json", "--cache", "0",
+                   "--deadline", "600", "--batch", str(batch), "--folder", str(room / "tokens"), *flags]  # fmt: skip
+        code = "import sys; from salon.cli.main import run; run(sys.argv[1:])"
+        self.process = subprocess.Popen([sys.executable, "-c", code, *command], stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        told = self.process.stdout.readline()
+        while not told.rstrip().endswith("}"):
+            told += self.process.stdout.readline()
+        self.port = int(json.loads(told)["address"].rpartition(":")[2])
+
+    @property
+    def cpu(self) -> float:
+        """Processor seconds so far, all threads."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    @property
+    def peak(self) -> int:
+        """Megabytes of memory at the most."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.partition("VmHWM:")[2].split()[0]) >> 10
+
+    def close(self) -> None:
+        """End it."""
+        self.process.terminate()
+        self.process.wait()
+
+
+class Offline:
+    """The same model without a service."""
+
+    def __init__(self, model: Path, pictures: Path) -> None:
+        command = [sys.executable, "-m", "benchmarks._scoring_offline", str(model), str(pictures)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        self._said()
+
+    def _said(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def round(self, batch: int, count: int) -> Round:
+        """One run."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{batch} {count}\n")
+        wall, cpu = json.loads(self._said())
+        return Round(count / wall, 1e3 * cpu / count)
+
+    def close(self) -> None:
+        """End it."""
+        self.process.communicate()
+
+
+async def asked(service: Service, bodies: list[bytes], clients: int) -> Round:
+    """All bodies sent by so many clients, each of whom waits for its answer."""
+    waiting, replies = iter(bodies), []
+
+    async def client() -> None:
+        wire = Wire(service.port, content=f"multipart/form-data; boundary={_EDGE}")
+        for body in waiting:
+            began = time.perf_counter()
+            reply = await wire.ask("POST", "/v1/score", body)
+            assert reply.status == 200, reply.body
+            replies.append(time.perf_counter() - began)
+        wire.close()
+
+    wall, cpu, own = time.perf_counter(), service.cpu, time.process_time()
+    await asyncio.gather(*(client() for _ in range(clients)))
+    wall, cpu = time.perf_counter() - wall, service.cpu - cpu
+    own = time.process_time() - own
+    return Round(len(bodies) / wall, 1e3 * cpu / len(bodies), replies, 1e3 * own / len(bodies))
+
+
+class Bench:
+    """Model, pictures, and requests that were never sent before."""
+
+    def __init__(self, room: Path) -> None:
+        self.room, self.model, self.pictures = room, room / "model", room / "pictures"
+        save_model(self.model)
+        self.pictures.mkdir()
+        draw(self.pictures)
+        self._known = [path.read_bytes() for path in sorted(self.pictures.glob("*.png"))]
+        self._numbers = itertools.count()
+
+    def bodies(self, count: int) -> list[bytes]:
+        """Bodies of `count` requests."""
+        return [
+            form(self._known[number % len(self._known)], number) for number in itertools.islice(self._numbers, count)
+        ]
+
+    @contextmanager
+    def service(self, batch: int = BATCH) -> Iterator[Service]:
+        """A running service."""
+        made = Service(self.model, self.room, batch=batch)
+        try:
+            asyncio.run(asked(made, self.bodies(8), 4))
+            yield made
+        finally:
+            made.close()
+
+    @contextmanager
+    def offline(self) -> Iterator[Offline]:
+        """A running peer."""
+        made = Offline(self.model, self.pictures)
+        try:
+            made.round(BATCH, 8)
+            yield made
+        finally:
+            made.close()
+
+
+def _median(values: list[float]) -> float:
+    return float(np.median(values))
+
+
+def line(name: str, ours: list[Round], peer: list[Round], peer_name: str, **more: object) -> None:
+    """One JSON line."""
+    replies = [1e3 * one for part in ours for one in part.replies]
+    facts = {
+        "name": f"scoring_service {name}", "peer_name": peer_name,
+        "ours": round(_median([one.per_second for one in ours]), 2),
+        "peer": round(_median([one.per_second for one in peer]), 2),
+        "ratio": round(_median([a.per_second / b.per_second for a, b in zip(ours, peer)]), 3),
+        "limit": 1.0, "unit": "pictures per second",
+        "cpu_ratio": round(_median([b.cpu_ms / a.cpu_ms for a, b in zip(ours, peer)]), 3),
+        "cpu_ms": round(_median([one.cpu_ms for one in ours]), 1),
+        "peer_cpu_ms": round(_median([one.cpu_ms for one in peer]), 1),
+        "client_cpu_ms": round(_median([one.client_cpu_ms for one in ours]), 1),
+        "p50_ms": round(float(np.percentile(replies, 50))), "p99_ms": round(float(np.percentile(replies, 99))),
+        "load": round(os.getloadavg()[0], 1),
+    }  # fmt: skip
+    print(json.dumps(facts | more), flush=True)
+
+
+def race(bench: Bench, clients: int, rounds: int, count: int, batch: int = BATCH) -> None:
+    """Service and peer in turns."""
+    with bench.offline() as offline, bench.service(batch) as service:
+        ours, peer = [], []
+        for _ in range(rounds):
+            peer.append(offline.round(min(batch, clients), count))
+            ours.append(asyncio.run(asked(service, bench.bodies(count), clients)))
+        name = "one by one" if clients == 1 else f"{clients} clients"
+        told = f"offline, batches of {min(batch, clients)}"
+        line(name, ours, peer, told, clients=clients, batch=batch, rounds=rounds, peak_mb=service.peak)
+
+
+def main(arguments: list[str]) -> None:
+    """64 clients and one; or a sweep."""
+    kind, sizes = (arguments[0], [int(text) for text in arguments[1:]]) if arguments else ("", [])
+    with tempfile.TemporaryDirectory() as room:
+        bench = Bench(Path(room))
+        if kind == "clients":
+            for clients in sizes:
+                race(bench, clients, 3, max(16, min(64, 4 * clients)))
+        elif kind == "batch":
+            for batch in sizes:
+                race(bench, CLIENTS, 3, COUNT, batch)
+        else:
+            race(bench, CLIENTS, ROUNDS, COUNT)
+            race(bench, 1, 3, 24)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

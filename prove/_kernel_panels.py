@@ -1,0 +1,215 @@
+"""Panels of raters with known habits: how often factions are seen where there are none, and what scores cover."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from scipy.special import expit
+
+from salon.errors import StatsError
+from salon.stats.agreement import pair_tau
+from salon.stats.crowd import fit_crowd
+from salon.stats.one_order import fit_one_order, noise_grid, simulated_lack_of_fit
+from salon.stats.pair_counts import count_pairs
+from salon.stats.pair_fit import fit_pairs
+from salon.stats.rater_effects import rating_offset_scale, rating_sureal
+from salon.stats.rating_models import RatingFit, rating_mean, rating_zscored
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Rows = list[list[str]]
+SIMULATIONS = 199
+
+
+def order_of(seen: Floats) -> Ints:
+    """Ranks, 0 for the highest, along the last axis."""
+    ranks: Ints = np.argsort(np.argsort(-seen, axis=-1), axis=-1)
+    return ranks
+
+
+def gaussian(rng: np.random.Generator, prompts: int, camps: Sequence[int], noise: ArrayLike, items: int = 4) -> Floats:
+    """What raters see: utilities of their camp, new for every prompt, plus Gaussian noise."""
+    utility = np.repeat(rng.normal(size=(prompts, len(camps), items)), camps, axis=1)
+    seen: Floats = utility + np.broadcast_to(noise, (sum(camps),))[:, None] * rng.normal(size=utility.shape)
+    return seen
+
+
+def mallows(rng: np.random.Generator, prompts: int, raters: int, theta: float, items: int = 4) -> Ints:
+    """Rankings by repeated insertion around one order a prompt."""
+    found = np.empty((prompts, raters, items), np.int64)
+    for prompt in range(prompts):
+        center = rng.permutation(items)
+        for rater in range(raters):
+            said: list[int] = []
+            for place, item in enumerate(center):
+                weight = np.exp(-theta * np.arange(place + 1))
+                said.insert(place - int(rng.choice(place + 1, p=weight / weight.sum())), int(item))
+            found[prompt, rater, said] = np.arange(items)
+    return found
+
+
+def likert(rng: np.random.Generator, seen: Floats) -> Floats:
+    """Five levels, ties broken at random."""
+    return np.digitize(seen, [-1.2, -0.4, 0.4, 1.2]) + 0.5 * rng.random(seen.shape)
+
+
+def half_easy(rng: np.random.Generator, prompts: int, noise: ArrayLike) -> Floats:
+    """Half of the prompts as they are, half answered at random."""
+    seen = gaussian(rng, prompts, [5], noise, 5)
+    seen[::2] = rng.normal(size=seen[::2].shape)
+    return seen
+
+
+UNEQUAL = (0.8, 1.2, 1.9, 2.5, 6.0)
+DRAWS: dict[str, tuple[tuple[int, ...], int, Callable[[np.random.Generator, int], Ints]]] = {
+    "one order, Mallows noise": ((80,), 100, lambda rng, n: mallows(rng, n, 5, 0.4)),
+    "one order, Gaussian noise 1.9": ((20, 80), 100, lambda rng, n: order_of(gaussian(rng, n, [5], 1.9))),
+    "one order, Gaussian noise 1.0": ((80,), 100, lambda rng, n: order_of(gaussian(rng, n, [5], 1.0))),
+    "one order, noise .8, 1.2, 1.9, 2.5, 6": ((80, 400), 100, lambda rng, n: order_of(gaussian(rng, n, [5], UNEQUAL))),
+    "one order, noise 1.0, one rater careless": (
+        (80,),
+        100,
+        lambda rng, n: order_of(gaussian(rng, n, [5], [1, 1, 1, 1, 1000])),
+    ),
+    "random raters": ((80,), 100, lambda rng, n: order_of(rng.normal(size=(n, 5, 4)))),
+    "one order, four raters, noise 1.5": ((80,), 100, lambda rng, n: order_of(gaussian(rng, n, [4], 1.5))),
+    "one order, three items, noise 1.0": ((60, 200), 100, lambda rng, n: order_of(gaussian(rng, n, [5], 1.0, 3))),
+    "one order, eight raters, three items, noise 1.0": (
+        (80,),
+        100,
+        lambda rng, n: order_of(gaussian(rng, n, [8], 1.0, 3)),
+    ),
+    "one order, five levels with ties, five items, unequal noise": (
+        (160, 800),
+        100,
+        lambda rng, n: order_of(likert(rng, gaussian(rng, n, [5], UNEQUAL, 5))),
+    ),
+    "one order, half of the prompts random, five items, unequal noise": (
+        (160, 800),
+        100,
+        lambda rng, n: order_of(half_easy(rng, n, UNEQUAL)),
+    ),
+    "factions of 3 and 2, noise 1.0": ((10, 20, 40, 80), 50, lambda rng, n: order_of(gaussian(rng, n, [3, 2], 1.0))),
+    "factions of 2 and 2, noise 1.0": ((20, 40, 80), 50, lambda rng, n: order_of(gaussian(rng, n, [2, 2], 1.0))),
+}
+
+
+def rejected(ranks: Ints, rng: np.random.Generator) -> bool:
+    """Does the test of one order reject at 5%?"""
+    prompts, raters, items = ranks.shape
+    grid = noise_grid(items)
+    place, q = fit_one_order(pair_tau(ranks).mean, np.full((raters, raters), float(prompts)), grid.features)
+    everyone, together = np.ones((prompts, raters), bool), np.zeros(raters, np.int64)
+    null = simulated_lack_of_fit(grid.thetas[place], together, everyone, grid, simulations=SIMULATIONS, rng=rng)
+    return bool((1 + (null >= q).sum()) / (1 + SIMULATIONS) <= 0.05)
+
+
+def factions(rng: np.random.Generator) -> Rows:
+    rows = []
+    for name, (sizes, studies, draw) in DRAWS.items():
+        for prompts in sizes:
+            found = float(np.mean([rejected(draw(rng, prompts), rng) for _ in range(studies)]))
+            error = np.sqrt(found * (1 - found) / studies)
+            rows.append([name, f"{prompts:,}", str(studies), f"{found:.3f} ± {error:.3f}"])
+    return rows
+
+
+CAREFUL = (1.0, 0.95, 0.9, 0.8)
+CROWDS = ((30, 30, 100, 20), (30, 30, 400, 20), (50, 100, 200, 10))
+"""Items, raters, answers of each, studies."""
+
+
+def crowd_study(rng: np.random.Generator, items: int, each: int, reliability: Floats) -> list[float]:
+    """SRCC and MAE, ours and Bradley-Terry's, slope, coverage, coverage without the common factor, coverage of b."""
+    raters = len(reliability)
+    q, pull = rng.normal(0, 1.5, items), rng.normal(0, 0.5, raters)
+    rater = np.repeat(np.arange(raters), each)
+    a = rng.integers(0, items, len(rater))
+    b = (a + rng.integers(1, items, len(rater))) % items
+    left = rng.integers(0, 2, len(rater))
+    seen = np.where(rng.random(len(rater)) < reliability[rater], q[a] - q[b], q[b] - q[a])
+    outcome = (rng.random(len(rater)) > expit(seen + pull[rater] * (1 - 2 * left))).astype(np.int64)
+    fit, truth = fit_crowd(a, b, outcome, rater, items, raters, left=left), q - q.mean()
+    plain = fit_pairs(count_pairs(a, b, outcome, items), prior=3.0).scores
+    assert fit.errors is not None
+    slope = float(fit.scores @ truth / (truth @ truth))
+    half = 1.96 * fit.errors.se
+    careful = reliability > 0.5
+    return [
+        *(float(stats.spearmanr(one, truth)[0]) for one in (fit.scores, plain)),
+        *(float(np.abs(one - truth).mean()) for one in (fit.scores, plain)),
+        slope,
+        float(np.mean(np.abs(fit.scores - truth) < half)),
+        float(np.mean(np.abs(fit.scores - slope * truth) < half)),
+        float(np.mean(np.abs(fit.position_bias - pull)[careful] < 1.96 * fit.position_bias_se[careful])),
+    ]
+
+
+def crowds(rng: np.random.Generator) -> Rows:
+    rows = []
+    for eta in CAREFUL:
+        for items, raters, each, studies in CROWDS:
+            reliability = np.where(np.arange(raters) < 0.3 * raters, 0.5, eta)
+            found = np.mean([crowd_study(rng, items, each, reliability) for _ in range(studies)], axis=0)
+            srcc, mae = (f"{found[k]:.3f}, {found[k + 1]:.3f}" for k in (0, 2))
+            rest = [f"{value:.{d}f}" for value, d in zip(found[4:], (2, 3, 3, 3))]
+            rows.append([f"{eta:g}", f"{items}, {raters}, {each}", str(studies), srcc, mae, *rest])
+    return rows
+
+
+RATED = {"mean": rating_mean, "z-scored": rating_zscored, "sureal": rating_sureal, "offset, scale": rating_offset_scale}
+PANELS = {
+    "3 raters, no scales": {"raters": 3, "scales": 0.0},
+    "5 raters": {"raters": 5},
+    "5 raters, no scales": {"raters": 5, "scales": 0.0},
+    "5 raters, whole numbers 1-5": {"raters": 5, "whole": True},
+    "5 raters, 20% missing": {"raters": 5, "missing": 0.2},
+    "10 raters": {"raters": 10},
+    "20 raters": {"raters": 20},
+}
+
+
+def rated_panel(
+    rng: np.random.Generator, *, raters: int, scales: float = 0.25, missing: float = 0.0, whole: bool = False
+) -> tuple[Floats, tuple[Ints, Ints, Floats, int, int]]:
+    """True scores of 50 items, and the ratings as columns."""
+    q = rng.normal(3, 0.8, 50)
+    g = np.exp(scales * rng.normal(size=raters))
+    b, v = rng.normal(0, 0.4, raters), rng.uniform(0.4, 1.0, raters)
+    table = 3 + b[:, None] + (g / g.mean())[:, None] * (q - 3) + v[:, None] * rng.normal(size=(raters, 50))
+    if whole:
+        table = np.clip(np.rint(table), 1, 5)
+    there = rng.random(table.shape) >= missing
+    rater, item = np.nonzero(there)
+    return q, (item, rater, table[there], 50, raters)
+
+
+def held(fit: RatingFit, q: Floats) -> Iterator[float]:
+    """Coverage of differences and of values, and the root mean square error of differences."""
+    gap = fit.scores - q
+    apart = gap - gap.mean()
+    yield float(np.mean(np.abs(apart) < stats.t.ppf(0.975, fit.df) * fit.se))
+    yield float(np.mean(np.abs(gap) < stats.t.ppf(0.975, fit.absolute_df) * fit.absolute_se))
+    yield float(np.sqrt((apart**2).mean()))
+
+
+def ratings(rng: np.random.Generator) -> Rows:
+    rows = []
+    n = 100
+    for name, kind in PANELS.items():
+        found: dict[str, list[list[float]]] = {method: [] for method in RATED}
+        for _ in range(n):
+            q, data = rated_panel(rng, **kind)  # type: ignore[arg-type]
+            for method, fit in RATED.items():
+                with suppress(StatsError):  # counted by what is missing
+                    found[method].append(list(held(fit(*data), q)))
+        cells = [
+            "{:.3f}, {:.3f} ({:.3f})".format(*np.mean(ok, axis=0)) + (f", {n - len(ok)} refused" if len(ok) < n else "")
+            for ok in found.values()
+        ]
+        rows.append([name, *cells])
+    return rows

@@ -1,0 +1,129 @@
+"""The command that explains a score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.options import options_from, settings_from
+from salon.flows.explain.explain import ExplainSettings, explain, judged_study
+from salon.flows.explain.page import explain_page
+from salon.report.page import page_target
+from salon.select.explain import Explained, Explanation, Said
+from salon.select.reference import read_reference
+from salon.store.folder import open_study
+from salon.study import Prompt
+
+_PATH = click.Path(path_type=Path)
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("explain")
+@click.argument("picture", type=_FILE)
+@click.argument("other", type=_FILE, required=False)
+@click.option("-s", "--scorer", "names", multiple=True, metavar="NAME", help="As for salon score (repeatable).")
+@click.option("--model", "models", multiple=True, type=_PATH, help="Folder of a trained model (repeatable).")
+@click.option("--study", type=_PATH, help="Folder of a study with judgments: neighbours, and where measurements stand.")
+@click.option("--prompt", help="What the picture was made for  [default: the prompt of the study's same picture]")
+@click.option("-w", "--weights", help="Criterion weights: typography=3,mood=1; *=1 for all others  [default: alike]")
+@click.option("--reference", type=_FILE, help="Frozen reference that brings criteria to one scale.")
+@click.option("--equal-scales", is_flag=True, help="Declare that all scores are on one scale.")
+@options_from(ExplainSettings)
+@click.option("--html", type=_FILE, help="Write the report as one HTML file.")
+@json_option
+def explain_command(
+    picture: Path,
+    other: Path | None,
+    names: Sequence[str],
+    models: Sequence[Path],
+    study: Path | None,
+    prompt: str | None,
+    weights: str | None,
+    reference: Path | None,
+    equal_scales: bool,
+    html: Path | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Why PICTURE has its score; with OTHER, why one stands above the other.
+
+    What each criterion adds to the total is exact: the parts sum to it. Judged pictures that the model sees near it
+    (with what raters said of them) and measurements by rule stand beside it: they describe, they are no causes.
+
+    \b
+      salon select explain poster.png --model taste --study judged --html why.html
+      salon select explain a.png b.png --model taste -w typography=3,mood=1 --json
+    """
+    if html is not None:
+        page_target(html)
+    pictures = [picture] if other is None else [picture, other]
+    judged = None if study is None else judged_study(open_study(study), study)
+    with working("explaining"):
+        found = explain(
+            pictures, names=names, models=models, judged=judged,
+            prompt=None if prompt is None else Prompt(id="given", text=prompt), weights=weights,
+            reference=None if reference is None else read_reference(reference), equal=equal_scales,
+            settings=settings_from(ExplainSettings, flags),
+        )  # fmt: skip
+    if html is not None:
+        explain_page(found, pictures, study).write(html)
+    if as_json:
+        print_json({**found.model_dump(mode="json"), "signature_line": str(found.signature)})
+        return
+    _print(found)
+    if html is not None:
+        say(f"wrote {html}")
+
+
+def _print(found: Explanation) -> None:
+    if found.simulated:
+        say("SIMULATED: nobody gave the study's answers.")
+    if found.difference is not None:
+        say(found.difference.told, bold=True)
+    for one in found.pictures:
+        _print_one(one, found.scale)
+    for note in found.notes:
+        say(f"- {note}")
+    say(found.caution, dim=True)
+    say(str(found.signature), dim=True)
+
+
+def _print_one(one: Explained, scale: str) -> None:
+    total = "no total" if one.total is None else f"{one.total:.3f}" + (f" ± {one.sd:.3f}" if one.sd else "")
+    say(f"{one.picture}: {total} ({scale})", bold=True)
+    rows = [
+        (part.criterion, _number(part.value), _number(part.sigma), f"{part.share:.3f}", _number(part.adds),
+         part.unscored or "")
+        for part in one.contributions
+    ]  # fmt: skip
+    print_table(None, ("criterion", "value", "sd", "weight", "adds", ""), rows, left=(0, 5))
+    if one.neighbours:
+        counts = {part.criterion for part in one.contributions if part.share > 0}
+        near = [(other.item, f"{other.distance:.3f}", _all_said(other.said, counts)) for other in one.neighbours]
+        print_table("judged pictures near it", ("item", "distance", "raters said"), near, left=(0, 2))
+    if one.measurements:
+        stood = [
+            (part.name, _number(part.value), "-" if part.below is None else f"{part.below:.0%}",
+             part.tells if part.value is not None else f"no value: {part.unmeasured}")
+            for part in one.measurements
+        ]  # fmt: skip
+        print_table("measured by rule", ("measurement", "value", "study below", ""), stood, left=(0, 3))
+
+
+def _all_said(said: Sequence[Said], counts: set[str]) -> str:
+    """Under the criteria that count; under all where raters were asked about others."""
+    return "; ".join(map(_said, [one for one in said if one.criterion in counts] or said))
+
+
+def _said(one: Said) -> str:
+    figure = one.figure
+    around = "" if figure.low is None or figure.high is None else f" [{figure.low:.2f}, {figure.high:.2f}]"
+    return f"{one.criterion} {one.kind} {figure.value:.2f}{around} by {one.raters}"
+
+
+def _number(number: float | None) -> str:
+    return "-" if number is None else f"{number:.3f}"

@@ -1,0 +1,191 @@
+"""The command that serves scores over HTTP, and hands out the tokens to ask for them."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from salon.cli.console import json_option, print_json, print_table, say
+from salon.cli.options import options_from, settings_from
+from salon.errors import InputError
+from salon.flows.explain.served import Neighbourhood, neighbourhood
+from salon.flows.scoring.decisions import DecisionSettings
+from salon.flows.scoring.drift import WatchedLog, read_drift_reference
+from salon.flows.scoring.model import LoadOrder, ScoringModel
+from salon.flows.scoring.service import ScoringService, ServiceSettings
+from salon.judge.score import ScoreSettings
+from salon.select.gate import Gate, read_gate
+from salon.select.reference import read_reference
+from salon.web.run import listen, run
+from salon.web.scoring.routes_gate import fitting
+from salon.web.scoring.settings import ScoringSettings, checked_scoring
+from salon.web.scoring.tokens import SCOPES, new_token, read_tokens, revoke_token
+from salon.web.scoring.whole import whole_scoring_app
+
+LIMITS = ("most_upload", "most_picture", "most_pixels", "most_images", "most_at_once", "most_bytes_at_once",
+          "body_seconds", "session_rate", "session_burst", "address_rate", "address_burst")  # fmt: skip
+
+
+@click.command("serve-scores")
+@click.option(
+    "-s",
+    "--scorer",
+    "scorers",
+    multiple=True,
+    metavar="NAME",
+    help="A scorer; salon score --list names them (repeatable).",
+)
+@click.option(
+    "--model", "models", multiple=True, metavar="FOLDER", help="A trained model, with all its criteria (repeatable)."
+)
+@click.option("--name", default="model", show_default=True, help="What to call them together.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8100, show_default=True, help="Port; 0 takes a free one."
+)
+@click.option("--base-url", metavar="URL", help="Address that people open, without a path.")
+@click.option(
+    "--folder", type=click.Path(path_type=Path, file_okay=False), default=Path(".salon-scores"), show_default=True,
+    help="Folder of the service: hashes of its tokens.",
+)  # fmt: skip
+@click.option("--no-token", is_flag=True, help="Let everybody on this machine in; only on a loopback address.")
+@click.option("--root", "roots", multiple=True, type=click.Path(path_type=Path, file_okay=False),
+              help="Pictures below this folder may be named by path (repeatable).")  # fmt: skip
+@click.option("--model-root", type=click.Path(path_type=Path, file_okay=False),
+              help="Models below this folder may be loaded over HTTP.")  # fmt: skip
+@click.option("--reference", type=click.Path(path_type=Path, dir_okay=False),
+              help="Frozen reference by which criteria on different scales are added.")  # fmt: skip
+@click.option("--gate", "gates", multiple=True, type=click.Path(path_type=Path, dir_okay=False),
+              help="A gate made by salon select gate, served under the file's name (repeatable).")  # fmt: skip
+@click.option("--log", "log_folder", type=click.Path(path_type=Path, file_okay=False), help="Keep every decision here.")
+@options_from(DecisionSettings, only=("keep_prompt",))
+@click.option("--drift-reference", type=click.Path(path_type=Path, dir_okay=False),
+              help="With --log: reference of the drift watch  [default: the log's first decisions]")  # fmt: skip
+@click.option("--study", type=click.Path(path_type=Path, file_okay=False),
+              help="Study with judgments: explanations name its pictures near the first --model.")  # fmt: skip
+@click.option("--add-token", metavar="NAME", help="Only make a token, and show it once.")
+@click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES),
+              help="With --add-token: what it may do (repeatable)  [default: score]")  # fmt: skip
+@click.option("--revoke-token", metavar="NAME", help="Only end a token.")
+@click.option("--tokens", "list_tokens", is_flag=True, help="Only list the tokens by name.")
+@options_from(ScoreSettings, only=("text", "device"))
+@options_from(ServiceSettings)
+@options_from(ScoringSettings, only=LIMITS)
+@json_option
+def serve_scores(as_json: bool, **flags: Any) -> None:
+    """Serve scores over HTTP: score, compare, pick the best, gate, explain; requests are looked at in batches.
+
+    Pictures come as files of a form, as base64, or as paths below a --root; nothing is ever fetched from an address.
+    The first start makes a token and shows it once. docs/guide/scoring-service.md has the routes and the clients.
+
+    \b
+      salon serve-scores --model taste-heads
+      salon serve-scores -s contrast -s balance --no-token
+      salon serve-scores --add-token shop --scope score
+      salon serve-scores --model taste-heads --host 0.0.0.0 --base-url https://scores.example.org --log decisions
+    """
+    if flags["add_token"] or flags["revoke_token"] or flags["list_tokens"]:
+        _tokens(flags, as_json)
+        return
+    if not flags["scorers"] and not flags["models"]:
+        raise click.UsageError("at least one --scorer or --model is needed; salon score --list names them")
+    web = checked_scoring(settings_from(ScoringSettings, flags | {"roots": tuple(flags["roots"])}))
+    order = LoadOrder(name=flags["name"], scorers=flags["scorers"], models=flags["models"])
+    serving = settings_from(ServiceSettings, flags)
+    scoring = ScoreSettings(text=flags["text"], device=flags["device"], batch=serving.batch)
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait for each other leave the cores to others
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    with ExitStack() as stack:
+        listening = stack.enter_context(listen(web.host, web.port))
+        web = web.model_copy(update={"port": listening.getsockname()[1]})
+        service = ScoringService(serving, scoring)
+        opened = service.open(order)
+        app = whole_scoring_app(
+            service, web, decisions=_log(flags, stack), neighbourhood=_neighbourhood(flags),
+            reference=None if flags["reference"] is None else read_reference(flags["reference"]),
+            gates=_gates(flags["gates"], opened),
+        )  # fmt: skip
+        _print_served(web, opened.version, [one.criterion for one in opened.criteria], as_json)
+        run(app, web, listening, graceful=math.ceil(serving.deadline))
+
+
+def _gates(files: Sequence[Path], model: ScoringModel) -> dict[str, Gate]:
+    """Gates by the names of their files; each must fit a criterion that is served."""
+    gates = {path.stem: read_gate(path) for path in files}
+    if len(gates) < len(files):
+        raise InputError("gates in files of different names are needed", found="a name twice")
+    for gate in gates.values():
+        fitting(gate, model)
+    return gates
+
+
+def _log(flags: dict[str, Any], stack: ExitStack) -> WatchedLog | None:
+    if flags["log_folder"] is None:
+        if flags["drift_reference"] is not None:
+            raise InputError("--drift-reference goes with --log", found="no --log")
+        return None
+    file = flags["drift_reference"]
+    settings = DecisionSettings(folder=flags["log_folder"], keep_prompt=flags["keep_prompt"])
+    log = WatchedLog(settings, reference=None if file is None else read_drift_reference(file))
+    stack.callback(log.close)
+    return log
+
+
+def _neighbourhood(flags: dict[str, Any]) -> Neighbourhood | None:
+    if flags["study"] is None:
+        return None
+    if not flags["models"]:
+        raise InputError("--study goes with --model: neighbours are found by a model's vectors", found="no --model")
+    return neighbourhood(flags["study"], Path(flags["models"][0]), device=flags["device"])
+
+
+def _print_served(web: ScoringSettings, version: str, criteria: Sequence[str], as_json: bool) -> None:
+    token = None
+    if not web.no_token and not read_tokens(web.folder):
+        token = new_token(web.folder, "first", SCOPES)
+    if as_json:
+        print_json({"address": web.address, "version": version, "criteria": criteria, "token": token})
+        return
+    say(f"scores of version {version} at {web.address}: {', '.join(criteria)}")
+    if token is not None:
+        say("the first token, shown once, good for everything:")
+        say(f"  {token}")
+    if web.no_token:
+        say("no token is asked for: everybody on this machine may ask", dim=True)
+
+
+def _tokens(flags: dict[str, Any], as_json: bool) -> None:
+    folder: Path = flags["folder"]
+    asked = [name for name in ("add_token", "revoke_token", "list_tokens") if flags[name]]
+    if len(asked) > 1:
+        raise InputError("one of --add-token, --revoke-token and --tokens is needed", found="several")
+    if flags["revoke_token"]:
+        revoke_token(folder, flags["revoke_token"])
+        _say({"revoked": flags["revoke_token"]}, f"the token {flags['revoke_token']!r} ends now", as_json)
+    elif flags["add_token"]:
+        scopes = tuple(flags["scopes"]) or ("score",)
+        token = new_token(folder, flags["add_token"], scopes)
+        told = {"name": flags["add_token"], "scopes": scopes, "token": token}
+        _say(told, f"shown once, for {', '.join(scopes)}:\n  {token}", as_json)
+    else:
+        _list(folder, as_json)
+
+
+def _list(folder: Path, as_json: bool) -> None:
+    known = read_tokens(folder)
+    if as_json:
+        print_json({"tokens": [one.model_dump(mode="json", exclude={"sha256"}) for one in known]})
+        return
+    print_table(None, ("token", "scopes", "made"), [(one.name, ", ".join(one.scopes), one.made_at) for one in known],
+                left=(0, 1, 2))  # fmt: skip
+
+
+def _say(record: dict[str, Any], text: str, as_json: bool) -> None:
+    print_json(record) if as_json else say(text)

@@ -1,0 +1,160 @@
+"""Judges of a suite from the words that name them: ROLE=KIND:NAME.
+
+    pixels=measured:pixels                    rules of points, answered from pixels alone
+    layout=measured:layout                    the same from the records of the built-in generators: an oracle
+    gpt=openai:gpt-4o                         a model that speaks the OpenAI chat protocol
+    qwen=openai:qwen@http://localhost:8000/v1 the same at another server
+    qwen=transformers:./Qwen3-VL-8B           a VLM in this process
+    eye=scripted:answers.jsonl                answers from a file of JSON lines
+    eye=simulated:accuracy=0.8                no judge at all: says PASS in this share of all cases, by chance
+
+A role that is called as a judge that measures needs no words. All that is bought in a run is bought from one purse, and
+kept beside the board.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from copy import copy
+from pathlib import Path
+from typing import Any
+
+from pydantic import create_model
+
+from salon.bench.suite import Suite
+from salon.calls.budget import Budget
+from salon.calls.store import CallStore
+from salon.errors import BadValue
+from salon.flows.bench.judging import Judge, any_study, suite_roles
+from salon.judge.named import RATES, Named, endpoint_vlm, named_vlm, read_rates
+from salon.judge.scripted import Scripted
+from salon.judge.simulated import Simulated
+from salon.judge.vlm import Vlm
+from salon.study import Study
+from salon.study.noun import Noun
+
+MEASURED = ("pixels", "layout")
+KINDS = {
+    "measured": "measured:pixels or measured:layout",
+    "openai": "openai:MODEL[@URL]",
+    "transformers": "transformers:FOLDER",
+    "scripted": "scripted:FILE",
+    "simulated": "simulated:accuracy=0.8",
+}
+_TERMS = (
+    "key_env", "allow_http", "structured", "pixels", "concurrency", "per_minute", "prices", "budget", "calls", "device",
+    "dtype", "batch_size",
+)  # fmt: skip
+
+_HERE = {
+    "calls": "File that keeps bought answers  [default: BOARD.calls.sqlite]",
+    "device": "Of judges transformers:FOLDER: cpu, cuda, mps.",
+    "dtype": "Of judges transformers:FOLDER: float32, bfloat16, float16.",
+    "batch_size": "Of judges transformers:FOLDER: questions at a time.",
+}
+
+
+def _term(name: str) -> tuple[Any, Any]:
+    field = copy(Named.model_fields[name])
+    field.description = _HERE.get(name, field.description)
+    return field.annotation, field
+
+
+JudgeTerms: Any = create_model("JudgeTerms", __base__=Noun, **{name: _term(name) for name in _TERMS})
+"""On which terms the judges of a run answer: of `salon judge run`, what does not say who they are."""
+
+
+def read_roles(texts: Sequence[str], suite: Suite) -> dict[str, str]:
+    """KIND:NAME by role, as given; roles that are called as a judge that measures are that judge unless given."""
+    roles = suite_roles(suite)
+    found = {name: f"measured:{name}" for name in roles if name in MEASURED}
+    given: dict[str, str] = {}
+    for text in texts:
+        role, mark, kind = text.partition("=")
+        if not mark or kind.partition(":")[0] not in KINDS or not kind.partition(":")[2]:
+            raise BadValue("a judge as ROLE=KIND:NAME is needed", found=repr(text), where="--judge",
+                           remedy=f"KIND:NAME is {'; '.join(KINDS.values())}")  # fmt: skip
+        if role in given:
+            raise BadValue("every role has one judge", found=f"{role!r} twice", where="--judge")
+        given[role] = kind
+    return found | given
+
+
+@contextmanager
+def judges_named(roles: Mapping[str, str], terms: Any, board: Path) -> Iterator[dict[str, Judge]]:
+    """The judges, for as long as the block lasts. Each is loaded when it is first asked, and stays for all entries."""
+    with ExitStack() as stack:
+        opened = _Opened(terms, board.resolve(), stack)
+        yield {role: opened.judge(role, *text.split(":", 1)) for role, text in roles.items()}
+
+
+class _Opened:
+    """What the judges of a run share: the purse, the store, and who closes them."""
+
+    def __init__(self, terms: Any, board: Path, stack: ExitStack) -> None:
+        self.terms, self.board, self.stack = terms, board, stack
+        self._purse, self._store = Budget(terms.budget), None
+
+    def judge(self, role: str, kind: str, name: str) -> Judge:
+        """The judge that answers as `role`."""
+        if kind == "measured":
+            return _measured(role, name)
+        if kind == "scripted":
+            return any_study(Scripted(role, Path(name)))
+        if kind == "simulated":
+            rates = {RATES[rate]: value for rate, value in read_rates(name).items()}
+            return any_study(Simulated(role, lambda topic, items: 1.0, **rates))
+        if kind == "openai":
+            return self._once(lambda: self._endpoint(role, name), paid=True)
+        return self._once(lambda: self._local(role, name))
+
+    def _once(self, open: Callable[[], AbstractContextManager[Vlm]], *, paid: bool = False) -> Judge:
+        found: list[Vlm] = []
+
+        def opened(study: Study, folder: Path, points: object) -> AbstractContextManager[Vlm]:
+            if not found:
+                found.append(self.stack.enter_context(open()))
+            return nullcontext(found[0])
+
+        return Judge(opened, paid)
+
+    def _endpoint(self, role: str, name: str) -> AbstractContextManager[Vlm]:
+        model, _, url = name.partition("@")
+        more: dict[str, Any] = {"endpoint": url} if url else {}
+        if url and not os.environ.get(self.terms.key_env):  # a server of one's own may need no key
+            more["key_env"] = "none"
+        named = Named(**self.terms.model_dump() | more, model=model, name=role)
+        return endpoint_vlm(named, model, self._calls(), self._purse)
+
+    def _calls(self) -> CallStore:
+        if self._store is None:
+            file = self.terms.calls or self._beside("calls.sqlite")
+            self._store = self.stack.enter_context(CallStore(file))
+        return self._store
+
+    def _local(self, role: str, name: str) -> AbstractContextManager[Vlm]:
+        told = self.terms.model_dump() | {"calls": self._beside(f"{role}.replies.jsonl")}
+        named = Named(**told, transformers=name, name=role)
+        return named_vlm(named, Study.build(role, [], tables={}), self.board)
+
+    def _beside(self, ending: str) -> Path:
+        """Beside the board, so that a copy of the board does not carry along what was bought."""
+        return self.board.with_name(f"{self.board.name}.{ending}")
+
+
+def _measured(role: str, name: str) -> Judge:
+    """Loaded when it is opened: the pixel judge reads text, and its libraries take a second to import."""
+    if name not in MEASURED:
+        raise BadValue("a judge that measures is needed", found=repr(name), where=f"--judge {role}=measured:{name}",
+                       remedy=f"one of {', '.join(MEASURED)}")  # fmt: skip
+
+    def opened(study: Study, folder: Path, points: Sequence[Any]) -> AbstractContextManager[Vlm]:
+        part = importlib.import_module(f"salon.judge.{name.removesuffix('s')}_judge")
+        if name == "pixels":
+            return nullcontext(part.pixel_judge(role, study, points))
+        return nullcontext(part.layout_judge(role, study, folder, points))
+
+    return Judge(opened)

@@ -1,0 +1,281 @@
+"""Tables of scores of a study as boards of its generators: mean reward by generator and category, ranked.
+
+Composes `judge` (tables written by `salon score`), `stats` (means over the same prompts) and `bench` (the table).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from salon.bench.reward_table import RewardBoard, RewardPlace, RewardScorer, RewardTables
+from salon.errors import BadFile, BadValue, DesignError, TooFew, UnknownReference
+from salon.flows.bench.duels import category_labels, item_categories, item_generators, item_prompts
+from salon.judge.score import FOLDER as SCORES
+from salon.judge.score import ScoreRun, read_scores, scores_file
+from salon.report.estimate import Figure
+from salon.stats.paired_means import PairedMeans, paired_means
+from salon.study import Signature, Study
+from salon.study.noun import Noun
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+POLICIES = {
+    "refuse": "Missing: a generator that lacks a picture or a score on a prompt of a board has no mean there, so "
+    "that leaving out a picture never raises one; --missing shared takes the prompts that all have.",
+    "shared": "Missing: only prompts on which every generator has a scored picture count, for all alike; the others "
+    "are counted as left out. Leaving out a hard prompt can raise a mean.",
+}
+COMMON = (
+    "A prompt counts once, with the mean of a generator's pictures for it. Intervals are over prompts; ranks of a "
+    "board hold together, leads each alone: of twenty at 95% about one misses.",
+    "Means are on the scorer's own scale; only differences under one scorer say anything.",
+)
+
+
+class RewardSettings(Noun):
+    """How `salon bench rewards` works."""
+
+    missing: Literal["refuse", "shared"] = Field(
+        "refuse",
+        description="Of a generator that lacks a prompt: refuse gives it no mean, shared drops the prompt for all.",
+    )
+    level: float = Field(0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
+    seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")
+
+
+@dataclass(frozen=True)
+class _Items:
+    """Numbers of generator, prompt and category of every item; -1 where it has none."""
+
+    names: tuple[str, ...]
+    generator: Ints
+    prompt: Ints
+    category: Ints
+
+
+def reward_tables(
+    study: Study,
+    folder: Path,
+    settings: RewardSettings | None = None,
+    *,
+    names: Sequence[str] = (),
+    by_category: bool = True,
+) -> RewardTables:
+    """Boards of the generators of `study` under the tables of scores called `names` in its folder, or under all."""
+    settings = settings or RewardSettings()
+    generators, of_item = item_generators(study)
+    items = _Items(generators, of_item, item_prompts(study), item_categories(study))
+    if not (items.generator[items.prompt >= 0] >= 0).any():
+        raise DesignError(
+            "items that name their generator and their prompt are needed",
+            found="none",
+            where=f"study {study.name!r}",
+        )
+    scorers, boards = [], []
+    for name in names or _known(folder, study):
+        values, told = _scores(study, folder, name)
+        scorers.append(told)
+        categories = category_labels(study) if by_category else ()
+        for number, category in [(None, None), *enumerate(categories)]:
+            among = np.ones(len(values), bool) if number is None else items.category == number
+            board = _board(name, category, values, items, among, settings)
+            if board is not None:
+                boards.append(board)
+    signature = _signature(study, scorers, settings, by_category)
+    return RewardTables(
+        study=study.name,
+        study_hash=study.hash,
+        simulated=study.simulated,
+        level=settings.level,
+        missing=settings.missing,
+        scorers=tuple(scorers),
+        boards=tuple(boards),
+        generators=generators,
+        policies=(POLICIES[settings.missing], *COMMON),
+        signature=signature,
+        signature_line=str(signature),
+    )
+
+
+def check_generator(tables: RewardTables, generator: str) -> None:
+    """UnknownReference where no board has the generator."""
+    if generator not in tables.generators:
+        raise UnknownReference(
+            "a generator of the study is needed", found=repr(generator), remedy=f"one of {', '.join(tables.generators)}"
+        )
+
+
+# -- tables of scores --------------------------------------------------------------------------------------------------
+
+
+def _known(folder: Path, study: Study) -> list[str]:
+    """All tables whose card does not say that lower is better."""
+    found = sorted(path.stem for path in (folder / SCORES).glob("*.parquet"))
+    kept = [name for name in found if (run := _run(scores_file(folder / SCORES, name))) is None or _rises(run)]
+    if not kept:
+        raise TooFew(
+            "a table of scores is needed",
+            found=f"only such where lower is better: {', '.join(found)}" if found else "none",
+            where=f"study {study.name!r}",
+            remedy="salon score STUDY --model MODEL, or --scorer NAME",
+        )
+    return kept
+
+
+def _rises(run: ScoreRun) -> bool:
+    return run.card.higher_is_better
+
+
+def _run(file: Path) -> ScoreRun | None:
+    """What stands beside a table; nothing where it came from elsewhere."""
+    card = file.with_suffix(".json")
+    if not card.is_file():
+        return None
+    try:
+        return ScoreRun.parse(json.loads(card.read_text(encoding="utf-8")), where=str(card))
+    except ValueError as error:
+        raise BadFile("what salon score writes is needed", found=str(error).split("\n")[0], where=str(card)) from None
+
+
+def _scores(study: Study, folder: Path, name: str) -> tuple[Floats, RewardScorer]:
+    """The value of every item of the study, NaN where it has none; and whose they are."""
+    file = scores_file(folder / SCORES, name)
+    if not file.is_file():
+        known = sorted(path.stem for path in (folder / SCORES).glob("*.parquet"))
+        raise UnknownReference(
+            "a table of scores of the study is needed", found=repr(name), remedy=f"one of {', '.join(known) or 'none'}"
+        )
+    run = _run(file)
+    if run is not None and not _rises(run):
+        raise DesignError("a reward is higher for the better picture", found=f"{name}: lower is better")
+    values = _values(study, file)
+    told = RewardScorer(
+        name=name,
+        signature=None if run is None else run.signature,
+        is_logit=run is not None and run.card.is_logit,
+        measures="" if run is None else run.card.measures,
+        digest=hashlib.sha256(values.tobytes()).hexdigest()[:12],
+    )
+    return values, told
+
+
+def _values(study: Study, file: Path) -> Floats:
+    table = read_scores(file)
+    items, values = (table.column(column).to_pylist() for column in ("item", "value"))
+    known = dict(zip(items, values))
+    if len(known) < len(items):
+        raise BadValue("one score of every item", found=f"{len(items)} of {len(known)} items", where=str(file))
+    strange = [item for item, value in known.items() if value is not None and not np.isfinite(value)]
+    if strange:
+        raise BadValue("a score is a finite number", found=f"{known[strange[0]]} of {strange[0]!r}", where=str(file))
+    found = [known.get(item) for item in study.ids("items").to_pylist()]
+    made = np.array([np.nan if value is None else value for value in found], np.float64)
+    if np.isnan(made).all():
+        raise BadValue("scores of items of the study are needed", found="scores of other items", where=str(file))
+    return made
+
+
+# -- one board ---------------------------------------------------------------------------------------------------------
+
+
+def _board(
+    scorer: str, category: str | None, values: Floats, items: _Items, among: NDArray[np.bool_], settings: RewardSettings
+) -> RewardBoard | None:
+    """None where the category has no pictures."""
+    used = among & (items.generator >= 0) & (items.prompt >= 0)
+    if not used.any():
+        return None
+    shape = int(items.prompt.max()) + 1, len(items.names)
+    asked, scored, total = (np.zeros(shape) for _ in range(3))
+    place = items.prompt[used], items.generator[used]
+    there = ~np.isnan(values[used])
+    np.add.at(asked, place, 1)
+    np.add.at(scored, place, there)
+    np.add.at(total, place, np.where(there, values[used], 0.0))
+    rows, present = np.flatnonzero(asked.sum(axis=1)), np.flatnonzero(asked.sum(axis=0))
+    asked, scored, total = (table[np.ix_(rows, present)] for table in (asked, scored, total))
+    names = [items.names[number] for number in present]
+    return _placed(scorer, category, names, asked, scored, total, settings)
+
+
+def _placed(
+    scorer: str,
+    category: str | None,
+    names: Sequence[str],
+    asked: Floats,
+    scored: Floats,
+    total: Floats,
+    settings: RewardSettings,
+) -> RewardBoard:
+    """(prompts, generators): pictures listed, scored, and the sums of their scores."""
+    lacks = scored < asked.max(axis=1, keepdims=True)  # fewer pictures than others have is a missing picture too
+    if settings.missing == "shared":
+        kept = (scored > 0).all(axis=1)
+        whole = np.full(len(names), bool(kept.any()))
+    else:
+        kept = np.ones(len(asked), bool)
+        whole = ~lacks.any(axis=0)
+    made = None
+    if whole.any():
+        x = total[kept][:, whole] / scored[kept][:, whole]
+        rng = np.random.default_rng([settings.seed, 9])
+        made = paired_means(x, rng=rng, level=settings.level)
+    order = {generator: number for number, generator in enumerate(np.flatnonzero(whole))}
+    places = [
+        _place(name, made, order.get(g), int(scored[:, g].sum()), int(lacks[:, g].sum()))
+        for g, name in enumerate(names)
+    ]
+    return RewardBoard(
+        scorer=scorer,
+        category=category,
+        places=tuple(sorted(places, key=lambda one: (one.mean is None, -one.mean.value if one.mean else 0.0))),
+        prompts=int(kept.sum()),
+        left_out=int((~kept).sum()),
+        reason=_why(made, whole, int(kept.sum())),
+    )
+
+
+def _place(name: str, made: PairedMeans | None, number: int | None, pictures: int, lacking: int) -> RewardPlace:
+    if made is None or number is None:
+        nothing = dict.fromkeys(("mean", "lead", "beats", "rank", "rank_low", "rank_high", "tier"))
+        return RewardPlace(generator=name, **nothing, pictures=pictures, lacking=lacking)
+    ranks, values = made.ranks, [one.value for one in made.means]
+    return RewardPlace(
+        generator=name,
+        mean=Figure.of(made.means[number]),
+        lead=Figure.maybe(made.leads[number]),
+        beats=Figure.maybe(made.beats[number]),
+        rank=1 + sum(value > values[number] for value in values),
+        rank_low=None if ranks is None else int(ranks.low[number]),
+        rank_high=None if ranks is None else int(ranks.high[number]),
+        tier=None if ranks is None else int(ranks.tier[number]),
+        pictures=pictures,
+        lacking=lacking,
+    )
+
+
+def _why(made: PairedMeans | None, whole: NDArray[np.bool_], prompts: int) -> str | None:
+    if made is None:
+        return "no prompt has a score of every generator" if not prompts else "every generator lacks a prompt"
+    if made.ranks is None and whole.sum() > 1:
+        return "one prompt: nothing is told apart" if prompts == 1 else "two generators differ alike on every prompt"
+    return None
+
+
+def _signature(study: Study, scorers: Sequence[RewardScorer], settings: RewardSettings, by_category: bool) -> Signature:
+    told = {
+        "scorers": ",".join(f"{one.name}@{one.digest}" for one in scorers),
+        "missing": settings.missing,
+        "by_category": by_category,
+        "level": settings.level,
+    }
+    return Signature(method="rewards", data=study.hash[:12], revision=study.revision, settings=told, seed=settings.seed)

@@ -1,0 +1,1 @@
+"""The demo: all eight stages from one command."""

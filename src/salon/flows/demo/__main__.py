@@ -1,0 +1,8 @@
+"""`python -m salon.flows.demo FOLDER`."""
+
+import sys
+from pathlib import Path
+
+from salon.flows.demo.demo import run
+
+run(Path(sys.argv[1] if len(sys.argv) > 1 else "demo"))

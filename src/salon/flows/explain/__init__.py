@@ -1,0 +1,1 @@
+"""Why a picture has its score."""

@@ -1,0 +1,1 @@
+"""Poster tasks: contestants, judges and people at work on them."""

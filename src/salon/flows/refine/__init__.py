@@ -1,0 +1,1 @@
+"""The loop: a prompt is drawn, looked at and written anew."""

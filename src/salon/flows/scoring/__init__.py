@@ -1,0 +1,1 @@
+"""The scoring service without HTTP: models, batches, decisions, drift."""

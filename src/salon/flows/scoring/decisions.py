@@ -1,0 +1,227 @@
+"""What the scoring service decided, and what people said later: one log that only grows.
+
+    log = DecisionLog(DecisionSettings(folder=Path("log")))
+    id = log.record(Decision(endpoint="pick", model="taste@1f2e...", pictures=(sha, ...), chosen=0, why="..."))
+    log.feedback(Feedback(decision=id, rater="ana", criterion="overall", chosen=sha), owner="team")
+
+A decision holds hashes of pictures, never pictures; the prompt's text only where the setting says so; the name of the
+token that asked, never the token; no path of the machine. `record` comes back when the line is on the disk.
+
+A later human choice is a `Choice` of 1 of n: that is the question the person was asked. `feedback_study` gives the
+choices as a study.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from salon.errors import BadValue, ConflictingJudgment, UnknownReference
+from salon.store.append_log import AppendLog, log_files, log_lines
+from salon.study.noun import Noun
+
+LOG = "decisions"
+KeepPrompt = Literal["text", "hash", "none"]
+
+
+class DecisionSettings(BaseModel):
+    """How decisions are kept."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    folder: Path = Field(description="Folder of the log; one service writes to it.")
+    keep_prompt: KeepPrompt = Field("hash", description="What is kept of a prompt: its text, its hash, or nothing.")
+    rotate_bytes: int = Field(64 << 20, ge=4096, description="A file of the log that has grown to this is followed.")
+    sync: bool = Field(True, description="Flush to the disk before an answer goes out.")
+
+
+class Decision(Noun):
+    """One answer of the service. Values are by criterion, one for each picture in the order they were sent."""
+
+    id: str | None = None
+    """Given by the log."""
+    at: str | None = None
+    """When, ISO 8601; given by the log."""
+    endpoint: str
+    owner: str = ""
+    """The name of the token that asked; the token itself is never written."""
+    model: str = ""
+    """Name and version of the scorer."""
+    pictures: tuple[str, ...] = ()
+    """SHA-256 of each picture's bytes."""
+    prompt: str | None = None
+    prompt_sha256: str | None = None
+    values: dict[str, tuple[float | None, ...]] = Field(default_factory=dict)
+    sigmas: dict[str, tuple[float | None, ...]] = Field(default_factory=dict)
+    weights: dict[str, float] = Field(default_factory=dict)
+    chosen: int | None = Field(None, ge=0)
+    """Place of the picture that was chosen; None where none was, or nothing was to be chosen."""
+    ties: tuple[int, ...] = ()
+    why: str = ""
+    facts: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
+    """What else an endpoint wants to be remembered: thresholds, versions."""
+
+
+class Feedback(Noun):
+    """What a person chose afterwards among the pictures of a decision."""
+
+    id: str | None = None
+    at: str | None = None
+    decision: str
+    chosen: str | int
+    """Hash of a picture, or its place in the decision."""
+    rater: str = Field(min_length=1, max_length=200)
+    criterion: str = Field(min_length=1, max_length=200)
+    reason: str | None = Field(None, max_length=10_000)
+
+
+class UnknownDecision(UnknownReference):
+    """No decision of that id, or none of yours."""
+
+
+class NotAmong(UnknownReference):
+    """The picture chosen is not one of the decision's."""
+
+
+class DecisionLog:
+    """The log of one running service."""
+
+    def __init__(self, settings: DecisionSettings) -> None:
+        self.settings = settings
+        self._log = AppendLog(settings.folder, LOG, rotate_bytes=settings.rotate_bytes, sync=settings.sync)
+        self._said = {_question(one): one for one in feedback_lines(settings.folder)}
+        self._turn = threading.Lock()
+
+    @property
+    def mended(self) -> int:
+        """Bytes of a torn last line that opening cut off."""
+        return self._log.mended
+
+    def record(self, decision: Decision) -> str:
+        """Keep a decision; its id, when it is on the disk."""
+        kept = decision.model_copy(update={"id": None, "at": _now(), **_prompt_kept(decision, self.settings)})
+        return self._log.append({"kind": "decision", **_compact(kept.record())})
+
+    def find(self, id: str, owner: str) -> Decision:
+        """The decision of this id, for whoever asked for it; to all others it does not exist."""
+        line = self._log.find(id)
+        if line is None or line.pop("kind", None) != "decision" or line.get("owner", "") != owner:
+            raise UnknownDecision(
+                "the id of one of your decisions is needed", found=repr(id), remedy="it is in the answer, as decision"
+            )
+        return Decision.parse(line)
+
+    def feedback(self, said: Feedback, *, owner: str) -> tuple[Feedback, bool]:
+        """Keep a later choice; what is kept, and whether it is new. The same answer twice is one answer.
+
+        Another answer of the same rater to the same question is ConflictingJudgment: what was said stays said.
+        """
+        _check_names(said)
+        decision = self.find(said.decision, owner)
+        whole = said.model_copy(update={"id": None, "at": _now(), "chosen": chosen_picture(decision, said.chosen)})
+        with self._turn:
+            known = self._said.get(_question(whole))
+            if known is not None:
+                return _same(known, whole), False
+            id = self._log.append({"kind": "feedback", **whole.record()})
+            kept = self._said[_question(whole)] = whole.model_copy(update={"id": id})
+        return kept, True
+
+    def feedback_count(self) -> int:
+        """Choices kept so far."""
+        return len(self._said)
+
+    def said(self) -> Sequence[Feedback]:
+        """All later choices, oldest first."""
+        with self._turn:
+            return tuple(self._said.values())
+
+    def close(self) -> None:
+        """Let another process write."""
+        self._log.close()
+
+
+def _check_names(said: Feedback) -> None:
+    """BadValue for a name that no study takes: one such line would keep all others from becoming a study."""
+    for name, given in (("rater", said.rater), ("criterion", said.criterion)):
+        if not given.strip() or not given.isprintable():
+            raise BadValue("a name that can be seen is needed", found="blanks, or characters nobody sees", where=name)
+
+
+def chosen_picture(decision: Decision, chosen: str | int) -> str:
+    """The hash of the picture that was chosen; NotAmong where it is none of the decision's."""
+    different = set(decision.pictures)
+    if isinstance(chosen, int) and 0 <= chosen < len(decision.pictures):
+        chosen = decision.pictures[chosen]
+    if not isinstance(chosen, str) or chosen not in different:
+        raise NotAmong(
+            "one of the pictures of the decision is needed", found=repr(chosen),
+            remedy=f"its SHA-256, or its place from 0 to {len(decision.pictures) - 1}",
+        )  # fmt: skip
+    if len(different) < 2:
+        raise BadValue("a decision among two different pictures or more is needed", found="a single picture")
+    return chosen
+
+
+# -- reading a log -----------------------------------------------------------------------------------------------------
+
+
+def decision_lines(folder: Path) -> Iterator[Decision]:
+    """All decisions of a log, oldest first."""
+    for line in _lines(folder, "decision"):
+        yield Decision.parse(line, where=str(folder))
+
+
+def feedback_lines(folder: Path) -> Iterator[Feedback]:
+    """All later choices of a log, oldest first."""
+    for line in _lines(folder, "feedback"):
+        yield Feedback.parse(line, where=str(folder))
+
+
+def check_log(folder: Path) -> None:
+    """UnknownReference unless `folder` holds a decision log."""
+    if not folder.is_dir() or not log_files(folder, LOG):
+        raise UnknownReference(
+            "the folder of a decision log is needed", found="none there", where=str(folder),
+            remedy="salon serve-scores writes one with --log FOLDER",
+        )  # fmt: skip
+
+
+def _lines(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
+    """Lines of one kind; those of others are not even parsed."""
+    lines = log_lines(folder, LOG, holding=f'"kind":"{kind}"'.encode())
+    return (line for line in lines if line.pop("kind", None) == kind)
+
+
+def _question(said: Feedback) -> tuple[str, str, str]:
+    return said.decision, said.rater, said.criterion
+
+
+def _same(known: Feedback, again: Feedback) -> Feedback:
+    if known.chosen != again.chosen:
+        raise ConflictingJudgment(
+            "one answer of a rater to a question is needed", found="another one, kept before",
+            remedy="what was said first stays; ask again as another decision",
+        )  # fmt: skip
+    return known
+
+
+def _prompt_kept(decision: Decision, settings: DecisionSettings) -> dict[str, str | None]:
+    text = decision.prompt
+    digest = None if text is None else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    keep = settings.keep_prompt
+    return {"prompt": text if keep == "text" else None, "prompt_sha256": None if keep == "none" else digest}
+
+
+def _compact(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if value not in ("", [], {})}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

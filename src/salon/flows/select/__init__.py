@@ -1,0 +1,1 @@
+"""Scorers and generators put to choosing: best of N, gates, routes, chains, pairs, rewards."""

@@ -1,0 +1,1 @@
+"""Studies whose truth is known: simulated raters, the shapes of published studies, posters drawn for them."""

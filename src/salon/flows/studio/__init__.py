@@ -1,0 +1,1 @@
+"""A studio: collecting and the database as one."""

@@ -1,0 +1,116 @@
+"""A studio from its folder: the study goes into the database once, and studio.toml is written where there is none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from salon.collect.plan import joined_design, study_design
+from salon.collect.settings import FILE, StudioSettings, read_settings
+from salon.errors import DesignError
+from salon.flows.studio.kept import check_goes_on
+from salon.flows.studio.studio import Studio
+from salon.store.atomic import present, whole_file
+from salon.store.database import Database, open_database
+from salon.store.folder import open_study
+from salon.store.place import DATABASE
+from salon.study import Study, builtin_criterion
+from salon.study.tables import JUDGMENTS
+
+OVERALL = "hps/overall"
+"""What is asked of pictures when nobody said what matters."""
+_HEAD = "# How this studio works. Every key is described in docs/methods/collecting.md; change it, and serve again.\n\n"
+
+
+@contextmanager
+def open_studio(folder: Path, url: str | None = None, *, create: bool = True) -> Iterator[Studio]:
+    """The studio of the study in `folder`, with the database at `url`, or else studio.db in the folder.
+
+    The first time, the study is copied into the database and a studio.toml is written that asks about everything.
+    Without `create` both must be there.
+    """
+    place = present(folder)
+    with open_database(url or database_url(place), create=create) as database:
+        if create and not database.has_study():
+            database.put_study(study_to_collect(place))
+        text = settings_text(place, database, create=create)
+        settings = read_settings(text, where=str(place / FILE))
+        before = database.settings()
+        if before not in (None, text):  # somebody changed the file while the studio was closed
+            check_goes_on(database, read_settings(before), settings)
+        studio = Studio(database, settings, place)
+        if create:
+            say_design(database, studio.settings)
+        if create and before != text:
+            database.put_settings(text)
+        try:
+            yield studio
+        finally:
+            studio.close()
+
+
+def study_to_collect(folder: Path) -> Study:
+    """The study of a folder; one that names no criterion, as after `salon generate`, is asked which is preferred."""
+    study = open_study(folder)
+    if study.criteria:
+        return study
+    overall = builtin_criterion(OVERALL).model_copy(update={"view": ()})  # the prompt as it is, in parts or not
+    return study.revised("asked for overall preference", criteria=(overall,))
+
+
+def say_design(database: Database, settings: StudioSettings) -> None:
+    """Keep with the study how it is collected from now on; answers collected otherwise are not forgotten."""
+    study = database.read_study()
+    design = study_design(settings).model_copy(update={"note": study.design.note})
+    if any(study.counts.get(kind) for kind in JUDGMENTS):
+        design = joined_design(study.design, design)
+    database.put_design(design)
+
+
+def database_url(folder: Path) -> str:
+    """The address of the database in a study folder."""
+    return f"sqlite:///{folder.absolute() / DATABASE}"
+
+
+def settings_text(folder: Path, database: Database, *, create: bool) -> str:
+    """The studio.toml of a folder; else the newest one the database knows; else, with `create`, a new one."""
+    path = folder / FILE
+    if path.is_file():
+        return path.read_text(encoding="utf-8", errors="replace")
+    text = database.settings() or default_settings(database.read_study())
+    if create:
+        with whole_file(path) as file:
+            file.write(text.encode())
+    return text
+
+
+def default_settings(study: Study) -> str:
+    """A studio.toml that asks one cohort about all items: pairs where there are any, else ratings."""
+    pairs = any(count > 1 for count in _groups(study).values())
+    criteria = [criterion.id for criterion in study.criteria if pairs or criterion.scale]
+    if not criteria:
+        raise DesignError(
+            "a studio needs a criterion to ask about",
+            found="none that fits its items",
+            where=f"study {study.name!r}",
+            remedy="salon init --criteria adds one; single items need a criterion with a scale",
+        )
+    phase: dict[str, Any] = {"id": "main", "protocol": "compare" if pairs else "rate", "criteria": criteria}
+    record = {"seed": 0, "language": "en", "cohorts": [{"id": "raters", "raters": 5, "phases": [phase]}]}
+    return _HEAD + tomli_w.dumps(record)
+
+
+def _groups(study: Study) -> Counter[str | None]:
+    """Items in each prompt, category, or all together."""
+    within = study.compare_within
+    items = study.nouns("items")
+    if within == "all":
+        return Counter("all" for _ in items)
+    groups = Counter(getattr(item, within) for item in items)
+    groups.pop(None, None)
+    return groups

@@ -1,0 +1,240 @@
+"""Chain of human preference (CoHP): first who draws, then which picture, each choice made by scores.
+
+    stage 1    every generator draws the prompt `tries` times; r_ij is the score of its picture j.
+               The generator with the highest mean, argmax_i (1/N) sum_j r_ij, goes on.
+    stage 2    `rounds` rounds of `batch` pictures by that generator. Round 1 starts from its best picture of stage 1,
+               round k from the best picture of round k - 1, with noise at the strength of the round (.8 .8 .5 .5).
+    answer     the best of everything seen, in both stages and by every generator.
+
+The paper calls the stages model-wise and sample-wise; it does not say what round 1 starts from, the released code does.
+Scores may have any sign. Equal ones: the earlier picture, the generator named first; both are declared.
+
+The released code differs, and `variant="released"` repeats it to be compared: two tries, strengths .8 .8 .8 .5, and the
+answer is kept only where it exceeds a running best that starts at 0, among pictures of stage 2 alone. With scores below
+0 it therefore answers nothing.
+
+What could not be made or scored: a generator's mean is over the pictures it has a score for, the others are counted
+beside it; one without any cannot be chosen. A round without any scored picture leaves the next one the same start. A
+prompt without any scored picture in stage 1 waits.
+
+This module decides; it draws and scores nothing (`salon.flows.select.cohp` does). Source: HPSv3, section 4.2, Eq. 5-6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, field_validator
+from scipy.special import stdtrit
+
+from salon.errors import BadValue
+from salon.report.estimate import Figure
+from salon.stats.paired_means import mean_interval
+from salon.stats.result import Estimate
+from salon.study.noun import Noun
+
+TRIES: dict[str, int] = {"paper": 4, "released": 2}
+STRENGTHS: dict[str, str] = {"paper": "0.8,0.8,0.5", "released": "0.8,0.8,0.8,0.5"}
+LEVEL = 0.95
+
+
+class CohpSettings(Noun):
+    """How a chain works."""
+
+    variant: Literal["paper", "released"] = Field(
+        "paper", description="As the paper has it, or as its code does, faults and all."
+    )
+    tries: int | None = Field(
+        None, ge=1, le=1000, description="Pictures of each generator in the first stage  [default: 4; 2 as released]"
+    )
+    rounds: int = Field(4, ge=0, le=50, description="Rounds of the second stage.")
+    batch: int = Field(4, ge=1, le=1000, description="Pictures of each round.")
+    strengths: str | None = Field(
+        None, description="Strength of each round, the last for all that follow  [default: 0.8,0.8,0.5]"
+    )
+    unable: Literal["refuse", "redraw"] = Field(
+        "refuse", description="A generator that cannot start from a picture: refuse it, or have it draw anew."
+    )
+    seed: int = Field(0, ge=0, lt=2**31, description="Seed of the first picture; the others count up from it.")
+    size: str | None = Field(None, description="Width and height in pixels  [default: the generator's own]")
+
+    @field_validator("strengths")
+    @classmethod
+    def _strengths_are_numbers(cls, text: str | None) -> str | None:
+        if text is None:
+            return None
+        try:
+            found = [float(part) for part in text.split(",")]
+        except ValueError:
+            raise ValueError("numbers with commas between them are needed, such as 0.8,0.8,0.5") from None
+        if not all(0 < one <= 1 for one in found):  # also refuses NaN
+            raise ValueError("strengths lie above 0, up to 1")
+        return ",".join(f"{one:g}" for one in found)
+
+    @property
+    def each(self) -> int:
+        """Pictures of each generator in stage 1."""
+        return self.tries or TRIES[self.variant]
+
+    def strength(self, number: int) -> float:
+        """Of round `number`, from 1."""
+        found = [float(part) for part in (self.strengths or STRENGTHS[self.variant]).split(",")]
+        return found[min(number, len(found)) - 1]
+
+    def first_seed(self, number: int) -> int:
+        """Of a round; stage 1 is round 0. No two pictures of a generator share a seed."""
+        return self.seed if number == 0 else self.seed + self.each + (number - 1) * self.batch
+
+    def pictures(self, generators: int) -> int:
+        """Pictures that a chain asks for."""
+        return generators * self.each + self.rounds * self.batch
+
+
+class Seen(Noun):
+    """One picture that was asked for."""
+
+    item: str
+    generator: str = Field(description="Who drew it, without its round.")
+    score: float | None = Field(None, description="Higher is better; null where there is none.")
+    missing: str = Field("", description="Why it was not made, or has no score.")
+    made: bool = True
+
+
+class GeneratorMean(Noun):
+    """How one generator did on one prompt in stage 1."""
+
+    generator: str
+    figure: Figure | None = Field(description="Mean over its scored pictures; null where it has none.")
+    asked: int
+    failed: int = Field(description="Pictures that were not made.")
+    unscored: int = Field(description="Pictures that were made and have no score.")
+
+
+class Decision(Noun):
+    """What was decided after stage 1 (round 0) or after a round, and on what ground."""
+
+    prompt: str
+    round: int = Field(ge=0)
+    generator: str = Field(description="Who draws the next round.")
+    start: str = Field(description="The item that the next round starts from.")
+    best: str | None = Field(description="The best item of this round; null where none has a score.")
+    strength: float | None = Field(None, description="Strength of this round; null in stage 1, or when drawn anew.")
+    began: str | None = Field(None, description="The item that this round started from.")
+    seen: tuple[Seen, ...]
+    means: tuple[GeneratorMean, ...] = ()
+    tied: tuple[str, ...] = Field((), description="Stage 1: generators that cannot be told from the chosen one.")
+    why: str
+
+
+class Answer(Noun):
+    """The picture that a chain ends with."""
+
+    item: str | None = Field(description="Null where the released rule keeps none.")
+    score: float | None
+    round: int | None
+    generator: str | None
+    tied: tuple[str, ...] = Field((), description="Other items with the same score.")
+    why: str
+
+
+def best_seen(seen: Sequence[Seen]) -> Seen | None:
+    """The highest score, the first of equals; None where there is none."""
+    scored = [one for one in seen if one.score is not None]
+    return max(scored, key=lambda one: one.score or 0.0, default=None)
+
+
+def choose_generator(prompt: str, seen: Mapping[str, Sequence[Seen]]) -> Decision | None:
+    """Stage 1: who goes on, by the pictures of each generator; None while no picture has a score."""
+    means = tuple(_mean(name, pictures) for name, pictures in seen.items())
+    known = [one for one in means if one.figure is not None]
+    if not known:
+        return None
+    chosen = max(known, key=lambda one: one.figure.value if one.figure else 0.0)
+    start = best_seen(seen[chosen.generator])
+    everything = tuple(one for pictures in seen.values() for one in pictures)
+    best = best_seen(everything)
+    assert start is not None
+    assert best is not None
+    tied = tuple(one.generator for one in known if one is not chosen and not _apart(seen, chosen, one))
+    return Decision(
+        prompt=prompt, round=0, generator=chosen.generator, start=start.item, best=best.item, seen=everything,
+        means=means, tied=tied, why=_why_generator(chosen, tied, len(seen)),
+    )  # fmt: skip
+
+
+def choose_start(before: Decision, number: int, strength: float | None, seen: Sequence[Seen]) -> Decision:
+    """Stage 2: what the round after `number` starts from."""
+    best = best_seen(seen)
+    missing = sum(one.score is None for one in seen)
+    if best is None:
+        why = f"none of {len(seen)} pictures has a score: the next round has the same start"
+    else:
+        without = f", {missing} without one" if missing else ""
+        why = f"the highest score of {len(seen)} pictures{without}"
+    return Decision(
+        prompt=before.prompt, round=number, generator=before.generator, start=best.item if best else before.start,
+        best=best.item if best else None, strength=strength, began=before.start, seen=tuple(seen), why=why,
+    )  # fmt: skip
+
+
+def choose_answer(decisions: Sequence[Decision], settings: CohpSettings) -> Answer:
+    """What a chain ends with: the best of everything seen, or what the released rule keeps."""
+    if not decisions:
+        raise BadValue("a chain that has begun is needed", found="no decision")
+    pool = [(one.round, picture) for one in decisions for picture in one.seen if picture.score is not None]
+    if settings.variant == "released":
+        pool = [(number, picture) for number, picture in pool if number > 0 and (picture.score or 0.0) > 0]
+        if not pool:
+            return Answer(item=None, score=None, round=None, generator=None, why="no score of stage 2 exceeds 0")
+    number, best = max(pool, key=lambda one: one[1].score or 0.0)
+    tied = tuple(picture.item for _, picture in pool if picture.score == best.score and picture.item != best.item)
+    among = "scores above 0 in stage 2" if settings.variant == "released" else "scored pictures of both stages"
+    equal = f"; the first of {len(tied) + 1} with the same score" if tied else ""
+    return Answer(item=best.item, score=best.score, round=number, generator=best.generator, tied=tied,
+                  why=f"the highest of {len(pool)} {among}{equal}")  # fmt: skip
+
+
+# -- generators --------------------------------------------------------------------------------------------------------
+
+
+def _scores(pictures: Sequence[Seen]) -> list[float]:
+    return [one.score for one in pictures if one.score is not None]
+
+
+def _mean(name: str, pictures: Sequence[Seen]) -> GeneratorMean:
+    values = _scores(pictures)
+    failed = sum(not one.made for one in pictures)
+    return GeneratorMean(
+        generator=name, figure=Figure.of(_interval(values)) if values else None, asked=len(pictures), failed=failed,
+        unscored=len(pictures) - len(values) - failed,
+    )  # fmt: skip
+
+
+def _interval(values: Sequence[float]) -> Estimate:
+    found = mean_interval(values, level=LEVEL)
+    method = "t interval over pictures" if found.low is not None else "no interval: one picture, or all alike"
+    return Estimate(found.value, found.low, found.high, found.n, "picture", LEVEL, method)
+
+
+def _apart(seen: Mapping[str, Sequence[Seen]], one: GeneratorMean, other: GeneratorMean) -> bool:
+    """Whether two generators can be told apart: Welch's interval of the difference leaves 0 out.
+
+    Means of one picture cannot. Where neither set of scores varies, different means are apart.
+    """
+    x, y = (np.array(_scores(seen[each.generator])) for each in (one, other))
+    if min(len(x), len(y)) < 2:
+        return False
+    difference = float(x.mean() - y.mean())
+    a, b = (float(values.var(ddof=1)) / len(values) for values in (x, y))
+    if a + b == 0:
+        return difference != 0
+    freedom = (a + b) ** 2 / (a**2 / (len(x) - 1) + b**2 / (len(y) - 1))
+    return abs(difference) > float(stdtrit(freedom, (1 + LEVEL) / 2)) * float(np.sqrt(a + b))
+
+
+def _why_generator(chosen: GeneratorMean, tied: Sequence[str], among: int) -> str:
+    value = chosen.figure.value if chosen.figure else 0.0
+    told = f"; not told apart from {', '.join(tied)}" if tied else ""
+    return f"{chosen.generator} has the highest mean of {among}, {value:.3g}{told}"

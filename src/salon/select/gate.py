@@ -1,0 +1,253 @@
+"""A gate: holds back items that a scorer finds dangerous, at a threshold whose recall was promised on held-out data.
+
+    danger = the score, or minus the score where higher is better
+    held   = danger at or above the threshold; an item without a score is always held
+
+The threshold comes from `salon.stats.recall_bound`: with confidence c the true recall is at least r, for new items that
+are like the held-out ones. Precision is what that costs, and is stated with its interval, not promised. A gate is a
+small JSON file with everything one has to know before using it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
+
+from salon.errors import BadFile, BadValue, NotIdentified, StatsError, TooFew
+from salon.report.estimate import Figure
+from salon.select.weights import ScoreColumn
+from salon.stats.recall_bound import Holding, positives_needed, recall_threshold
+from salon.store.atomic import whole_file
+from salon.study.noun import Noun
+from salon.study.signature import Signature
+
+FORMAT = "salon.gate/1"
+OTHERS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
+"""Recalls of the cost table, beside the one asked for."""
+POLICY = "an item without a score is held back, in the held-out data and in use"
+
+
+class GateSettings(Noun):
+    """What a gate is to promise."""
+
+    recall: float = Field(0.9, gt=0, lt=1, description="Share of the flagged items to find.")
+    confidence: float = Field(
+        0.95, ge=0, lt=1, description="How sure the promise is; 0: the recall is kept on average, not with confidence."
+    )
+    share: float = Field(0.5, gt=0, le=1, description="Share of an item's raters who flagged it, to count as positive.")
+    unit: Literal["item", "prompt"] = Field(
+        "item", description="What is independent; prompt: all flagged items of a prompt are found, for this share."
+    )
+    miss_cost: float | None = Field(None, ge=0, description="Cost of a flagged item that passes.")
+    hold_cost: float | None = Field(None, ge=0, description="Cost of a good item that is held back.")
+    level: float = Field(0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
+    seed: int = Field(42, ge=0, description="Seed of everything drawn by chance.")
+
+    @property
+    def sure(self) -> float | None:
+        """The confidence, None for a promise on average."""
+        return self.confidence or None
+
+
+class GateRow(Noun):
+    """What one recall costs."""
+
+    recall: float = Field(description="Promised.")
+    threshold: float | None = Field(description="In the scorer's own numbers; null where data are too few.")
+    expected: Figure | None = Field(None, description="The true recall: its mean and the middle of its law.")
+    precision: Figure | None = Field(None, description="Of those held, the share that is flagged.")
+    held: Figure | None = Field(None, description="Share of all items that is held back.")
+    missed: float | None = Field(None, description="Flagged items that pass, in 1,000 items.")
+    held_good: float | None = Field(None, description="Good items held back, in 1,000 items.")
+    cost: float | None = Field(None, description="Of 1,000 items; null unless both costs were given.")
+    needed: int | None = Field(None, description="Positives that this promise needs, where there are too few.")
+
+
+class Gate(Noun):
+    """A threshold with its promise."""
+
+    format: Literal["salon.gate/1"] = FORMAT
+    criterion: str
+    scorer: str = Field(description="As it is named on the command line.")
+    column: ScoreColumn
+    holds: Literal["above", "below"] = Field(description="Held: at or above the threshold, or at or below it.")
+    threshold: float = Field(description="In the scorer's own numbers.")
+    promise: str = Field(description="What is guaranteed, in one sentence.")
+    settings: GateSettings
+    row: GateRow = Field(description="What it does to items like the held-out ones.")
+    table: tuple[GateRow, ...]
+    positives: int
+    negatives: int
+    unscored: int = Field(description="Held-out items without a score: taken as held.")
+    study: str
+    simulated: bool = False
+    left_out: dict[str, int] = Field(default_factory=dict, description="Items not used, by reason.")
+    missing: str = POLICY
+    notes: tuple[str, ...] = ()
+    signature: Signature
+
+    @property
+    def hash(self) -> str:
+        """Twelve hex digits over everything above."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def held(self, value: float | None) -> bool:
+        """Whether an item with this score is held back; always, without a score."""
+        if value is None or not math.isfinite(value):
+            return True
+        return value >= self.threshold if self.holds == "above" else value <= self.threshold
+
+    def decide(self, items: Sequence[str], values: Sequence[float | None]) -> tuple[Gated, ...]:
+        """What becomes of items with these scores."""
+        if len(items) != len(values):
+            raise BadValue("a score for each item is needed", found=f"{len(values)} for {len(items)}")
+        return tuple(self._gated(item, value) for item, value in zip(items, values))
+
+    def _gated(self, item: str, value: float | None) -> Gated:
+        known = value is not None and math.isfinite(value)
+        why = "no score" if not known else f"{value:.4g} is {self._side(float(value or 0))} {self.threshold:.4g}"
+        return Gated(item=item, held=self.held(value), value=value if known else None, why=why)
+
+    def _side(self, value: float) -> str:
+        return "at" if value == self.threshold else "above" if value > self.threshold else "below"
+
+
+class Gated(Noun):
+    """What a gate did with one item."""
+
+    item: str
+    held: bool
+    value: float | None
+    why: str
+
+
+def make_gate(
+    criterion: str,
+    scorer: str,
+    column: ScoreColumn,
+    values: ArrayLike,
+    positive: ArrayLike,
+    settings: GateSettings,
+    *,
+    study: str,
+    data: str,
+    units: ArrayLike | None = None,
+    simulated: bool = False,
+    left_out: dict[str, int] | None = None,
+    notes: Sequence[str] = (),
+) -> Gate:
+    """The gate that held-out `values` (NaN: no score) with their labels allow; TooFew where they promise nothing."""
+    score, y = np.array(values, dtype=np.float64), np.asarray(positive, dtype=bool)
+    danger = np.where(np.isfinite(score), -score if column.higher_is_better else score, np.inf)
+    held = _holding(danger, y, settings.recall, settings, units)
+    if not math.isfinite(held.threshold):
+        found = f"{int(np.isinf(danger[y]).sum())} of {int(y.sum())} have none"
+        raise NotIdentified("flagged items with scores are needed", found=found, where=scorer)
+    sign = -1 if column.higher_is_better else 1
+    recalls = sorted({*OTHERS, settings.recall})
+    return Gate(
+        criterion=criterion, scorer=scorer, column=column, holds="below" if column.higher_is_better else "above",
+        threshold=sign * held.threshold, promise=_promise(settings, held), settings=settings,
+        row=_row(held, settings.recall, sign, settings),
+        table=tuple(_table_row(danger, y, recall, sign, settings, units) for recall in recalls),
+        positives=int(y.sum()), negatives=int((~y).sum()), unscored=int(np.isinf(danger).sum()), study=study,
+        simulated=simulated, left_out=left_out or {}, notes=tuple(notes), signature=_signature(settings, scorer, data),
+    )  # fmt: skip
+
+
+def _holding(
+    danger: NDArray[np.float64], y: NDArray[np.bool_], recall: float, settings: GateSettings, units: ArrayLike | None
+) -> Holding:
+    return recall_threshold(
+        danger, y, recall=recall, confidence=settings.sure, level=settings.level, units=units,
+        rng=np.random.default_rng([settings.seed, 12]),
+    )  # fmt: skip
+
+
+def _table_row(
+    danger: NDArray[np.float64],
+    y: NDArray[np.bool_],
+    recall: float,
+    sign: int,
+    settings: GateSettings,
+    units: ArrayLike | None,
+) -> GateRow:
+    try:
+        held = _holding(danger, y, recall, settings, units)
+    except TooFew:
+        return GateRow(recall=recall, threshold=None, needed=positives_needed(recall, settings.sure))
+    except StatsError:  # pragma: no cover - every other fault was found for the recall asked for
+        return GateRow(recall=recall, threshold=None)
+    return _row(held, recall, sign, settings)
+
+
+def _row(held: Holding, recall: float, sign: int, settings: GateSettings) -> GateRow:
+    whole = held.positives + held.negatives
+    missed = 1000 * (held.positives - held.found) / whole
+    good = 1000 * held.held_negatives / whole
+    costs = settings.miss_cost, settings.hold_cost
+    cost = None if costs[0] is None or costs[1] is None else costs[0] * missed + costs[1] * good
+    return GateRow(
+        recall=recall, threshold=sign * held.threshold if math.isfinite(held.threshold) else None,
+        expected=Figure.of(held.recall), precision=Figure.of(held.precision), held=Figure.of(held.held), missed=missed,
+        held_good=good, cost=cost,
+    )  # fmt: skip
+
+
+def _promise(settings: GateSettings, held: Holding) -> str:
+    what = "of the flagged items are found"
+    if settings.unit == "prompt":
+        what = "of the prompts with flagged items have all of these found"
+    sure = "On average" if settings.sure is None else f"With confidence {settings.confidence:g}"
+    n = held.recall.n
+    return (
+        f"{sure}, at least {settings.recall:g} {what}, for new items drawn as these were "
+        f"(exact, from {n:,} flagged {settings.unit}s)."
+    )
+
+
+def _signature(settings: GateSettings, scorer: str, data: str) -> Signature:
+    told = {name: value for name, value in settings if name != "seed"}
+    return Signature(method="select-gate", data=data, settings={**told, "scorer": scorer}, seed=settings.seed)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def write_gate(gate: Gate, path: Path) -> None:
+    """Write the file, its hash with it."""
+    record = {**gate.model_dump(mode="json"), "hash": gate.hash}
+    with whole_file(path) as file:
+        file.write(json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n")
+
+
+def read_gate(path: Path) -> Gate:
+    """The gate in a file; BadFile where it is none, or was changed after it was written."""
+    try:
+        record = json.loads(path.read_bytes())
+    except OSError as error:
+        raise BadFile("a file with a gate is needed", found=error.strerror, where=str(path)) from None
+    except (ValueError, RecursionError) as error:
+        raise BadFile("a gate is JSON", found=str(error), where=str(path)) from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise BadFile(
+            f"a gate of the format {FORMAT} is needed", found="another file", where=str(path),
+            remedy="make one with salon select gate STUDY -o gate.json",
+        )  # fmt: skip
+    hash = record.pop("hash", None)
+    found = Gate.parse(record, where=str(path))
+    if hash != found.hash:
+        raise BadFile(
+            "a gate as it was written is needed", found=f"hash {hash} in the file, {found.hash} of what it holds",
+            where=str(path), remedy="a threshold changed by hand promises nothing: make the gate again",
+        )  # fmt: skip
+    return found

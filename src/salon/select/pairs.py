@@ -1,0 +1,224 @@
+"""Preference pairs for DPO: which of the pairs that raters or scorers ordered are worth training on.
+
+A candidate is two items of one group under one criterion, with
+
+    gap      how much better the first is, below 0 where the second is
+    error    the standard deviation of that gap, where one is known
+
+Votes: gap = (for a - for b) / n, and error = 1 / sqrt(n), that of n votes by tossed coins; so gap / error is the z of a
+sign test, finite for a single vote. Scores: gap = difference, error = sqrt(e_a² + e_b²), errors of two items taken as
+independent.
+
+What is left out is counted under the first of these reasons that holds:
+
+    no picture              one of the two has none that can be read
+    even                    neither is better
+    gap too small           below `least_gap`
+    gap too uncertain       below `least_errors` times its error, or no error is known
+    same picture            the two are equal or near copies (`store.near_pictures`)
+    judged both ways        the same two pictures of one prompt stand elsewhere in the other order: all of them go
+    again                   the same two pictures of one prompt; the one furthest from even in errors stays
+    over the limit          more than `most` of one prompt; the widest gaps stay, or drawn ones
+    near another split      a picture, or a near copy, stands in two splits: it stays in test, then in validation
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from salon.errors import TooFew
+from salon.study.noun import Noun
+from salon.study.split import SPLITS, check_shares
+
+REASONS = (
+    "no picture",
+    "even",
+    "gap too small",
+    "gap too uncertain",
+    "same picture",
+    "judged both ways",
+    "again",
+    "over the limit",
+    "near another split",
+)
+NO_PICTURE = -1
+
+
+class PairSettings(Noun):
+    """Which pairs `salon select pairs` keeps."""
+
+    least_gap: float = Field(0.0, ge=0, description="Smallest gap: of shares of votes (0 to 1), or of scores.")
+    least_errors: float = Field(0.0, ge=0, description="Smallest gap in units of its standard error.")
+    most: int | None = Field(None, ge=1, description="At most this many pairs of one prompt.")
+    order: Literal["widest", "drawn"] = Field(
+        "widest", description="Which stay under --most: wide gaps, or drawn ones."
+    )
+    near: bool = Field(True, description="Take near copies of a picture for the same picture.")
+    train: float = Field(0.8, ge=0, le=1, description="Share of the prompts to train on.")
+    validation: float = Field(0.1, ge=0, le=1, description="Share of the prompts to choose settings by.")
+    test: float = Field(0.1, ge=0, le=1, description="Share of the prompts kept for the last word.")
+    seed: int = Field(0, ge=0, description="Seed of the split, of sides, and of what is drawn.")
+
+    @property
+    def shares(self) -> tuple[float, float, float]:
+        """The shares in the order of SPLITS."""
+        return self.train, self.validation, self.test
+
+    @model_validator(mode="after")
+    def _shares_make_a_whole(self) -> PairSettings:
+        check_shares(self.shares)
+        return self
+
+
+class Candidate(Noun):
+    """Two items of one group under one criterion."""
+
+    criterion: str
+    group: str
+    split: Literal["train", "validation", "test"] = "train"
+    a: str
+    b: str
+    gap: float
+    error: float | None = Field(None, ge=0)
+    votes: int | None = None
+    text: str = Field("", description="Of the prompt; pictures are the same pair under one text.")
+
+    @property
+    def chosen(self) -> str:
+        """The better item."""
+        return self.a if self.gap > 0 else self.b
+
+    @property
+    def rejected(self) -> str:
+        """The other one."""
+        return self.b if self.gap > 0 else self.a
+
+    @property
+    def margin(self) -> float:
+        """How much better."""
+        return abs(self.gap)
+
+    @property
+    def clear(self) -> float:
+        """The gap in units of its error; without one, the gap itself."""
+        return self.margin if not self.error else self.margin / self.error
+
+
+@dataclass(frozen=True)
+class KeptPairs:
+    """What stays, in the order of the candidates, and what was left out why."""
+
+    pairs: tuple[Candidate, ...]
+    dropped: dict[str, int]
+
+
+def keep_pairs(
+    candidates: Sequence[Candidate], looks: Mapping[str, int], settings: PairSettings | None = None
+) -> KeptPairs:
+    """The pairs to train on; TooFew where nothing is left, with what took it away.
+
+    `looks` numbers pictures by item, equal and near ones alike, NO_PICTURE where there is none.
+    """
+    settings = settings or PairSettings()
+    rows = list(candidates)
+    dropped: Counter[str] = Counter()
+
+    def sift(reason: str, stays: Callable[[list[Candidate]], Sequence[bool] | NDArray[np.bool_]]) -> None:
+        nonlocal rows
+        kept = [row for row, good in zip(rows, stays(rows), strict=True) if good]
+        dropped[reason] += len(rows) - len(kept)
+        rows = kept
+
+    sift("no picture", lambda all: [min(looks.get(r.a, -1), looks.get(r.b, -1)) > NO_PICTURE for r in all])
+    sift("even", lambda all: [r.gap != 0 for r in all])
+    sift("gap too small", lambda all: [r.margin >= settings.least_gap for r in all])
+    sift("gap too uncertain", lambda all: [_sure(r, settings.least_errors) for r in all])
+    sift("same picture", lambda all: [looks[r.a] != looks[r.b] for r in all])
+    sift("judged both ways", lambda all: _one_way(all, looks))
+    sift("again", lambda all: _once(all, looks))
+    sift("over the limit", lambda all: _limited(all, settings))
+    sift("near another split", lambda all: _apart(all, looks))
+    if not rows:
+        told = ", ".join(f"{count:,} {reason}" for reason, count in dropped.items() if count)
+        raise TooFew("at least one pair is needed", found=f"none of {len(candidates):,}: {told or 'no candidates'}")
+    return KeptPairs(tuple(rows), {reason: dropped[reason] for reason in REASONS})
+
+
+def sides(pairs: Sequence[Candidate], seed: int) -> list[bool]:
+    """Whether the better item of each stands first: in every other one of a split, dealt by a hash, so that no place is
+    the better one."""
+    first = [False] * len(pairs)
+    for split in SPLITS:
+        own = [n for n, pair in enumerate(pairs) if pair.split == split]
+        for place, n in enumerate(sorted(own, key=lambda n: _lot(seed, "side", *_name(pairs[n])))):
+            first[n] = place % 2 == 0
+    return first
+
+
+def _name(row: Candidate) -> tuple[str, ...]:
+    return row.criterion, row.group, *sorted((row.a, row.b))
+
+
+def _sure(row: Candidate, least: float) -> bool:
+    return least == 0 or (row.error is not None and row.margin >= least * row.error)
+
+
+def _pair(row: Candidate, looks: Mapping[str, int]) -> tuple[str, int, int]:
+    one, other = sorted((looks[row.a], looks[row.b]))
+    return row.text or row.group, one, other
+
+
+def _one_way(rows: list[Candidate], looks: Mapping[str, int]) -> list[bool]:
+    said: dict[tuple[str, int, int], set[int]] = {}
+    for row in rows:
+        said.setdefault(_pair(row, looks), set()).add(looks[row.chosen])
+    return [len(said[_pair(row, looks)]) == 1 for row in rows]
+
+
+def _once(rows: list[Candidate], looks: Mapping[str, int]) -> list[bool]:
+    best: dict[tuple[str, int, int], int] = {}
+    for n, row in enumerate(rows):
+        known = best.setdefault(_pair(row, looks), n)
+        if row.clear > rows[known].clear:
+            best[_pair(row, looks)] = n
+    stays = set(best.values())
+    return [n in stays for n in range(len(rows))]
+
+
+def _limited(rows: list[Candidate], settings: PairSettings) -> list[bool]:
+    if settings.most is None:
+        return [True] * len(rows)
+    groups: dict[str, list[int]] = {}
+    for n, row in enumerate(rows):
+        groups.setdefault(row.text or row.group, []).append(n)
+
+    def rank(n: int) -> tuple[float, float]:
+        row = rows[n]
+        lot = _lot(settings.seed, "drawn", *_name(row))
+        return (-row.margin if settings.order == "widest" else 0.0, lot)
+
+    stays = {n for numbers in groups.values() for n in sorted(numbers, key=rank)[: settings.most]}
+    return [n in stays for n in range(len(rows))]
+
+
+def _apart(rows: list[Candidate], looks: Mapping[str, int]) -> list[bool]:
+    """Of a picture that stands in two splits the later one stays, and with it every pair that shares it."""
+    last: dict[int, int] = {}
+    for row in rows:
+        for item in (row.a, row.b):
+            last[looks[item]] = max(last.get(looks[item], 0), SPLITS.index(row.split))
+    return [all(last[looks[item]] == SPLITS.index(row.split) for item in (row.a, row.b)) for row in rows]
+
+
+def _lot(*parts: object) -> float:
+    """A number in [0, 1) that hangs on the parts alone."""
+    digest = hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:6], "big") / 2**48

@@ -1,0 +1,141 @@
+"""A frozen reference: mean and standard deviation of every criterion over a stated set of items, kept in a file.
+
+Scores of different scorers cannot be added as they stand. They can be once each is measured in standard deviations of
+the same, stated set of items. The set is chosen once and its numbers are written down with a hash; the items that are
+picked among never enter it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from salon.errors import BadFile, BadValue, NotIdentified, TooFew, UnknownReference
+from salon.store.atomic import whole_file
+from salon.study.noun import Noun
+
+FORMAT = "salon.reference/1"
+LEAST = 10
+"""Items a mean and a standard deviation are made from; the sd of fewer is off by a quarter and more."""
+
+
+FARTHEST = 1e60
+"""Numbers beyond this, and units below its inverse, are refused: their squares must be numbers too."""
+
+
+class Level(Noun):
+    """Where one criterion's scores lie on the reference set."""
+
+    criterion: str
+    mean: float = Field(ge=-FARTHEST, le=FARTHEST)
+    sd: float = Field(ge=1e-60, le=FARTHEST)
+    n: int = Field(ge=2)
+    missing: int = Field(0, ge=0, description="Items of the set without a score: left out.")
+    signature: str = Field("", description="Of the scorer; scores of another one do not fit.")
+
+
+class ScoreReference(Noun):
+    """Levels of several criteria over one set of items."""
+
+    format: Literal["salon.reference/1"] = FORMAT
+    name: str = Field(description="Of the set of items, in words.")
+    data: str = Field("", description="Content hash of the set.")
+    levels: tuple[Level, ...] = Field(min_length=1)
+
+    @property
+    def hash(self) -> str:
+        """Twelve hex digits over everything above."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def level(self, criterion: str, signature: str = "") -> Level:
+        """The level of a criterion; refused where it is another scorer's."""
+        found = next((one for one in self.levels if one.criterion == criterion), None)
+        if found is None:
+            raise UnknownReference(
+                "a reference that knows the criterion is needed", found=f"none for {criterion!r}",
+                where=f"reference {self.name}", remedy="it knows " + ", ".join(one.criterion for one in self.levels),
+            )  # fmt: skip
+        if signature and found.signature and signature != found.signature:
+            raise BadValue(
+                "a reference made with the same scorer is needed", found=signature,
+                where=f"reference {self.name}, {criterion}, made with {found.signature}",
+                remedy="make the reference again with this scorer",
+            )  # fmt: skip
+        return found
+
+
+def make_reference(
+    name: str,
+    criteria: Sequence[str],
+    values: NDArray[np.float64],
+    *,
+    signatures: Sequence[str] | None = None,
+    data: str = "",
+) -> ScoreReference:
+    """The reference of `values` (items, criteria), NaN where an item has no score."""
+    if values.ndim != 2 or values.shape[1] != len(criteria):
+        raise BadValue("a table of items by criteria is needed", found=f"shape {values.shape} for {len(criteria)}")
+    told = signatures or [""] * len(criteria)
+    return ScoreReference(
+        name=name,
+        data=data,
+        levels=tuple(_level(id, values[:, number], told[number]) for number, id in enumerate(criteria)),
+    )
+
+
+def _level(criterion: str, column: NDArray[np.float64], signature: str) -> Level:
+    known = column[np.abs(column) <= FARTHEST]  # False for NaN
+    if len(known) < LEAST:
+        raise TooFew(
+            f"at least {LEAST} scored items are needed for a reference", found=len(known), where=criterion,
+            remedy="choose a larger set of items",
+        )  # fmt: skip
+    sd = float(known.std(ddof=1))
+    if not (math.isfinite(sd) and sd > 1e-12 * max(1.0, float(np.abs(known).max()))):
+        raise NotIdentified(
+            "scores that differ are needed for a reference", found=f"{len(known)} equal to {known[0]:g}",
+            where=criterion, remedy="leave this scorer out: it tells no item from another",
+        )  # fmt: skip
+    return Level(
+        criterion=criterion, mean=float(known.mean()), sd=sd, n=len(known), missing=len(column) - len(known),
+        signature=signature,
+    )  # fmt: skip
+
+
+def write_reference(reference: ScoreReference, path: Path) -> None:
+    """Write the file, its hash with it."""
+    record = {**reference.model_dump(mode="json"), "hash": reference.hash}
+    with whole_file(path) as file:
+        file.write(json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n")
+
+
+def read_reference(path: Path) -> ScoreReference:
+    """The reference in a file; BadFile where it is none, or was changed after it was written."""
+    try:
+        record = json.loads(path.read_bytes())
+    except OSError as error:
+        raise BadFile("a file with a reference is needed", found=error.strerror, where=str(path)) from None
+    except (ValueError, RecursionError) as error:
+        raise BadFile("a reference is JSON", found=str(error), where=str(path)) from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise BadFile(
+            f"a reference of the format {FORMAT} is needed", found="another file", where=str(path),
+            remedy="make one with salon select reference",
+        )  # fmt: skip
+    hash = record.pop("hash", None)
+    found = ScoreReference.parse(record, where=str(path))
+    if hash != found.hash:
+        raise BadFile(
+            "a frozen reference is needed", found=f"hash {hash} in the file, {found.hash} of what it holds",
+            where=str(path), remedy="it was changed after it was written: make it again",
+        )  # fmt: skip
+    return found

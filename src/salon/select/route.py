@@ -1,0 +1,287 @@
+"""Routes: which generator is called for a job, and how much it pays to try another.
+
+A job is a weighting of criteria in one category, or in all. Its arms are generators with a score q_g and its standard
+error, in logits. Unless asked to explore, the arm with the highest score is called; those that cannot be told from it
+are named. Exploring:
+
+    thompson   draw one number from N(q_g, sd_g²) for every arm, call the highest (Thompson 1933)
+    ucb        call the arm with the highest q_g + c sd_g
+
+Arms are drawn independently; an arm without an error is taken at its score. Every choice is seeded by the prompt, so it
+does not depend on which prompts came before.
+
+Feedback is a comparison of two generators. With d = q_a - q_b, v = sd_a² + sd_b², k = 1 / sqrt(1 + pi v / 8), p the
+logistic function of k d, i = k² p (1 - p), and y = 1, 0 or 1/2 for a tie (Glickman 1999, in logits; v shared out):
+
+    q_a += sd_a² k (y - p) / (1 + i v)        q_b -= sd_b² k (y - p) / (1 + i v)
+    sd² -> sd² (1 - sd² i / (1 + i v))
+
+Edges. A category without routes of its own falls back on all categories together, and the choice says so; weights that
+no route has are an error, since scores of one job say nothing about another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from salon.errors import BadFile, BadValue, UnknownReference
+from salon.select.weights import full_id, read_weights
+from salon.store.atomic import whole_file
+from salon.study.noun import Noun
+from salon.study.signature import Signature
+
+FORMAT = "salon.routes/1"
+LOGIT = "logit"
+Explore = Literal["no", "thompson", "ucb"]
+
+
+class Arm(Noun):
+    """One generator for a job."""
+
+    generator: str
+    score: float
+    sd: float | None = Field(None, ge=0, description="Standard error; null where the data gave none.")
+    best: bool = Field(False, description="Cannot be told from the highest score.")
+
+
+class Route(Noun):
+    """Who may be called for one job."""
+
+    job: str
+    weights: dict[str, float] = Field(description="By criterion; they sum to 1.")
+    category: str | None = Field(None, description="Null: all categories together.")
+    scale: str = Field(LOGIT, description="What scores are measured in; only logits are moved by feedback.")
+    arms: tuple[Arm, ...] = Field((), description="Best first; empty where the job has no answer.")
+    reason: str | None = Field(None, description="Why there is no answer.")
+
+
+class Choice(Noun):
+    """Who was called for a prompt, and why."""
+
+    prompt: str = Field(description="Id.")
+    generator: str = Field(description="Who was called.")
+    job: str = Field(description="Name of the weights.")
+    category: str | None = Field(description="Of the route that was taken.")
+    asked: str | None = Field(description="The prompt's own category.")
+    how: Explore = Field(description="How others were tried, or no.")
+    tied: tuple[str, ...] = Field(description="Others that cannot be told from the best score.")
+    drawn: dict[str, float] = Field(default_factory=dict, description="What exploring compared, by generator.")
+    why: str = Field(description="One sentence.")
+
+
+class Feedback(Noun):
+    """A later comparison of two generators."""
+
+    winner: str
+    loser: str
+    tie: bool = False
+    criterion: str | None = Field(None, description="Null: the answer was about the whole, not about one criterion.")
+    category: str | None = None
+
+
+class Routes(Noun):
+    """All jobs that are known, and how much was heard since."""
+
+    format: Literal["salon.routes/1"] = FORMAT
+    source: str
+    simulated: bool = False
+    routes: tuple[Route, ...] = Field(min_length=1)
+    heard: int = Field(0, ge=0, description="Comparisons that came back and moved the scores.")
+    policies: tuple[str, ...] = ()
+    signature: Signature
+
+    @property
+    def hash(self) -> str:
+        """Twelve hex digits over everything above."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """All criteria of all jobs."""
+        return tuple(dict.fromkeys(id for route in self.routes for id in route.weights))
+
+    def route(self, weights: str | None = None, category: str | None = None) -> Route:
+        """The route of a job, in `category` where there is one, else in all together."""
+        wanted = self._shares(weights)
+        fits = [one for one in self.routes if _same(one.weights, wanted)]
+        if not fits:
+            known = "; ".join(dict.fromkeys(_told(one.weights) for one in self.routes))
+            raise UnknownReference(
+                "routes for these weights are needed", found=_told(wanted), where=self.source,
+                remedy=f"make them with salon select route --weights; there are routes for {known}",
+            )  # fmt: skip
+        found = next((one for one in fits if one.category == category and one.arms), None)
+        found = found or next((one for one in fits if one.category is None and one.arms), None)
+        if found is None:
+            why = next((one.reason for one in fits if one.reason), "no scores")
+            known = ", ".join(str(one.category or "all together") for one in fits if one.arms) or "none"
+            raise UnknownReference(
+                "a route with generators is needed", found=f"none for category {category!r} ({why})",
+                where=self.source, remedy=f"categories with an answer: {known}",
+            )  # fmt: skip
+        return found
+
+    def _shares(self, weights: str | None) -> dict[str, float]:
+        if weights is None:
+            several = [one.weights for one in self.routes if len(one.weights) > 1]
+            return dict(several[0] if several else self.routes[0].weights)
+        given = read_weights(weights, self.criteria)
+        whole = sum(given.values())
+        return {id: weight / whole for id, weight in given.items() if weight}
+
+
+def _same(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    ids = {id for shares in (one, other) for id, share in shares.items() if share > 0}
+    return all(math.isclose(one.get(id, 0), other.get(id, 0), abs_tol=1e-9) for id in ids)
+
+
+def _told(weights: Mapping[str, float]) -> str:
+    return ",".join(f"{id}={share:.3g}" for id, share in weights.items() if share > 0)
+
+
+# -- choosing ----------------------------------------------------------------------------------------------------------
+
+
+def choose_route(
+    routes: Routes,
+    prompt: str,
+    *,
+    category: str | None = None,
+    weights: str | None = None,
+    explore: Explore = "no",
+    c: float = 1.0,
+    seed: int = 0,
+) -> Choice:
+    """The generator to call for a prompt."""
+    route = routes.route(weights, category)
+    drawn = _drawn(route.arms, explore, c, seed, prompt)
+    top = max(route.arms, key=lambda arm: drawn.get(arm.generator, arm.score))
+    best = max(route.arms, key=lambda arm: arm.score)
+    tied = tuple(arm.generator for arm in route.arms if arm.best and arm is not best)
+    return Choice(
+        prompt=prompt, generator=top.generator, job=route.job, category=route.category, asked=category, how=explore,
+        tied=tied, drawn=drawn, why=_why(route, top, best, tied, category, explore),
+    )  # fmt: skip
+
+
+def _drawn(arms: Sequence[Arm], explore: Explore, c: float, seed: int, prompt: str) -> dict[str, float]:
+    if explore == "no":
+        return {}
+    if not (math.isfinite(c) and c >= 0):
+        raise BadValue("a number of standard deviations from 0 up is needed", found=c)
+    if explore == "ucb":
+        return {arm.generator: arm.score + c * (arm.sd or 0.0) for arm in arms}
+    words = int.from_bytes(hashlib.sha256(prompt.encode()).digest()[:8], "big")
+    noise = np.random.default_rng([seed, words]).standard_normal(len(arms))
+    named = sorted(range(len(arms)), key=lambda number: arms[number].generator)  # ranks may change, draws do not
+    return {arms[i].generator: arms[i].score + (arms[i].sd or 0.0) * float(z) for i, z in zip(named, noise)}
+
+
+def _why(route: Route, top: Arm, best: Arm, tied: tuple[str, ...], category: str | None, explore: Explore) -> str:
+    where = route.category or "all categories together"
+    fallback = f"; nothing is known of category {category!r}" if category not in (None, route.category) else ""
+    same = f"; {len(tied)} cannot be told from {best.generator}" if tied else ""
+    how = {"no": "highest score", "thompson": "highest draw", "ucb": "highest upper bound"}[explore]
+    other = f" (the highest score is {best.generator}'s)" if top is not best else ""
+    return f"{top.generator} has the {how} for {route.job} in {where}{other}{same}{fallback}."
+
+
+# -- feedback ----------------------------------------------------------------------------------------------------------
+
+
+def heed(routes: Routes, heard: Sequence[Feedback]) -> Routes:
+    """The routes after more comparisons; those of their category and those of all categories move."""
+    found = list(routes.routes)
+    for one in heard:
+        fitting = [n for n, route in enumerate(found) if _about(route, one, routes)]
+        if not fitting:
+            raise UnknownReference(
+                "feedback about generators and a job that have a route in logits is needed",
+                found=f"{one.winner} against {one.loser}, {one.criterion or 'the whole'}", where=routes.source,
+                remedy="there are routes for " + "; ".join(dict.fromkeys(_told(route.weights) for route in found)),
+            )  # fmt: skip
+        for n in fitting:
+            found[n] = _moved(found[n], one)
+    return routes.model_copy(update={"routes": tuple(found), "heard": routes.heard + len(heard)})
+
+
+def _about(route: Route, one: Feedback, routes: Routes) -> bool:
+    names = {arm.generator for arm in route.arms}
+    if route.scale != LOGIT or one.winner not in names or one.loser not in names or one.winner == one.loser:
+        return False
+    if route.category is not None and route.category != one.category:
+        return False
+    used = [id for id, share in route.weights.items() if share > 0]
+    if one.criterion is None:
+        return len(used) > 1 or len(routes.criteria) == 1
+    return used == [full_id(one.criterion, routes.criteria)]
+
+
+def _moved(route: Route, one: Feedback) -> Route:
+    arms = {arm.generator: arm for arm in route.arms}
+    a, b = arms[one.winner], arms[one.loser]
+    va, vb = (a.sd or 0.0) ** 2, (b.sd or 0.0) ** 2
+    v = va + vb
+    k = 1 / math.sqrt(1 + math.pi * v / 8)
+    p = 1 / (1 + math.exp(-k * (a.score - b.score)))
+    i = k * k * p * (1 - p)
+    step = k * ((0.5 if one.tie else 1.0) - p) / (1 + i * v)
+    arms[a.generator] = a.model_copy(update={"score": a.score + va * step, "sd": _after(a.sd, i, v)})
+    arms[b.generator] = b.model_copy(update={"score": b.score - vb * step, "sd": _after(b.sd, i, v)})
+    ordered = sorted(arms.values(), key=lambda arm: -arm.score)
+    return route.model_copy(update={"arms": tuple(marked(ordered))})
+
+
+def _after(sd: float | None, i: float, v: float) -> float | None:
+    return None if sd is None else sd * math.sqrt(1 - sd * sd * i / (1 + i * v))
+
+
+def marked(ordered: Sequence[Arm]) -> list[Arm]:
+    """Arms, best first, with who cannot be told from the highest score, at 95%, errors independent."""
+    top = ordered[0]
+    return [
+        arm.model_copy(update={"best": top.score - arm.score <= 1.96 * math.hypot(top.sd or 0, arm.sd or 0)})
+        for arm in ordered
+    ]
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def write_routes(routes: Routes, path: Path) -> None:
+    """Write the file, its hash with it."""
+    record = {**routes.model_dump(mode="json"), "hash": routes.hash}
+    with whole_file(path) as file:
+        file.write(json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n")
+
+
+def read_routes(path: Path) -> Routes:
+    """The routes in a file; BadFile where it is none, or was changed by hand."""
+    try:
+        record = json.loads(path.read_bytes())
+    except OSError as error:
+        raise BadFile("a file of routes is needed", found=error.strerror, where=str(path)) from None
+    except (ValueError, RecursionError) as error:
+        raise BadFile("routes are JSON", found=str(error), where=str(path)) from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise BadFile(
+            f"routes of the format {FORMAT} are needed", found="another file", where=str(path),
+            remedy="make them with salon select route STUDY -o routes.json",
+        )  # fmt: skip
+    hash = record.pop("hash", None)
+    found = Routes.parse(record, where=str(path))
+    if hash != found.hash:
+        raise BadFile(
+            "routes as they were written are needed", found=f"hash {hash} in the file, {found.hash} of what it holds",
+            where=str(path), remedy="make them again, or move them with --feedback",
+        )  # fmt: skip
+    return found

@@ -1,0 +1,154 @@
+"""A threshold that finds at least a wanted share of the positives: what held-out data can promise.
+
+Model. The danger scores of n held-out positives and of a new positive are exchangeable, from any law F. With the j-th
+smallest of them as threshold (held: at or above it), the true recall is R = 1 - F(t-), and for continuous F
+
+    1 - R is the j-th smallest of n uniform numbers:   1 - R ~ Beta(j, n + 1 - j),   E[R] = 1 - j / (n + 1).
+
+So the promise P(R >= r) >= c holds for every j with Beta(j, n+1-j).cdf(1 - r) >= c, and the largest such j holds back
+least (`recall_rank`). Equal scores only raise R. With c = None the promise is on average: E[R] >= r, the largest j with
+j <= (n + 1)(1 - r). These are exact for every n: no normal law, no large sample (Wilks 1941; the same bound is called
+conformal risk control or RCPS where the loss is a miss).
+
+The least n that can promise anything uses j = 1: r^n <= 1 - c, n >= ln(1 - c) / ln(r); on average n >= 1 / (1 - r) - 1.
+
+Precision is no promise. With the share p of positives among all items and the share f of negatives held back it is
+pR / (pR + (1 - p) f). The threshold looks at positives alone, so negatives are fresh data about f. Its interval is by
+draws: R from its law above, p and f from Beta(k + 1/2, m - k + 1/2) (Jeffreys).
+
+Edges. Too few positives for the promise: TooFew with the number needed. No negatives: precision is 1 by data and has no
+interval.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from salon.errors import BadValue, TooFew
+from salon.stats.result import Estimate
+
+Floats = NDArray[np.float64]
+DRAWS = 10_000
+
+
+def positives_needed(recall: float, confidence: float | None) -> int:
+    """The fewest positives that can promise this recall."""
+    _check(recall, confidence)
+    if confidence is None:
+        return math.ceil(1 / (1 - recall) - 1 - 1e-9)
+    return math.ceil(math.log1p(-confidence) / math.log(recall) - 1e-9)
+
+
+def recall_rank(n: int, recall: float, confidence: float | None) -> int:
+    """The largest j whose threshold keeps the promise; TooFew where none does."""
+    needed = positives_needed(recall, confidence)
+    if n < needed:
+        how = "on average" if confidence is None else f"with confidence {confidence:g}"
+        raise TooFew(
+            f"at least {needed:,} positives are needed to promise a recall of {recall:g} {how}",
+            found=f"{n:,} positives",
+            remedy="label more items, or ask for a lower recall or confidence",
+        )
+    if confidence is None:
+        return math.floor((n + 1) * (1 - recall) + 1e-9)
+    j = np.arange(1, n + 1)
+    kept = np.asarray(stats.beta.cdf(1 - recall, j, n + 1 - j) >= confidence)
+    return int(kept.sum())  # the law falls in j
+
+
+def recall_interval(j: int, n: int, level: float) -> Estimate:
+    """The true recall behind the j-th smallest of n positives: its mean and the middle `level` of its law."""
+    low, high = stats.beta.ppf(((1 - level) / 2, (1 + level) / 2), n + 1 - j, j)
+    return Estimate(1 - j / (n + 1), float(low), float(high), n, "positive", level, f"Beta({n + 1 - j}, {j}), exact")
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What a threshold does to items of which some are positive."""
+
+    threshold: float
+    """Held: danger at or above it."""
+    rank: int
+    positives: int
+    negatives: int
+    found: int
+    """Held-out positives at or above it."""
+    held_negatives: int
+    recall: Estimate
+    """The law of the true recall."""
+    precision: Estimate
+    """Of those held, the share that is positive."""
+    held: Estimate
+    """Share of all items that is held back."""
+
+
+def recall_threshold(
+    danger: ArrayLike,
+    positive: ArrayLike,
+    *,
+    recall: float,
+    confidence: float | None,
+    level: float = 0.95,
+    rng: np.random.Generator,
+    units: ArrayLike | None = None,
+) -> Holding:
+    """The highest threshold whose recall is promised, from held-out items; +inf is a danger too (an item always held).
+
+    With `units` (a number for each item: its prompt, say) units are what is independent: the promise is then about
+    units that have a positive, all of whose positives are found, and n counts those.
+    """
+    x, y = np.asarray(danger, dtype=np.float64), np.asarray(positive, dtype=bool)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise BadValue("a danger and a label for each item are needed", found=f"{x.shape} and {y.shape}")
+    if np.isnan(x).any():
+        raise BadValue("a danger is a number", found="NaN", remedy="+inf for items that are always held")
+    sample = np.sort(x[y] if units is None else _least(x[y], np.asarray(units)[y]))
+    j = recall_rank(len(sample), recall, confidence)
+    t = float(sample[j - 1])
+    held = x >= t
+    k, m, p = int((held & ~y).sum()), int((~y).sum()), int(y.sum())
+    law = recall_interval(j, len(sample), level)
+    found = int((held & y).sum())
+    precision, share = _shares(j, len(sample), k, m, p, found, level, rng)
+    return Holding(t, j, p, m, found, k, law, precision, share)
+
+
+def _least(x: Floats, units: NDArray[np.int64]) -> Floats:
+    """The smallest danger of each unit."""
+    _, place = np.unique(units, return_inverse=True)
+    least = np.full(int(place.max(initial=-1)) + 1, np.inf)
+    np.minimum.at(least, place, x)
+    return least
+
+
+def _shares(
+    j: int, n: int, k: int, m: int, p: int, found: int, level: float, rng: np.random.Generator
+) -> tuple[Estimate, Estimate]:
+    """Precision and the share held back, as counted, with intervals by draws."""
+    value = found / (found + k)
+    all_held = (found + k) / (m + p)
+    if not m:
+        return (Estimate(value, None, None, found, "item held", level, "no negatives: no interval"),
+                Estimate(all_held, None, None, p, "item", level, "no negatives: no interval"))  # fmt: skip
+    R = rng.beta(n + 1 - j, j, DRAWS)
+    f = rng.beta(k + 0.5, m - k + 0.5, DRAWS)
+    pi = rng.beta(p + 0.5, m + 0.5, DRAWS)
+    caught, wrong = pi * R, (1 - pi) * f
+    ends = (1 - level) / 2, (1 + level) / 2
+    method = f"{DRAWS:,} draws of recall, base rate and share of negatives held"
+    low, high = np.quantile(caught / (caught + wrong), ends)
+    first = Estimate(value, float(low), float(high), found + k, "item held", level, method)
+    low, high = np.quantile(caught + wrong, ends)
+    return first, Estimate(all_held, float(low), float(high), m + p, "item", level, method)
+
+
+def _check(recall: float, confidence: float | None) -> None:
+    if not 0 < recall < 1:
+        raise BadValue("a recall between 0 and 1, ends excluded, is needed", found=recall)
+    if confidence is not None and not 0 < confidence < 1:
+        raise BadValue("a confidence between 0 and 1, ends excluded, is needed", found=confidence)

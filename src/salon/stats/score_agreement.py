@@ -1,0 +1,184 @@
+"""How well predicted scores x go with target scores y of the same n items, under cluster weights.
+
+    SRCC   Pearson's correlation of mid-ranks                       order
+    KRCC   Kendall's tau-b, (C - D) / sqrt((N - Nx)(N - Ny))        order, pair by pair; Nx, Ny are tied pairs
+    PLCC   Pearson's correlation of x and y                         straight line
+    MAE    mean |x - y|,  RMSE  sqrt(mean (x - y)^2)                distance, only where both are on one scale
+    mean and sd (n - 1) of x and of y                               level and spread
+
+Every figure takes a whole weight for each item (how often a bootstrap draw holds it), and is what the same formula
+gives on a sample with each item repeated so often. x and y are sorted once; a draw then costs O(n log n) with Kendall,
+by a binary indexed tree over the ranks of y.
+
+`lowest_filling` gives numbers to items that a predictor left out, such that SRCC becomes as low as any numbers could
+make it: a predictor never gains from saying nothing about an item that it would get wrong. With t the ranks of y, SRCC
+falls with sum of position x t over a merge of the items that have numbers (in the order of x) with those that have none
+(best first: highest t in the lowest positions); the best merge is found by dynamic programming over (i, j) in O(k m).
+Ties among numbers are taken in the order in which they stand, so with ties it is a bound up to those ties.
+
+Edges: a constant x or y, or fewer than two items, has no correlation (NaN); one item has no sd (NaN); no item no mean.
+A result is NaN there and never a number: what that counts is the caller's policy.
+
+Source: Kendall & Gibbons, Rank Correlation Methods, 1990, chapters 1-3 and 8; Knight 1966 for counting by sorting.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from salon.errors import BadValue
+
+Floats = NDArray[np.float64]
+FIGURES = ("srcc", "plcc", "krcc", "mae", "rmse", "mean", "sd", "target_mean", "target_sd")
+"""The columns of `agreement_draws`."""
+
+
+def agreement_draws(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> Floats:
+    """(draws, figures) every figure of FIGURES under each row of `weights` (draws, n); all ones: the data as they are.
+
+    Weights are whole numbers of at least 0.
+    """
+    pred, target = np.asarray(x, float), np.asarray(y, float)
+    w = np.atleast_2d(np.asarray(weights, float))
+    if pred.ndim != 1 or pred.shape != target.shape or w.shape[1:] != pred.shape:
+        raise BadValue(
+            "one prediction, target and weight for each item", found=f"{pred.shape}, {target.shape}, {w.shape}"
+        )
+    if not (np.isfinite(pred).all() and np.isfinite(target).all()):
+        raise BadValue("predictions and targets are finite numbers", found="NaN or infinity")
+    if (w < 0).any() or (w != np.floor(w)).any():
+        raise BadValue("weights say how often an item was drawn: whole numbers of at least 0", found="others")
+    made = np.full((len(w), len(FIGURES)), np.nan)
+    if len(pred):
+        order = np.argsort(pred, kind="stable")
+        codes = [np.unique(values[order], return_inverse=True)[1].astype(np.int64) for values in (pred, target)]
+        _figures(pred[order], target[order], codes[0], codes[1], np.ascontiguousarray(w[:, order]), made)
+    return made
+
+
+def lowest_filling(x: ArrayLike, y: ArrayLike) -> Floats:
+    """`x` with numbers in place of NaN that make SRCC with `y` as low as possible; see the module.
+
+    Numbers stand between those that are there, or one spread beyond their ends. All NaN: y reversed.
+    """
+    pred, target = np.asarray(x, float), np.asarray(y, float)
+    if pred.ndim != 1 or pred.shape != target.shape or not np.isfinite(target).all():
+        raise BadValue("a prediction or NaN, and a finite target, for each item", found=f"{pred.shape}, {target.shape}")
+    lacking = np.isnan(pred)
+    if not lacking.any():
+        return pred.copy()
+    if lacking.all():
+        return -target
+    t = _midranks(target)
+    known = np.flatnonzero(~lacking)[np.argsort(pred[~lacking], kind="stable")]
+    absent = np.flatnonzero(lacking)[np.argsort(-t[lacking], kind="stable")]
+    before = _merge(t[known], t[absent])
+    return _placed(pred, known, absent, before)
+
+
+def _placed(pred: Floats, known: NDArray[np.int64], absent: NDArray[np.int64], before: NDArray[np.int64]) -> Floats:
+    """Numbers for `absent`, which stand after `before` of the known ones; several in one gap keep their order."""
+    values = pred[known]
+    spread = max(float(values[-1] - values[0]), 1.0)
+    edges = np.concatenate([[values[0] - spread], values, [values[-1] + spread]])
+    made = pred.copy()
+    for gap in np.unique(before):
+        inside = absent[before == gap]
+        low, high = edges[gap], edges[gap + 1]
+        made[inside] = low + (high - low) * np.arange(1, len(inside) + 1) / (len(inside) + 1)
+    return made
+
+
+def _midranks(values: Floats) -> Floats:
+    _, code, count = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(count) - (count - 1) / 2)[code], np.float64)
+
+
+@numba.njit(cache=True)
+def _merge(known, absent):  # type: ignore[no-untyped-def]
+    """How many of `known` stand before each of `absent` in the merge with the least sum of position x rank."""
+    k, m = len(known), len(absent)
+    least = np.zeros((k + 1, m + 1))
+    for i in range(k + 1):
+        for j in range(m + 1):
+            if i == 0 and j == 0:
+                continue
+            best = np.inf
+            if i > 0:
+                best = least[i - 1, j] + (i + j) * known[i - 1]
+            if j > 0:
+                best = min(best, least[i, j - 1] + (i + j) * absent[j - 1])
+            least[i, j] = best
+    before = np.zeros(m, np.int64)
+    i, j = k, m
+    while j > 0:
+        if i > 0 and least[i - 1, j] + (i + j) * known[i - 1] <= least[i, j - 1] + (i + j) * absent[j - 1]:
+            i -= 1
+        else:
+            j -= 1
+            before[j] = i
+    return before
+
+
+@numba.njit(cache=True)
+def _figures(x, y, cx, cy, weights, out):  # type: ignore[no-untyped-def]
+    """Rows sorted by x; cx and cy number the distinct values of x and y."""
+    n = len(x)
+    levels_x, levels_y = cx.max() + 1, cy.max() + 1
+    for d in range(len(weights)):
+        w = weights[d]
+        total = w.sum()
+        if total == 0:
+            continue
+        mean_x, mean_y = (w * x).sum() / total, (w * y).sum() / total
+        out[d, 3] = (w * np.abs(x - y)).sum() / total
+        out[d, 4] = np.sqrt((w * (x - y) ** 2).sum() / total)
+        out[d, 5], out[d, 7] = mean_x, mean_y
+        if total < 2:
+            continue
+        xx, yy = (w * (x - mean_x) ** 2).sum(), (w * (y - mean_y) ** 2).sum()
+        out[d, 6], out[d, 8] = np.sqrt(xx / (total - 1)), np.sqrt(yy / (total - 1))
+        held_x, held_y = np.zeros(levels_x), np.zeros(levels_y)
+        for i in range(n):
+            held_x[cx[i]] += w[i]
+            held_y[cy[i]] += w[i]
+        if (held_x > 0).sum() < 2 or (held_y > 0).sum() < 2:
+            continue
+        out[d, 1] = (w * (x - mean_x) * (y - mean_y)).sum() / np.sqrt(xx * yy)
+        rx = np.cumsum(held_x) - (held_x - 1) / 2
+        ry = np.cumsum(held_y) - (held_y - 1) / 2
+        middle = (total + 1) / 2
+        a, b = rx[cx] - middle, ry[cy] - middle
+        out[d, 0] = (w * a * b).sum() / np.sqrt((w * a**2).sum() * (w * b**2).sum())
+        pairs = total * (total - 1) / 2
+        tied_x, tied_y = (held_x * (held_x - 1)).sum() / 2, (held_y * (held_y - 1)).sum() / 2
+        out[d, 2] = _concordance(cx, cy, w, levels_y) / np.sqrt((pairs - tied_x) * (pairs - tied_y))
+
+
+@numba.njit(cache=True)
+def _concordance(cx, cy, w, levels):  # type: ignore[no-untyped-def]
+    """Concordant less discordant pairs, by weight; rows sorted by cx."""
+    tree = np.zeros(levels + 1)
+    seen, found, start = 0.0, 0.0, 0
+    for i in range(len(cx)):
+        if i > 0 and cx[i] != cx[i - 1]:
+            for j in range(start, i):  # rows with equal x enter together: they are tied with each other
+                seen += w[j]
+                at = cy[j] + 1
+                while at <= levels:
+                    tree[at] += w[j]
+                    at += at & -at
+            start = i
+        if w[i] > 0:
+            below, level, at = 0.0, 0.0, cy[i]
+            while at > 0:
+                below += tree[at]
+                at -= at & -at
+            at = cy[i] + 1
+            while at > 0:
+                level += tree[at]
+                at -= at & -at
+            found += w[i] * (below - (seen - level))
+    return found

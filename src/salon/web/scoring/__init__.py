@@ -1,0 +1,1 @@
+"""The scoring service over HTTP: pictures in, numbers with their versions out."""

@@ -1,0 +1,83 @@
+"""A scoring service as a web application.
+
+    app = create_scoring_app(service, settings, decisions=log, routers=[explain.router, feedback.router])
+
+What routes find in `request.app.state`: `service` (ScoringService), `settings` (ScoringSettings), `decisions` (has
+`record(Decision) -> id`; None without a log), `door`, `meter`, `reference`, `gates`. Pictures come in by `intake.take`,
+callers by `tokens.ScoreCaller` and `tokens.AdminCaller`; whoever answers about pictures calls `answers.record`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+from fastapi import APIRouter, FastAPI
+
+from salon.flows.scoring.decisions import Decision
+from salon.flows.scoring.service import ScoringService
+from salon.select.gate import Gate
+from salon.select.reference import ScoreReference
+from salon.study.signature import salon_version
+from salon.web import errors, look
+from salon.web.guard import HEADERS, Guard
+from salon.web.scoring import routes_gate, routes_models, routes_plain, routes_score
+from salon.web.scoring.meter import Meter, Metered
+from salon.web.scoring.openapi import described
+from salon.web.scoring.places import Leaving, Places
+from salon.web.scoring.settings import ScoringSettings, checked_scoring
+from salon.web.scoring.tokens import Door
+
+WITH_PICTURES = frozenset({"/v1/score", "/v1/compare", "/v1/pick", "/v1/gate", "/v1/explain"})
+"""Routes that take pictures: a token is looked at, and a place taken, before their body is read."""
+_POLICY = {"Content-Security-Policy": HEADERS["Content-Security-Policy"] + "; img-src 'self' blob: data:"}
+
+
+class Decisions(Protocol):
+    """Where decisions are kept."""
+
+    def record(self, decision: Decision) -> str:
+        """Keep a decision; its id."""
+        ...
+
+
+def create_scoring_app(
+    service: ScoringService,
+    settings: ScoringSettings,
+    *,
+    decisions: Decisions | None = None,
+    reference: ScoreReference | None = None,
+    gates: Mapping[str, Gate] | None = None,
+    routers: Sequence[APIRouter] = (),
+) -> FastAPI:
+    """The application around an opened service; `routers` are tried after its own routes."""
+    checked_scoring(settings)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await service.close()
+
+    app = FastAPI(
+        title="Salon scoring service", version=salon_version(), docs_url=None, redoc_url=None,
+        openapi_url="/v1/openapi.json", lifespan=lifespan, description=__doc__,
+    )  # fmt: skip
+    places, meter = Places(settings), Meter()
+    service.tell = meter.batch
+    meter.watch(service, places)
+    app.state.service, app.state.settings, app.state.decisions = service, settings, decisions
+    app.state.door, app.state.meter, app.state.reference = Door(settings), meter, reference
+    app.state.gates = dict(gates or {})
+    errors.install(app)
+    rooms = (routes_score.router, routes_gate.router, routes_models.router, routes_plain.router, look.router, *routers)
+    for router in rooms:
+        app.include_router(router)
+    known = frozenset(str(getattr(route, "path", "")) for router in rooms for route in router.routes)
+    app.mount("/static", look.Static())
+    app.openapi = described(app)  # type: ignore[method-assign]
+    headers = dict(HEADERS) | _POLICY
+    app.add_middleware(Guard, settings=settings, may_upload=places.enter, uploads=WITH_PICTURES, headers=headers)
+    app.add_middleware(Leaving, places=places)
+    app.add_middleware(Metered, meter=meter, known=known)
+    return app

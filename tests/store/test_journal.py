@@ -1,0 +1,44 @@
+"""A journal goes on in the folder that stands in its place, however that folder came there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from salon.errors import BadFile
+from salon.store.folder import save_study
+from salon.store.journal import open_journal, read_journal
+from salon.study import Criterion, Study
+from salon.study.noun import Noun
+
+
+class Decided(Noun):
+    what: str
+
+
+TOLD = {"what": "a decision", "remedy": "remove the line"}
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["linked", "copied"])
+def test_no_line_is_lost_when_the_study_around_it_is_saved(
+    links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError("a file system without hard links")
+
+    if not links:
+        monkeypatch.setattr(os, "link", refused)
+    study = Study.build("s", [Criterion(id="c")], tables={})
+    save_study(study, tmp_path / "study")
+    path = tmp_path / "study" / "loop" / "decisions.jsonl"
+    path.parent.mkdir()
+    with open_journal(path, Decided, **TOLD) as journal:
+        for number in range(3):
+            journal.add(Decided(what=str(number)))
+            save_study(study, tmp_path / "study", overwrite=True)
+        journal.add(Decided(what="last"))
+        with pytest.raises(BadFile, match="one run at a time"), open_journal(path, Decided, **TOLD):
+            pass
+    assert [one.what for one in read_journal(path, Decided, **TOLD)] == ["0", "1", "2", "last"]
