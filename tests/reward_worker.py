@@ -86,9 +86,16 @@ def main(folder: Path) -> None:
     ends = []
     for rank in range(max(DEALINGS)):
         here, there = fork.Pipe(duplex=False)
-        fork.Process(target=_send, args=(folder, rank, there)).start()
+        fork.Process(target=_send, args=(folder, rank, there), daemon=True).start()
+        there.close()  # so that the end of a process that fails is seen here
         ends.append(here)
-    json.dump([one.recv() for one in ends], sys.stdout)
+    json.dump([_received(one) for one in ends], sys.stdout)
+
+
+def _received(end: Any) -> dict[str, Any]:
+    if not end.poll(100):
+        sys.exit("a process has sent nothing for 100 s")
+    return end.recv()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 import uvicorn
 from PIL import Image
+from waiting import until
 
 from salon.flows.scoring import model as scoring_model
 from salon.flows.scoring.model import LoadOrder
@@ -154,13 +154,14 @@ def _running(
     servers: list[uvicorn.Server] = []
     patch.setattr(_REAL, "capture_signals", lambda self: nullcontext())  # only the main thread may have them
     patch.setattr(uvicorn, "Server", lambda config: servers.append(_REAL(config)) or servers[0])
-    thread = threading.Thread(target=run.run, args=(app, settings, listening))
+    thread = threading.Thread(target=run.run, args=(app, settings, listening), daemon=True)
     thread.start()
-    while not servers or not servers[0].started:
-        time.sleep(0.005)
+    until(lambda: (servers and servers[0].started) or not thread.is_alive(), "a scoring service that listens")
+    assert thread.is_alive(), "the scoring service ended before it listened"
     try:
         yield servers[0]
     finally:
         servers[0].should_exit = True
-        thread.join()
+        thread.join(timeout=60)
         listening.close()
+    assert not thread.is_alive(), "the scoring service did not stop"

@@ -39,7 +39,7 @@ def test_the_front_page_loads_nothing_heavy() -> None:
     code = (
         "import sys, salon; print([m for m in ('numpy', 'scipy', 'numba', 'pyarrow', 'pydantic') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.strip() == "[]"
 
 
@@ -50,7 +50,7 @@ def test_help_loads_nothing_heavy() -> None:
         "try:\n    run(['--help'])\nexcept SystemExit:\n    pass\n"
         "print([m for m in ('numpy', 'scipy', 'numba', 'pyarrow', 'pydantic', 'rich') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.splitlines()[-1] == "[]"
 
 

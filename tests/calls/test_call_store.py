@@ -130,7 +130,7 @@ def test_processes_at_once_buy_every_key_exactly_once(path: Path) -> None:
 
 def test_a_store_that_is_never_closed_leaves_no_lock_behind(path: Path) -> None:
     code = "import sys; from salon.calls.store import CallStore; store = CallStore(sys.argv[1]); store.claim('k')"
-    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=300)
     assert [file.name for file in path.parent.iterdir()] == ["calls.sqlite"]
 
 

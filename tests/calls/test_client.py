@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from images_server import KEY, ImagesServer
+from waiting import until
 
 from salon.calls.answer import Answer, Refusal
 from salon.calls.budget import Budget
@@ -222,8 +223,7 @@ def test_calls_are_read_lazily_and_a_slow_consumer_holds_them_back(server: Image
         running = client.each(calls())
         assert taken == 0
         next(running)
-        while len(server.seen) < 4:
-            time.sleep(0.01)
+        until(lambda: len(server.seen) >= 4, "four requests")
         time.sleep(0.1)
         assert taken == len(server.seen) == 4  # twice the most in flight
         for _ in range(10):
@@ -267,8 +267,7 @@ def test_no_grace_cuts_requests_off_and_counts_them(server: ImagesServer, store:
     with Client(service(server, limits=limits), store) as client:
         running = client.each(numbered(server, 5))
         next(running)
-        while len(server.seen) < 5:
-            time.sleep(0.01)
+        until(lambda: len(server.seen) >= 5, "five requests")
         running.close()
     assert len(store) == 1
     assert store.totals().lost == 4

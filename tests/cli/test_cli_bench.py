@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import pytest
 from chat_server import ChatServer
 from images_server import Seen, picture
 from tiny_bench import tiny_suite
+from waiting import until
 
 from salon.bench.board import entry_folder, open_board, read_answers, read_published, read_result
 from salon.bench.suite_folder import save_suite
@@ -153,8 +153,7 @@ def test_killed_in_the_middle_and_run_again(capsys: pytest.CaptureFixture[str], 
         Path("yes.jsonl").write_text('{"text": "PASS"}\n')
         command = ["bench", "run", "suite", "-g", "folder:ann", "-o", "board", *at]
         started = subprocess.Popen([sys.executable, "-c", "from salon.cli.main import run; run()", *command])
-        while server.sold.total() < 3 and started.poll() is None:
-            time.sleep(0.01)
+        until(lambda: server.sold.total() >= 3 or started.poll() is not None, "three answers")
         os.kill(started.pid, signal.SIGKILL)
         started.wait()
         assert read_published(entry("board", "ann")) is None

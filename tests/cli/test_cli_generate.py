@@ -10,12 +10,12 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from PIL import Image
+from waiting import until
 
 from salon.cli.main import run
 from salon.generate.record import FILE
@@ -170,11 +170,7 @@ def start(prompts, folder, *flags, pause="0.004"):
 
 
 def wait_for(path, count):
-    for _ in range(2000):
-        if path.is_file() and path.read_bytes().count(b"\n") >= count:
-            return
-        time.sleep(0.01)
-    pytest.fail(f"{path} never had {count} lines")
+    until(lambda: path.is_file() and path.read_bytes().count(b"\n") >= count, f"{count} lines in {path}")
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from chat_server import ChatServer
 from images_server import KEY
 from judged_study import judged_study, saved
+from waiting import until
 
 from salon.cli.main import run
 from salon.judge.folder import read_verdicts
@@ -213,8 +213,7 @@ def test_killed_twice_it_comes_to_the_same_verdicts(capsys, study: Path, tmp_pat
         for answered in (3, 6):
             server.brain = _silent_after(server, answered)
             process = subprocess.Popen([*command, *flags], stderr=subprocess.PIPE)
-            while server.takes == 0 and process.poll() is None:
-                time.sleep(0.01)
+            until(lambda process=process: server.takes or process.poll() is not None, "a server that falls silent")
             process.kill()
             process.communicate()
             assert not (study / "judges").exists()

@@ -85,6 +85,6 @@ def test_help_loads_no_network() -> None:
         "    try:\n        train(words)\n    except SystemExit:\n        pass\n"
         "print([m for m in ('torch', 'transformers', 'scipy', 'numba') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert "reward" in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"

@@ -118,6 +118,6 @@ def test_help_loads_nothing_heavy():
         "import sys\nfrom salon.cli.train import train\ntry:\n    train(['reward', '--help'])\n"
         "except SystemExit:\n    pass\nprint([m for m in ('torch', 'transformers', 'accelerate') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert "--backbone" in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"

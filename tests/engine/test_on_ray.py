@@ -27,7 +27,7 @@ work = Squares(Path({str(folder)!r}), **{dies!r})
 done = run_work(work, tasks({tasks}), {str(folder / "out")!r}, settings)
 print(json.dumps([done.made, done.deaths, [lost.key for lost in done.lost]]))
 """
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr[-3000:]
     return dict(zip(("made", "deaths", "lost"), json.loads(run.stdout.splitlines()[-1])))
 

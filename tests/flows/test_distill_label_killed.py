@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from chat_server import ChatServer
 from click.testing import CliRunner
 from images_server import picture
+from waiting import until
 
 from salon.cli.distill_label import label
 from salon.errors import BadFile
@@ -72,8 +72,7 @@ def test_a_killed_run_goes_on_without_asking_twice(place: Path, tmp_path: Path) 
     with ChatServer(_brain, takes=0.15) as server:
         command = [sys.executable, "-c", "from salon.cli.main import run; run()", "distill", "label"]
         process = subprocess.Popen(command + _arguments(server, place, labels), stderr=subprocess.DEVNULL)
-        while len(server.questions) < 12 and process.poll() is None:
-            time.sleep(0.01)
+        until(lambda: len(server.questions) >= 12 or process.poll() is not None, "twelve questions")
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         assert not labels.exists()

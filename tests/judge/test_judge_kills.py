@@ -22,6 +22,7 @@ from typing import Any
 import chat_server
 from chat_server import ChatServer
 from images_server import picture
+from waiting import until
 
 from salon.calls.limits import Limits
 from salon.calls.store import CallStore
@@ -113,14 +114,12 @@ class Runs:
         return int(self._forks.stdout.readline())
 
     def wait(self, process: int) -> None:
-        while alive(process):
-            time.sleep(0.005)
+        until(lambda: not alive(process), "the end of a run")
 
     def start_and_kill(self, seconds: float) -> None:
         """Kill it so long after its first request."""
         seen, process = len(self.server.seen), self.start()
-        while len(self.server.seen) == seen and alive(process):
-            time.sleep(0.005)
+        until(lambda: len(self.server.seen) > seen or not alive(process), "a first request")
         time.sleep(seconds)
         if alive(process):
             os.kill(process, signal.SIGKILL)

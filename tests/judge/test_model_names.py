@@ -80,5 +80,5 @@ def test_items_trained_on_are_known_however_the_model_is_named(tmp_path: Path) -
 
 def test_naming_a_model_loads_no_network_library() -> None:
     code = "import sys, salon.judge.scorers.of_model; print([m for m in ('torch', 'transformers') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.strip() == "[]"

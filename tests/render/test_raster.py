@@ -222,7 +222,9 @@ def test_the_same_bytes_in_threads_processes_and_again():
     with ThreadPoolExecutor(3) as threads:
         assert {job.result() for job in [threads.submit(every_hash) for _ in range(3)]} == {first}
     command = "import sys; sys.path.insert(0, sys.argv[1]); import test_raster; print(test_raster.every_hash())"
-    run = subprocess.run([sys.executable, "-c", command, str(HERE)], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", command, str(HERE)], capture_output=True, text=True, check=True, timeout=300
+    )
     assert run.stdout.strip() == first
 
 
@@ -250,6 +252,6 @@ except salon.errors.SalonError as error:
 )
 def test_a_missing_library_is_named(error, remedy):
     script = MISSING.format(error=error)
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300)
     assert remedy in run.stdout
     assert "Traceback" not in run.stderr

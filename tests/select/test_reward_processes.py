@@ -44,6 +44,7 @@ def test_one_two_and_four_processes_give_the_same_bits(folder: Path) -> None:
         stdout=subprocess.PIPE,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         check=True,
+        timeout=300,
     )
     found = json.loads(told.stdout)
     assert len({one["pid"] for one in found}) == 4

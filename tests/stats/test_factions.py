@@ -212,6 +212,20 @@ def test_split_by_hand():
     assert (split.within, split.between) == (pytest.approx(0.45), pytest.approx(0.05))
 
 
+def test_equal_splits_do_not_hang_on_the_last_digit() -> None:
+    """r0 + r1 against r2 + r3 explains as much as r0 + r2 against r1 + r3: no rounding may decide between them."""
+    tau = np.full((4, 4), 0.1)
+    tau[0, 1] = tau[2, 3] = tau[0, 2] = tau[1, 3] = 0.3
+    tau = np.triu(tau, 1) + np.triu(tau, 1).T
+    rng = np.random.default_rng(0)
+    found = set()
+    for _ in range(40):
+        noise = np.triu(rng.normal(0, 1e-14, (4, 4)), 1)
+        split = best_split(tau + noise + noise.T, np.full((4, 4), 20.0))
+        found.add((split.first, split.second))
+    assert found == {((0, 1), (2, 3))}
+
+
 class TestEdges:
     rng = np.random.default_rng(13)
 

@@ -204,6 +204,15 @@ def test_opponents_are_the_best_unmet_and_equal_ones_are_drawn():
     assert firsts == {0, 1, 2}
 
 
+def test_a_seed_chooses_the_same_opponents_whatever_the_last_digits() -> None:
+    rng = np.random.default_rng(1)
+    gains, met = rng.choice([0.1, 0.2, 0.3], (6, 9)), np.zeros((6, 9), bool)
+    first = choose_opponents(gains, met, batch=3, rng=np.random.default_rng(0))
+    for _ in range(20):
+        again = choose_opponents(gains + rng.normal(0, 1e-14, gains.shape), met, batch=3, rng=np.random.default_rng(0))
+        assert (again == first).all()
+
+
 # --------------------------------------------------------------------------------------------- at the edge
 @pytest.mark.parametrize(
     ("call", "error"),

@@ -7,10 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from waiting import until
 
 from salon.errors import BadFile
 from salon.store.append_log import AppendLog, find_line, log_files, log_lines
@@ -100,8 +100,7 @@ def test_one_flush_serves_many_writers(opened, tmp_path, monkeypatch):
     def slow(number):
         if not waited:  # the first flush lasts until all others wait behind it
             waited.append(1)
-            while len(log._waiting) < 31:
-                time.sleep(0.001)
+            until(lambda: len(log._waiting) >= 31, "all other writers")
         plain(number)
 
     monkeypatch.setattr("salon.store.append_log.os.fsync", slow)

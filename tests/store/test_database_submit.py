@@ -226,7 +226,7 @@ def test_a_failed_transaction_leaves_nothing(database: Database) -> None:
 
 def at_once(*works: object) -> list[object]:
     """All functions at the same moment, each in a thread; what each gave or raised."""
-    barrier = Barrier(len(works))
+    barrier = Barrier(len(works), timeout=60)
 
     def run(work: object) -> object:
         barrier.wait()

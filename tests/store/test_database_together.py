@@ -11,6 +11,7 @@ import pytest
 from postgres import KINDS, fresh_url
 from sqlalchemy import event, func, insert, select
 from studies import example
+from waiting import until
 
 from salon.errors import BadValue
 from salon.store.database import Database, NewTask, open_database
@@ -42,7 +43,7 @@ def written(database: Database) -> int:
 
 def together(database: Database, works: list) -> list[object]:
     """The results or errors of `works`, all of which wait for the same turn where there are turns."""
-    everyone = threading.Barrier(len(works) + 1)
+    everyone = threading.Barrier(len(works) + 1, timeout=60)
 
     def one(work):
         everyone.wait()
@@ -55,8 +56,7 @@ def together(database: Database, works: list) -> list[object]:
         with database._turn:
             waiting = [pool.submit(one, work) for work in works]
             everyone.wait()
-            while database.sqlite and len(database._waiting) < len(works):
-                pass
+            until(lambda: not database.sqlite or len(database._waiting) >= len(works), "all who write")
         return [future.result(timeout=30) for future in waiting]
 
 

@@ -6,7 +6,6 @@ import os
 import re
 import stat
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,6 +18,7 @@ from doors import PLAIN, Served, served
 from fastapi.routing import iter_route_contexts
 from owner_studio import START, Owner, answer_all, csrf_of, field, walk
 from postgres import KINDS, fresh_url
+from waiting import until
 
 from salon.collect.question import Given
 from salon.errors import DesignError
@@ -197,8 +197,7 @@ def test_passwords_guessed_at_once_are_counted_before_they_are_tried(tmp_path: P
             return "in"
 
         waiting = [pool.submit(guess, number) for number in range(12)]
-        while sum(one.done() for one in waiting) < 8:
-            time.sleep(0.01)
+        until(lambda: sum(one.done() for one in waiting) >= 8, "eight refusals")
         together.set()
         assert sorted(one.result() for one in waiting) == ["NotSignedIn"] * 4 + ["TooMany"] * 8
     assert len(tried) == 4

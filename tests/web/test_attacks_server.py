@@ -11,6 +11,7 @@ from contextlib import nullcontext
 import pytest
 import uvicorn
 from doors import Served, served
+from waiting import until
 
 from salon.web import run
 from salon.web.settings import WebSettings
@@ -28,13 +29,14 @@ def open_door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served
     with served(tmp_path_factory.mktemp("server"), body_seconds=0.5, most_body=2000) as door:
         listening = run.listen("127.0.0.1", 0)
         port = listening.getsockname()[1]
-        thread = threading.Thread(target=run.run, args=(door.app, WebSettings(folder=door.folder), listening))
+        thread = threading.Thread(
+            target=run.run, args=(door.app, WebSettings(folder=door.folder), listening), daemon=True
+        )
         thread.start()
-        while not servers or not servers[0].started:
-            time.sleep(0.01)
+        until(lambda: servers and servers[0].started, "a studio that listens")
         yield door, port
         servers[0].should_exit = True
-        thread.join()
+        thread.join(timeout=60)
         listening.close()
     patch.undo()
 

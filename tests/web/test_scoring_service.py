@@ -14,6 +14,7 @@ import httpx2
 import pytest
 from loops import awaited
 from scoring_server import POISON, Served, b64, png, serving
+from waiting import until
 
 from salon.flows.scoring.decisions import Decision
 from salon.select.gate import Gate, GateSettings, make_gate
@@ -199,8 +200,7 @@ def test_requests_share_batches_and_a_poisoned_picture_fails_alone(tmp_path: Pat
             asked = [threads.submit(client.post, "/v1/score", files=files(20 + k)) for k in range(10)]
             asked.append(threads.submit(client.post, "/v1/score", files=files(POISON)))
             torn = threads.submit(client.post, "/v1/score", files=[("images", ("torn.png", png(70, (64, 64))[:-30]))])
-            while served.service.waiting + sum(served.watched.batches) < 1:
-                time.sleep(0.01)
+            until(lambda: served.service.waiting + sum(served.watched.batches) >= 1, "the first picture")
             time.sleep(0.2)
             served.watched.gate.set()
             told = [one.result() for one in asked]
@@ -222,8 +222,7 @@ def test_the_queue_is_bounded_late_answers_are_refused_and_copies_are_looked_at_
             late = threads.submit(client.post, "/v1/score", json={"images": [b64(png(1))], "seconds": 0.2})
             assert late.result().status_code == 504
             asked = [threads.submit(client.post, "/v1/score", files=files(30 + k)) for k in range(3)]
-            while served.service.waiting < 2:
-                time.sleep(0.01)
+            until(lambda: served.service.waiting >= 2, "a queue that is full")
             copies = [threads.submit(client.post, "/v1/score", files=files(30)) for _ in range(3)]
             full = client.post("/v1/score", files=files(99))
             assert full.status_code == 503
@@ -248,11 +247,9 @@ def test_a_large_request_does_not_hold_up_a_small_one(tmp_path: Path) -> None:
 
         with ThreadPoolExecutor(2) as threads:
             large = threads.submit(ask, "large", list(range(20, 60)))
-            while served.service.waiting < 30:
-                time.sleep(0.01)
+            until(lambda: served.service.waiting >= 30, "the large request")
             small = threads.submit(ask, "small", [200])
-            while served.service.waiting < 37:
-                time.sleep(0.01)
+            until(lambda: served.service.waiting >= 37, "the small request")
             served.watched.gate.set()
             assert (large.result(), small.result()) == (200, 200)
     assert order == ["small", "large"]
@@ -281,16 +278,18 @@ def test_models_are_swapped_and_rolled_back_under_load_without_a_lost_request(tm
             for number in range(4):
                 threads.submit(ask, number)
             new = None
-            for _ in range(3):
-                loaded = admin.post("/v1/models/load", json={"name": "next", "scorers": ["wide"], "activate": True})
-                assert loaded.status_code == 200, loaded.text
-                new = loaded.json()["active"]
-                time.sleep(0.1)
-                back = admin.post("/v1/models/rollback")
-                assert back.json()["active"] == old
-                time.sleep(0.1)
-            broken = admin.post("/v1/models/load", json={"scorers": ["broken"], "activate": True})
-            stop.set()
+            try:
+                for _ in range(3):
+                    loaded = admin.post("/v1/models/load", json={"name": "next", "scorers": ["wide"], "activate": True})
+                    assert loaded.status_code == 200, loaded.text
+                    new = loaded.json()["active"]
+                    time.sleep(0.1)
+                    back = admin.post("/v1/models/rollback")
+                    assert back.json()["active"] == old
+                    time.sleep(0.1)
+                broken = admin.post("/v1/models/load", json={"scorers": ["broken"], "activate": True})
+            finally:
+                stop.set()
         assert broken.status_code == 422
         assert broken.json()["error"] == "LoadFailed"
         assert broken.json()["found"] == "RuntimeError: no such weights: w.bin"  # where it lies is for the log
@@ -320,8 +319,7 @@ def test_requests_under_way_are_finished_when_the_service_is_stopped(tmp_path: P
             served.watched.gate.clear()
             client = served.client()
             waiting = threads.submit(client.post, "/v1/score", files=files(77))
-            while served.service.active.batcher.busy_since is None:
-                time.sleep(0.01)
+            until(lambda: served.service.active.batcher.busy_since is not None, "a request under way")
             served.server.should_exit = True
             time.sleep(0.1)
             served.watched.gate.set()

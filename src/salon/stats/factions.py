@@ -163,7 +163,8 @@ def best_split(tau: FloatArray, prompts: FloatArray) -> Split:
 
     Model: tau_rs = a_r + a_s + b [same camp], least squares weighted by prompts. The a_r take up raters who
     agree less with everybody, so that one careless rater makes no camp; the best division has b > 0 and the
-    smallest sum of squares left.
+    smallest sum of squares left. Of divisions that explain it equally well the first in the order of raters is taken,
+    whatever the last digit of the machine's arithmetic says.
     """
     free = _without_rater_effects(prompts)
     upper = np.triu_indices(len(tau), 1)
@@ -172,7 +173,8 @@ def best_split(tau: FloatArray, prompts: FloatArray) -> Split:
     same = np.array([(camp[:, None] == camp[None, :])[upper] for camp in camps], dtype=float) @ free.T
     power = np.maximum((same**2).sum(axis=1), 1e-12)
     b = same @ left / power
-    best = int(np.argmax(b * np.sqrt(power)))  # the root of the squares explained, with the sign of b
+    explained = b * np.sqrt(power)  # the root of the squares explained, with the sign of b
+    best = int(np.argmax(explained >= explained.max() * (1 - 1e-9) - 1e-9))
     within, between = _means(tau, prompts, camps[best])
     first = tuple(np.flatnonzero(camps[best]).tolist())
     second = tuple(np.flatnonzero(~camps[best]).tolist())

@@ -8,8 +8,9 @@ both as sums over the grid of the placement (stats/placement.py), for all waitin
 matrix products. With ties as halves there is no probability of a tie, so y is win or loss; with Davidson's ties y has
 three values. Errors of the pool's scores are in P(y | q): a badly known opponent tells less.
 
-A batch of b opponents (judges are asked in parallel) is the b best; no opponent is met twice. Equal gains are broken at
-random. Choosing by gain is greedy, one step ahead, which for a log-concave posterior loses little against planning.
+A batch of b opponents (judges are asked in parallel) is the b best; no opponent is met twice. Equal gains, that is
+within 1e-9 nats, are broken at random, so that a seed means the same questions on every machine. Choosing by gain is
+greedy, one step ahead, which for a log-concave posterior loses little against planning.
 
 Source: Lindley 1956; MacKay 1992.
 """
@@ -23,6 +24,8 @@ from salon.errors import BadValue
 from salon.stats.placement import Answers, Floats, Ints, Pool, posterior_weights
 
 _ITEMS_AT_ONCE = 4096
+_DIGITS = 9
+"""Gains that differ by less are the same: sums of floats in another order differ in their last digits."""
 
 
 def expected_gains(pool: Pool, answers: Answers, items: Ints) -> Floats:
@@ -44,7 +47,7 @@ def choose_opponents(gains: Floats, met: NDArray[np.bool_], *, batch: int, rng: 
     if batch < 1:
         raise BadValue("a batch holds at least one opponent", found=batch)
     shuffled = rng.permutation(gains.shape[1])
-    open_gains = np.where(met, -np.inf, gains)[:, shuffled]
+    open_gains = np.where(met, -np.inf, np.round(gains, _DIGITS))[:, shuffled]
     best = np.argsort(-open_gains, axis=1, kind="stable")[:, :batch]
     chosen = shuffled[best].astype(np.int64)
     chosen[np.isneginf(np.take_along_axis(open_gains, best, axis=1))] = -1
