@@ -19,8 +19,8 @@ from salon.check.report import check_page
 from salon.check.results import CheckReport
 from salon.errors import BadFile, MissingExtra
 from salon.flows.demo.board import DemoBoard, make_board
-from salon.flows.simulate.designers import designers_study
 from salon.flows.judge_report import report_judges, report_page
+from salon.flows.simulate.designers import designers_study
 from salon.flows.simulate.studies import ppaint_like_study
 from salon.fuse.fuse import fuse_study
 from salon.fuse.report import fuse_page

@@ -7,8 +7,8 @@ from pathlib import Path
 from statistics import fmean
 
 from salon.flows.demo.board import CRITERION
-from salon.flows.simulate.designers import read_layout
 from salon.flows.select.best import FOLDER, Wish, best_of_drawn, write_best
+from salon.flows.simulate.designers import read_layout
 from salon.generate.houses import house_generator
 from salon.generate.prompts import read_prompts
 from salon.generate.settings import GenerateSettings

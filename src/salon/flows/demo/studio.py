@@ -15,9 +15,9 @@ import numpy as np
 
 from salon.collect.question import Given
 from salon.flows.simulate.designers import read_layout
-from salon.flows.studio.studio import Studio
 from salon.flows.studio.open import open_studio
 from salon.flows.studio.steps import ShownTask
+from salon.flows.studio.studio import Studio
 from salon.render.quality import true_quality
 from salon.store.folder import open_study, save_study
 from salon.study import Study
