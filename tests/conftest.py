@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import hypothesis
@@ -12,6 +13,9 @@ ROOT = Path(__file__).parent.parent
 # As in the Makefile, for who calls pytest alone: threads of OpenMP do not survive a fork, and nothing is downloaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Begun in the background by a shell: Ctrl-C would mean nothing to the processes that tests start and interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 hypothesis.settings.register_profile("untimed", deadline=None)  # how long a machine takes proves nothing
 hypothesis.settings.load_profile("untimed")
 

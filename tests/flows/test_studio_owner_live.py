@@ -131,6 +131,15 @@ def test_the_worker_computes_what_this_process_would_also_after_one_died(studio)
         worker.close()
 
 
+def test_a_closed_worker_starts_no_process(studio, monkeypatch) -> None:
+    """A check that was waiting its turn while the studio closed would leave a process behind."""
+    worker = FiguresWorker()
+    worker.close()
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
+    with pytest.raises(FiguresFailed, match="process of their own"):
+        worker.ask(studio.database, studio.settings)
+
+
 def test_figures_that_fail_are_told_and_the_old_ones_stay(studio, monkeypatch) -> None:
     calls = []
 

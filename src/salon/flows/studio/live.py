@@ -17,6 +17,7 @@ import pickle
 import subprocess
 import sys
 from contextlib import suppress
+from threading import Lock
 from typing import Any, BinaryIO
 
 from salon.collect.settings import StudioSettings
@@ -40,6 +41,8 @@ class FiguresWorker:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+        self._starting = Lock()
 
     def ask(self, database: Database, settings: StudioSettings) -> Figures:
         """The figures as of now; FiguresFailed when there are none, and the next call tries anew."""
@@ -51,14 +54,19 @@ class FiguresWorker:
             jobs.flush()
             answer = _received(answers)
         except (OSError, EOFError, ValueError):  # it died, or was closed while it was working
-            self.close()
+            self._end()
             raise FiguresFailed("the live figures need a process of their own", found="one that ended") from None
         if isinstance(answer, Figures):
             return answer
         raise FiguresFailed("the live figures could not be computed", found=answer)
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the process, whatever it is doing, and start no other."""
+        with self._starting:
+            self._closed = True
+        self._end()
+
+    def _end(self) -> None:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -68,11 +76,14 @@ class FiguresWorker:
                     pipe.close()  # type: ignore[union-attr]
 
     def _pipes(self) -> tuple[Any, Any]:
-        if self._process is None or self._process.poll() is not None:
-            self.close()
-            command = [sys.executable, "-m", "salon.flows.studio.live"]
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        return self._process.stdin, self._process.stdout
+        with self._starting:
+            if self._closed:
+                raise EOFError
+            if self._process is None or self._process.poll() is not None:
+                self._end()
+                command = [sys.executable, "-m", "salon.flows.studio.live"]
+                self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            return self._process.stdin, self._process.stdout
 
 
 def _received(stream: Any) -> object:
