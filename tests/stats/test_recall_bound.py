@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.recall_bound import positives_needed, recall_interval, recall_rank, recall_threshold
+from salon.stats.recall_bound import Holding, positives_needed, recall_interval, recall_rank, recall_threshold
 
 
 def test_positives_needed_by_hand() -> None:
@@ -54,17 +54,43 @@ def test_the_promise_is_held_at_its_rate(law: str, confidence: float | None) -> 
         assert (stats.norm.sf(higher, 1.5, 1) < 0.8).mean() > 0.1
 
 
-def test_intervals_of_precision_cover() -> None:
+def _covered(made: Holding, true: dict[str, float]) -> list[bool]:
+    found = ((getattr(made, name), at) for name, at in true.items())
+    return [(one.low or 0) <= at <= (one.high or 1) for one, at in found]
+
+
+@pytest.mark.parametrize("step", [None, 2.0])
+def test_intervals_cover(step: float | None) -> None:
+    """Also where scores are coarse: with many positives at the threshold more of them are found than j says."""
     rng = np.random.default_rng(6)
     covered = []
     for _ in range(300):
         positive = rng.random(150) < 1 / 3
-        made = recall_threshold(rng.normal(positive * 1.5, 1), positive, recall=0.8, confidence=None, rng=rng)
-        true, f = stats.norm.sf(made.threshold, (1.5, 0), 1)
-        precision, held = true / (true + 2 * f), (true + 2 * f) / 3
-        covered.append([(one.low or 0) <= at <= (one.high or 1)
-                        for one, at in ((made.precision, precision), (made.held, held))])  # fmt: skip
+        danger = rng.normal(positive * 1.5, 1)
+        danger = danger if step is None else np.round(danger / step) * step
+        made = recall_threshold(danger, positive, recall=0.8, confidence=None, rng=rng)
+        true, f = stats.norm.sf(made.threshold - (step or 0) / 2, (1.5, 0), 1)
+        right = {"recall": true, "precision": true / (true + 2 * f), "held": (true + 2 * f) / 3}
+        covered.append(_covered(made, right))
+        for one in (made.precision, made.held):
+            assert one.low <= one.value <= one.high
     assert (np.mean(covered, axis=0) > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 300)).all()
+
+
+def test_intervals_cover_where_items_of_a_unit_go_together() -> None:
+    """A unit is found when all of its ten items are: far more items are found than units."""
+    rng = np.random.default_rng(7)
+    covered, units = [], np.repeat(np.arange(60), 10)
+    for _ in range(200):
+        positive = rng.random(600) < 0.8
+        danger = rng.normal(positive * 1.5, 0.6) + np.repeat(rng.normal(0, 0.8, 60), 10)
+        made = recall_threshold(danger, positive, recall=0.8, confidence=None, rng=rng, units=units)
+        true, f = stats.norm.sf(made.threshold, (1.5, 0), 1)
+        covered.append(_covered(made, {"precision": 4 * true / (4 * true + f), "held": (4 * true + f) / 5}))
+    assert (np.mean(covered, axis=0) > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 200)).all()
+    assert made.precision.unit == "unit"
+    alone = recall_threshold([1.0, 2.0], [True, False], recall=0.5, confidence=None, rng=rng, units=[0, 0])
+    assert (alone.precision.low, alone.held.low) == (None, None)
 
 
 def test_a_unit_is_found_when_all_of_it_is() -> None:
@@ -78,9 +104,25 @@ def test_a_unit_is_found_when_all_of_it_is() -> None:
 
 
 def test_the_law_of_the_recall() -> None:
-    found = recall_interval(1, 29, 0.9)
+    found = recall_interval(29, 29, 0.9)
     assert found.value == pytest.approx(29 / 30)
     assert found.low == pytest.approx(0.05 ** (1 / 29))  # of R = max of 29 uniforms
+    assert found.high == pytest.approx(0.95 ** (1 / 29))
+
+
+def test_equal_scores_at_the_threshold_raise_the_recall() -> None:
+    # 30 positives, all at one score: all are found, whatever rank was asked for; R is near 1 and may be 1
+    rng = np.random.default_rng(0)
+    made = recall_threshold(np.ones(60), np.arange(60) < 30, recall=0.5, confidence=0.9, rng=rng)
+    assert made.rank > 1
+    assert made.recall.value == pytest.approx(30.5 / 31)
+    assert made.recall.low == pytest.approx(0.025 ** (1 / 30))  # Clopper and Pearson, 30 of 30
+    assert made.recall.high == 1
+    # 20 of 30 at 2, 10 at 1: between Beta(20, 11) and Beta(21, 10)
+    coarse = recall_interval(20, 30, 0.95, tied=True)
+    exact = stats.binomtest(20, 30).proportion_ci(0.95, "exact")
+    assert (coarse.low, coarse.high) == pytest.approx((exact.low, exact.high))
+    assert "equal scores" in coarse.method
 
 
 def test_always_held_and_edges() -> None:

@@ -138,7 +138,8 @@ def _print_gate(gate: Gate, output: Path | None) -> None:
 def _row(row: GateRow, costs: bool, chosen: bool) -> Sequence[str]:
     first = f"{'> ' if chosen else ''}{row.recall:g}"
     if row.threshold is None or row.expected is None or row.precision is None or row.held is None:
-        return (first, f"needs {row.needed} positives", *["-"] * (5 + costs))
+        why = "no flagged item has a score" if row.needed is None else f"needs {row.needed} positives"
+        return (first, why, *["-"] * (5 + costs))
     return (
         first, fixed(row.threshold, 3), with_interval(row.expected),
         with_interval(row.precision),

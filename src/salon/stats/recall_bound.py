@@ -10,26 +10,34 @@ least (`recall_rank`). Equal scores only raise R. With c = None the promise is o
 j <= (n + 1)(1 - r). These are exact for every n: no normal law, no large sample (Wilks 1941; the same bound is called
 conformal risk control or RCPS where the loss is a miss).
 
+What R is, beside what was promised of it: without equal scores the law above. Where several positives lie at the
+threshold, j says too little. With a of n at or above it R then lies between Beta(a, n+1-a), the law if they were told
+apart, and Beta(a+1, n-a), that of a fixed threshold: its interval is from the lower end of the one to the upper end of
+the other (Clopper & Pearson 1934).
+
 The least n that can promise anything uses j = 1: r^n <= 1 - c, n >= ln(1 - c) / ln(r); on average n >= 1 / (1 - r) - 1.
 
 Precision is no promise. With the share p of positives among all items and the share f of negatives held back it is
 pR / (pR + (1 - p) f). The threshold looks at positives alone, so negatives are fresh data about f. Its interval is by
-draws: R from its law above, p and f from Beta(k + 1/2, m - k + 1/2) (Jeffreys).
+draws: R from its law above, p and f from Beta(k + 1/2, m - k + 1/2) (Jeffreys). Items of one unit depend on each other,
+and a unit is found only when all of it is: with units the intervals are those of ratios over units at this threshold
+(`prompt_means.score_interval`).
 
 Edges. Too few positives for the promise: TooFew with the number needed. No negatives: precision is 1 by data and has no
-interval.
+interval. One unit: none either.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
+from salon.stats.prompt_means import score_interval
 from salon.stats.result import Estimate
 
 Floats = NDArray[np.float64]
@@ -61,10 +69,16 @@ def recall_rank(n: int, recall: float, confidence: float | None) -> int:
     return int(kept.sum())  # the law falls in j
 
 
-def recall_interval(j: int, n: int, level: float) -> Estimate:
-    """The true recall behind the j-th smallest of n positives: its mean and the middle `level` of its law."""
-    low, high = stats.beta.ppf(((1 - level) / 2, (1 + level) / 2), n + 1 - j, j)
-    return Estimate(1 - j / (n + 1), float(low), float(high), n, "positive", level, f"Beta({n + 1 - j}, {j}), exact")
+def recall_interval(above: int, n: int, level: float, *, tied: bool = False) -> Estimate:
+    """The true recall of a threshold with `above` of n positives at or above it: its mean and the middle of its law.
+
+    `tied`: several of them are equal to the threshold.
+    """
+    one, other = (above, n + 1 - above), (above + 1, n - above) if tied else (above, n + 1 - above)
+    low = float(stats.beta.ppf((1 - level) / 2, *one))
+    high = float(stats.beta.ppf((1 + level) / 2, *other)) if other[1] else 1.0
+    method = f"Beta{one}, exact" if one == other else f"Beta{one} to Beta{other}: equal scores at the threshold"
+    return Estimate((one[0] + other[0]) / 2 / (n + 1), low, high, n, "positive", level, method)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +125,13 @@ def recall_threshold(
     j = recall_rank(len(sample), recall, confidence)
     t = float(sample[j - 1])
     held = x >= t
-    k, m, p = int((held & ~y).sum()), int((~y).sum()), int(y.sum())
-    law = recall_interval(j, len(sample), level)
-    found = int((held & y).sum())
-    precision, share = _shares(j, len(sample), k, m, p, found, level, rng)
-    return Holding(t, j, p, m, found, k, law, precision, share)
+    k, m, p, found = (int(count.sum()) for count in (held & ~y, ~y, y, held & y))
+    n, above, tied = len(sample), int((sample >= t).sum()), int((sample == t).sum()) > 1
+    if units is None:
+        precision, share = _shares(_recalls(above, n, tied, rng), k, m, p, found, level, rng)
+    else:
+        precision, share = _unit_shares(held, y, np.asarray(units), level)
+    return Holding(t, j, p, m, found, k, recall_interval(above, n, level, tied=tied), precision, share)
 
 
 def _least(x: Floats, units: NDArray[np.int64]) -> Floats:
@@ -126,8 +142,15 @@ def _least(x: Floats, units: NDArray[np.int64]) -> Floats:
     return least
 
 
+def _recalls(above: int, n: int, tied: bool, rng: np.random.Generator) -> Floats:
+    """Draws of the true recall; with equal scores at the threshold half of them from either law."""
+    more = rng.integers(0, 2, DRAWS) if tied else np.zeros(DRAWS, np.int64)
+    whole = above + more > n
+    return np.where(whole, 1.0, rng.beta(above + more, np.where(whole, 1, n + 1 - above - more)))
+
+
 def _shares(
-    j: int, n: int, k: int, m: int, p: int, found: int, level: float, rng: np.random.Generator
+    R: Floats, k: int, m: int, p: int, found: int, level: float, rng: np.random.Generator
 ) -> tuple[Estimate, Estimate]:
     """Precision and the share held back, as counted, with intervals by draws."""
     value = found / (found + k)
@@ -135,7 +158,6 @@ def _shares(
     if not m:
         return (Estimate(value, None, None, found, "item held", level, "no negatives: no interval"),
                 Estimate(all_held, None, None, p, "item", level, "no negatives: no interval"))  # fmt: skip
-    R = rng.beta(n + 1 - j, j, DRAWS)
     f = rng.beta(k + 0.5, m - k + 0.5, DRAWS)
     pi = rng.beta(p + 0.5, m + 0.5, DRAWS)
     caught, wrong = pi * R, (1 - pi) * f
@@ -145,6 +167,19 @@ def _shares(
     first = Estimate(value, float(low), float(high), found + k, "item held", level, method)
     low, high = np.quantile(caught + wrong, ends)
     return first, Estimate(all_held, float(low), float(high), m + p, "item", level, method)
+
+
+def _unit_shares(
+    held: NDArray[np.bool_], y: NDArray[np.bool_], units: NDArray[np.int64], level: float
+) -> tuple[Estimate, Estimate]:
+    """The same where units are what is independent: ratios of sums over units."""
+    _, place = np.unique(units, return_inverse=True)
+    right, stopped, size = (np.bincount(place, weights=count) for count in (held & y, held, np.ones(len(y))))
+    precision, share = (
+        replace(score_interval(top / np.maximum(of, 1), of, level=level), unit="unit")
+        for top, of in ((right, stopped), (stopped, size))
+    )
+    return precision, share
 
 
 def _check(recall: float, confidence: float | None) -> None:
