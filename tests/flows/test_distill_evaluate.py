@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from browser import chromium, page_faults
@@ -106,6 +107,9 @@ def test_figures_are_those_of_scipy(report: ScoreEvaluation) -> None:
         np.mean([stats.spearmanr(GOOD[rows, 1], target[rows, 1]).statistic for rows, c in halves if c])
     )
     assert [part.id for part in found.categories] == ["figures", "flowers"]
+    assert (found.overall.srcc.n, mood.srcc.n, mood.mae.n, mood.srcc.unit) == (2 * EACH, 2 * EACH, 2 * EACH, "item")
+    assert [part.agreed.srcc.n for part in found.categories] == [EACH, EACH]  # what it rests on, not all there are
+    assert [one.srcc.n for one in report.targets[0].differences] == [2 * EACH]
 
 
 def test_a_collapsed_scale_is_named_though_its_order_is_right(report: ScoreEvaluation) -> None:
@@ -165,6 +169,47 @@ def test_other_scales_have_an_order_and_no_distance(home: Path) -> None:
     assert told["constant"].overall.constant == 4
     few = Asked(["constant"], against=["ratings"], items=ITEMS[:3])  # some draws of three items have no correlation
     assert evaluate_scores(home, few, FEW).targets[0].scorers[0].overall.srcc.low is None
+
+
+def test_where_lower_is_better_the_target_is_turned_round(tmp_path: Path) -> None:
+    """A one-pass scorer gives high numbers to good items under every criterion, flags too."""
+    rng = np.random.default_rng(3)
+    bad = rng.uniform(0, 1, 20)
+    flags = (rng.uniform(size=(5, 20)) < bad).astype(float) + (rng.uniform(size=(5, 20)) < bad)
+    items = [f"i{n:02}" for n in range(20)]
+    tables = {
+        "items": [Item(id=item) for item in items],
+        "raters": [Rater(id=f"r{n}") for n in range(5)],
+        "ratings": [Rating(criterion="flag", rater=f"r{r}", item=item, value=float(flags[r, i]))
+                    for r in range(5) for i, item in enumerate(items)],
+    }  # fmt: skip
+    scale = Scale(kind="ordinal", low=0, high=2, step=1, higher_is_better=False)
+    study = Study.build("flagged", [Criterion(id="flag", scale=scale)], tables=tables, compare_within="all")
+    place = tmp_path / "flagged"
+    save_study(study, place)
+    (place / "scores").mkdir()
+    good, mean = 2 - 2 * bad, flags.mean(axis=0)
+    for name, values, card in (("one-pass", good, ScorerCard(low=0, high=2, criterion="flag")),
+                               ("dangers", 2 * bad, ScorerCard(higher_is_better=False, criterion="flag"))):  # fmt: skip
+        file = place / "scores" / f"{name}.parquet"
+        pq.write_table(pa.table([items, values.tolist(), [None] * 20, [None] * 20], COLUMNS), file)
+        run = ScoreRun(scorer=name, items=20, scored=20, unscored={}, reused=0, low=0, high=2, card=card, data="",
+                       signature="test", file=file.name)  # fmt: skip
+        file.with_suffix(".json").write_text(json.dumps(run.model_dump(mode="json")))
+    pa.csv.write_csv(pa.table({"item": items, "criterion": ["flag"] * 20, "value": mean}), tmp_path / "means.csv")
+    logits = pa.table({"item": items, "criterion": ["flag"] * 20, "value": -mean, "scale": ["logit"] * 20})
+    pa.csv.write_csv(logits, tmp_path / "logits.csv")
+    against = ["ratings", "fused", str(tmp_path / "means.csv"), str(tmp_path / "logits.csv")]
+    right = stats.spearmanr(good, 2 - mean).statistic
+    assert right > 0.8
+    for target in evaluate_scores(place, Asked(["one-pass", "dangers"], against=against), FEW).targets:
+        for one in target.scorers:
+            assert one.overall.srcc.value == pytest.approx(right, abs=0.05), (target.name, one.name)
+            if one.name == "one-pass" and target.low is not None:
+                assert one.overall.mae.value < 0.4
+    people = evaluate_scores(place, Asked(["one-pass"], against=["ratings"]), FEW).targets[0]
+    assert people.scorers[0].overall.mae.value == pytest.approx(np.abs(good - (2 - mean)).mean())
+    assert people.rater_level.srcc.value > 0.3
 
 
 def test_what_is_drawn_anew_is_said(home: Path, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -78,6 +78,27 @@ def test_the_filling_is_the_worst_of_all_orders(missing: int) -> None:
         assert np.isfinite(filled).all()
         assert figures(filled, y)["srcc"] == pytest.approx(_least(x, y))
         assert figures(filled, y)["srcc"] <= whole + 1e-12
+
+
+def test_the_filling_is_the_worst_of_different_numbers_where_predictions_tie() -> None:
+    """Coarse scores tie, and a block of equal ones is passed as a whole: by trying every gap for every missing item."""
+    rng = np.random.default_rng(9)
+    for _ in range(30):
+        x, y = rng.integers(0, 3, 6).astype(float), rng.integers(0, 4, 6).astype(float)
+        whole = figures(x, y)["srcc"]
+        x[rng.choice(6, 2, replace=False)] = np.nan
+        if len(set(y)) < 2:
+            continue
+        gone, there = np.flatnonzero(np.isnan(x)), np.unique(x[~np.isnan(x)])
+        found = []
+        for places in product([there[0] - 1, *(there + 0.5)], repeat=2):
+            for order in (0.1, -0.1):
+                tried = x.copy()
+                tried[gone] = np.array(places) + [0, order]
+                found.append(figures(tried, y)["srcc"])
+        least = figures(lowest_filling(x, y), y)["srcc"]
+        assert least == pytest.approx(min(found))
+        assert not least > max(whole, 0.0) + 1e-12  # what was left out never paid, above 0
 
 
 def test_edges() -> None:

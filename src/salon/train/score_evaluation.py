@@ -37,7 +37,8 @@ WIDE = 2.0
 MISSING_WORDS = {
     "worst": "Missing predictions: in correlations they get the numbers that make SRCC lowest, in MAE and RMSE the "
     "largest error of the scale; means and spreads are of the predictions there are. So leaving out a hard item never "
-    "raises a figure. SRCC over scored items alone stands beside it.",
+    "improves MAE, RMSE or an SRCC above 0; PLCC and KRCC are of the same numbers. SRCC over scored items alone stands "
+    "beside it.",
     "scored": "Missing predictions: left out of every figure. Leaving out a hard item can raise a correlation: look at "
     "the coverage.",
 }
@@ -96,6 +97,7 @@ def rater_level(
     there = np.isfinite(stacked)
     total, count = np.nansum(stacked, axis=0), there.sum(axis=0)
     parts: list[tuple[Floats, Floats]] = []
+    units: list[NDArray[np.int64]] = []
     for (_, values), own in zip(ratings, there):
         others = np.where(own & (count > 1), (total - np.nan_to_num(values)) / np.maximum(count - 1, 1), np.nan)
         if not np.isfinite(others).any():
@@ -103,13 +105,15 @@ def rater_level(
         speaks = np.isfinite(others).any(axis=0)
         cells = make_cells(frame, Target("others", others), Predicted("rater", values, speaks), draws, "scored")
         parts += [(cells.correlations[:, n, :2], cells.weights[:, n]) for n in range(len(cells.criterion))]
+        units += cells.units
     if not parts:
         return None
     held, w = np.stack([c for c, _ in parts], axis=1), np.stack([w for _, w in parts], axis=1)[:, :, None]
     there = ~np.isnan(held) * w
     with np.errstate(invalid="ignore"):
         mean = (np.nan_to_num(held) * w).sum(axis=1) / there.sum(axis=1)
-    srcc, plcc = (_figure(mean[:, n], frame, settings) for n in range(2))
+    count = len(np.unique(np.concatenate(units)))
+    srcc, plcc = (_figure(mean[:, n], count, frame, settings) for n in range(2))
     return RaterLevel(srcc=srcc, plcc=plcc, raters=len(ratings), groups=len(parts))
 
 
@@ -156,7 +160,8 @@ def _parts(frame: Frame, cells: Cells, settings: ScoreEvaluationSettings, *, sam
 def _agreed(
     frame: Frame, cells: Cells, chosen: NDArray[np.bool_], settings: ScoreEvaluationSettings, *, same: bool
 ) -> Agreed:
-    found = {name: _figure(values, frame, settings) for name, values in pooled(cells, chosen).items()}
+    count = cells.count(chosen)
+    found = {name: _figure(values, count, frame, settings) for name, values in pooled(cells, chosen).items()}
     if not same:
         found |= dict.fromkeys(("mae", "rmse", "shift", "spread"))
     defined = ~np.isnan(cells.correlations[0, :, 0]) & chosen
@@ -172,11 +177,11 @@ def _agreed(
     )
 
 
-def _figure(values: Floats, frame: Frame, settings: ScoreEvaluationSettings) -> Figure | None:
-    """The first value with the interval of the others; None where it is not defined."""
+def _figure(values: Floats, n: int, frame: Frame, settings: ScoreEvaluationSettings) -> Figure | None:
+    """The first value with the interval of the others, over n prompts or items; None where it is not defined."""
     if np.isnan(values[0]):
         return None
-    unit, n = ("prompt", len(np.unique(frame.prompt))) if frame.by_prompt else ("item", len(frame.items))
+    unit = "prompt" if frame.by_prompt else "item"
     if len(values) == 1 or n < 2:
         return Figure(
             value=float(values[0]), low=None, high=None, n=n, unit=unit, level=settings.level, method="no interval"
@@ -244,11 +249,12 @@ def _differences(
             continue
         everything = np.ones(len(a.criterion), bool)
         one, other = pooled(a, everything), pooled(b, everything)
-        srcc = _figure(one["srcc"] - other["srcc"], frame, settings)
+        count = a.count(everything)
+        srcc = _figure(one["srcc"] - other["srcc"], count, frame, settings)
         if srcc is None:
             continue
         apart = srcc.low is not None and srcc.high is not None and not srcc.low <= 0 <= srcc.high
-        mae = _figure(one["mae"] - other["mae"], frame, settings)
+        mae = _figure(one["mae"] - other["mae"], count, frame, settings)
         made.append(Difference(first=first, second=second, srcc=srcc, mae=mae, apart=apart))
     return made
 

@@ -121,6 +121,12 @@ class Cells:
     constant: NDArray[np.bool_]
     weights: Floats
     """(draws or 1, cells)"""
+    units: tuple[Ints, ...]
+    """(cells) numbers of the prompts (of items, where each has its own) that a cell rests on."""
+
+    def count(self, chosen: NDArray[np.bool_]) -> int:
+        """Prompts or items behind the chosen cells: what figures over them rest on."""
+        return len(np.unique(np.concatenate([self.units[n] for n in np.flatnonzero(chosen)])))
 
 
 def make_draws(frame: Frame, draws: int, seed: int) -> Draws:
@@ -154,7 +160,9 @@ def make_cells(frame: Frame, target: Target, predicted: Predicted, draws: Draws,
                 _check_scale(frame, target, own)
                 y, x = target.values[own, c], predicted.values[own, c]
                 ends = (target.low, target.high) if on_scale else None
-                found.append((int(c), g, _cell(x, y, draws.items[:, own], ends, missing)))
+                cell = _cell(x, y, draws.items[:, own], ends, missing)
+                used = own[np.isfinite(x)] if missing == "scored" else own
+                found.append((int(c), g, {**cell, "units": np.unique(frame.prompt[used])}))
     if not found:
         raise TooFew("items with a target that the scorer speaks about are needed", found="none", where=predicted.name)
     cells = [cell for _, _, cell in found]
@@ -169,6 +177,7 @@ def make_cells(frame: Frame, target: Target, predicted: Predicted, draws: Draws,
         scored=np.array([one["scored"] for one in cells]),
         constant=np.array([one["constant"] for one in cells]),
         weights=draws.groups[:, group],
+        units=tuple(one["units"] for one in cells),
     )
 
 

@@ -1,4 +1,7 @@
-"""What predicted scores are held against: fused scores, means or medians of ratings, pseudo-scores, or a table."""
+"""What predicted scores are held against: fused scores, means or medians of ratings, pseudo-scores, or a table.
+
+In a target higher is better, as in what is predicted: values on a scale where lower is better are turned round.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from numpy.typing import NDArray
 from salon.errors import BadColumns, BadFile, BadValue, TooFew
 from salon.flows.judge_report import people_only
 from salon.fuse.fuse import fuse_study
+from salon.fuse.settings import ANCHORED, RATED
 from salon.study import Study
 from salon.train.pseudo_scores import read_pseudo_scores
 from salon.train.score_evaluation_draws import Frame, Target
@@ -49,7 +53,7 @@ def target_named(name: str, study: Study, frame: Frame) -> Target:
     if place.is_dir():
         return _pseudo(place, frame)
     if place.is_file():
-        return _table(place, frame)
+        return _table(place, study, frame)
     raise BadValue("a target is needed", found=repr(name), remedy=_NAMED)
 
 
@@ -79,9 +83,21 @@ def _fused(study: Study, frame: Frame) -> Target:
     for row in report.scores:
         if row.item in place and row.criterion in column:
             values[place[row.item], column[row.criterion]] = row.value
+    if report.method in (*ANCHORED, *RATED):
+        values = _upright(values, study, frame)
     apart = None if report.scale_low is not None else _groups_of(study, frame)
     name = f"fused scores ({report.method}, scale {report.scale})"
     return Target(name, values, report.scale_low, report.scale_high, apart)
+
+
+def _upright(values: Floats, study: Study, frame: Frame) -> Floats:
+    """Values on the scales of the criteria, turned round where lower is better."""
+    made = values.copy()
+    for number, (id, _) in enumerate(frame.criteria):
+        scale = study.criterion(id).scale
+        if scale is not None and not scale.higher_is_better:
+            made[:, number] = scale.low + scale.high - made[:, number]
+    return made
 
 
 def _groups_of(study: Study, frame: Frame) -> NDArray[np.int64]:
@@ -100,6 +116,7 @@ def _ratings(study: Study, frame: Frame, which: str) -> Target:
     values = np.full(there.shape, np.nan)
     middle = np.nanmean if which == "ratings" else np.nanmedian
     values[there] = middle(stacked[:, there], axis=0)
+    values = _upright(values, study, frame)
     scales = [study.criterion(id).scale for id, _ in frame.criteria]
     ends = {(scale.low, scale.high) for scale in scales if scale is not None}
     low, high = ends.pop() if len(ends) == 1 else (None, None)
@@ -120,7 +137,7 @@ def _pseudo(place: Path, frame: Frame) -> Target:
     return Target(f"pseudo-scores of {place.name} ({labels.source})", values, labels.low, labels.high)
 
 
-def _table(place: Path, frame: Frame) -> Target:
+def _table(place: Path, study: Study, frame: Frame) -> Target:
     table = _read(place)
     for name in ("item", "criterion", "value"):
         if name not in table.column_names:
@@ -134,7 +151,10 @@ def _table(place: Path, frame: Frame) -> Target:
                 raise BadFile("one target of each item and criterion", found=f"two of {item!r}", where=str(place))
             values[at] = float(value)
     _some(values, place)
-    return Target(f"the table {place.name}", values, *_ends(table))
+    ends = _ends(table)
+    if ends[0] is not None or "scale" not in table.column_names:  # logits are higher for the better item as they stand
+        values = _upright(values, study, frame)
+    return Target(f"the table {place.name}", values, *ends)
 
 
 def _read(place: Path) -> pa.Table:
