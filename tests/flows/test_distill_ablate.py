@@ -22,7 +22,7 @@ from salon.judge.score import COLUMNS
 from salon.report import disagreements
 from salon.store.folder import save_study
 from salon.study import Criterion, Item, Rater, Rating, Scale, Study
-from salon.train.ablation import make_cells
+from salon.train.ablation import make_cells, over_seeds
 from salon.train.ablation_page import ablation_page
 from salon.train.ablation_results import AblateReport, AblateSettings, Cell
 from salon.train.pseudo_scores import PseudoScores, read_pseudo_scores, write_pseudo_scores
@@ -127,6 +127,8 @@ def test_intervals_are_over_seeds(done: tuple[Made, Path, AblateReport]) -> None
 def test_one_seed_has_no_interval(home: Path, tmp_path: Path) -> None:
     report = Made(home).run(tmp_path / "one", GRID.model_copy(update={"seeds": (0,), "opponents": (2,)}))
     assert report.rows[0].srcc.low is None
+    alike = over_seeds([0.0, 0.0, 0.0], 0.95)  # three scorers that say the same of every item
+    assert (alike.value, alike.low, alike.high, alike.n) == (0, None, None, 3)
     html = ablation_page(report).html()
     assert disagreements(html, report.model_dump(mode="json")) == []
 

@@ -73,6 +73,29 @@ def test_shrinkage_undoes_the_winners_curse() -> None:
     assert abs(line.worth(said).mean() - true.mean()) < 4 * error
 
 
+def test_the_error_of_the_line_by_definition_and_by_recovery() -> None:
+    rng = np.random.default_rng(5)
+    s, q = rng.normal(size=12), rng.normal(size=12)
+    owner = np.repeat(np.arange(4), 3)
+    found = fit_shrinkage(s, q, owner)
+    design = np.c_[np.ones(12), s]
+    bread = np.linalg.inv(design.T @ design)
+    beta = bread @ design.T @ q
+    meat = sum(np.outer(one, one) for k in range(4)
+               for one in [design[owner == k].T @ (q - design @ beta)[owner == k]])  # fmt: skip
+    assert (found.intercept, found.slope) == pytest.approx(beta)
+    assert found.error == pytest.approx(np.sqrt((bread @ meat @ bread)[1, 1] * 4 / 3))  # the sandwich, G / (G - 1)
+    assert found.rho == pytest.approx(np.corrcoef(s, q)[0, 1])
+    slopes, errors = [], []
+    for _ in range(400):  # draws of a prompt go together
+        shared = np.repeat(rng.normal(size=(40, 2)), 5, axis=0)
+        s = shared[:, 0] + rng.normal(size=200)
+        line = fit_shrinkage(s, 0.5 * s + shared[:, 1], np.repeat(np.arange(40), 5))
+        slopes.append(line.slope)
+        errors.append(line.error)
+    assert np.mean(errors) == pytest.approx(np.std(slopes), rel=0.15)
+
+
 def test_edges_are_refused() -> None:
     with pytest.raises(BadValue, match="from 1 up"):
         expected_maximum(0)
@@ -88,3 +111,5 @@ def test_edges_are_refused() -> None:
         fit_shrinkage([1, 2], [1, 2])
     with pytest.raises(NotIdentified):
         fit_shrinkage([1, 1, 1], [1, 2, 3])
+    with pytest.raises(TooFew, match="two clusters"):  # its error would be 0, whatever the draws
+        fit_shrinkage([1, 2, 3, 4], [1, 3, 2, 5], [7, 7, 7, 7])

@@ -25,6 +25,9 @@ def test_no_reward_without_scores_or_labels() -> None:
     for bad in ({"low": 5, "high": 5}, {"low": 1, "high": 2}):
         with pytest.raises(BadValue):
             closeness_rewards([[3.0]], [[3.0]], **bad)
+    for scores, values in (([[3.0]], [[np.inf]]), ([[np.inf]], [[3.0]])):  # no label is NaN, and nothing else
+        with pytest.raises(BadValue):
+            closeness_rewards(scores, values, low=1, high=5)
     with pytest.raises(BadValue, match="same shape"):
         closeness_rewards([[3.0]], [[3.0, 2.0]], low=1, high=5)
 

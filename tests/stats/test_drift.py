@@ -60,6 +60,18 @@ def test_the_index_by_hand():
     assert stability_index(x, x, bins=10) == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.parametrize("draw", [lambda rng, n: rng.normal(size=n), lambda rng, n: rng.integers(0, 2, n)])
+def test_the_index_without_drift_is_about_what_is_expected(draw):
+    """Also where values tie and bins are fewer than asked for: two answers make two bins."""
+    rng = np.random.default_rng(4)
+    looks = [drift_look(draw(rng, 400), draw(rng, 200), look=1, alpha=0.05) for _ in range(200)]
+    psi = np.array([one.psi for one in looks])
+    assert psi.mean() == pytest.approx(looks[0].psi_expected, abs=4 * psi.std() / np.sqrt(200) + 0.002)
+    above = drift_look([1.0] * 30, [2.0] * 30, look=1, alpha=0.05)  # beyond all that the reference has
+    assert above.psi > 1
+    assert above.psi_expected == 0
+
+
 def test_agreement_is_fishers_test():
     ours = agreement_look(12, 30, 40, 50, look=2, alpha=0.05)
     assert ours.p == pytest.approx(fisher_exact([[12, 18], [40, 10]], alternative="less")[1])

@@ -16,8 +16,8 @@ The chosen score overstates (the winner's curse): E[s of the chosen] - E[s] = sd
 rho sd(q) e_N. `fit_shrinkage` fits the line E[q | s] = a + b s on labelled draws that were not selected; b = rho
 sd(q) / sd(s). A choice that looks at s alone leaves that line as it is, so a + b s of the chosen one is right again.
 
-Edges. N above the pool: BadValue. Equal scores throughout: no correlation, NotIdentified. Fewer than three draws:
-TooFew.
+Edges. N above the pool: BadValue. Equal scores throughout: no correlation, NotIdentified. Fewer than three draws, or
+all of them in one cluster: TooFew, since the error of the line, a sum over clusters, would come out as 0.
 
 Sources: David & Nagaraja 2003 (order statistics); the subset estimator is that of Chen et al. 2021 (pass@k) for a
 maximum; own derivation of the rest.
@@ -114,10 +114,12 @@ def fit_shrinkage(scores: ArrayLike, worth: ArrayLike, clusters: ArrayLike | Non
     if np.ptp(s) == 0 or np.ptp(q) == 0:
         raise NotIdentified("scores and worths that differ are needed", found=f"{len(s)} equal ones")
     _, group = np.unique(np.arange(len(s)) if clusters is None else np.asarray(clusters), return_inverse=True)
+    if group.max() == 0:
+        raise TooFew("the error of a line needs two clusters of draws", found="one", remedy="draws of more prompts")
     x, y = s - s.mean(), q - q.mean()
     slope = float(x @ y / (x @ x))
     sums = np.bincount(group, weights=x * (y - slope * x))
     many = len(sums)
-    error = float(np.sqrt((sums**2).sum() * (many / max(many - 1, 1))) / (x @ x))
+    error = float(np.sqrt((sums**2).sum() * (many / (many - 1))) / (x @ x))
     rho = float(x @ y / np.sqrt((x @ x) * (y @ y)))
     return Shrinkage(float(q.mean() - slope * s.mean()), slope, error, rho, len(s), many)

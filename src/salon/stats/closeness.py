@@ -11,7 +11,7 @@ changes nothing. What scale a policy trained by it ends up with is decided by wh
 the scale, and by how far it may move from its beginning, not by the labels. This term ties it to them.
 
 Edges. An answer with a NaN among its scores has no reward (NaN), as in `stats.fidelity`; nor has one about an image
-without any label. Labels off the scale, or a scale without width: BadValue.
+without any label. Labels off the scale, infinite numbers, or a scale without width: BadValue.
 
 Source: Salon's own; PPaint's reward has no such term.
 """
@@ -33,7 +33,9 @@ def closeness_rewards(scores: ArrayLike, values: ArrayLike, *, low: float, high:
         raise BadValue("scores and labels are tables of the same shape", found=f"{s.shape} and {v.shape}")
     if not low < high:
         raise BadValue("a scale needs two ends", found=f"{low:g} and {high:g}")
-    told = np.isfinite(v)
+    if np.isinf(s).any():
+        raise BadValue("scores are finite numbers, or NaN for an answer without", found="infinity")
+    told = ~np.isnan(v)
     if (told & ((v < low) | (v > high))).any():
         raise BadValue(f"labels lie between {low:g} and {high:g}", found="others")
     near = np.where(told, 1 - np.abs(s - np.where(told, v, 0.0)) / (high - low), 0.0)

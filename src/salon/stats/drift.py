@@ -17,7 +17,8 @@ Beside it the population stability index over bins of the reference's quantiles,
 
     PSI = sum_b (q_b - p_b) log(q_b / p_b),    p_b, q_b with half a value added to each bin
 
-It measures size, not surprise. Without drift it is about (B - 1)(1/n + 1/m) on average, which is given with it.
+It measures size, not surprise. Without drift it is about (B - 1)(1/n + 1/m) on average, which is given with it; B
+counts the bins that hold values of the reference, fewer where these tie.
 
 Assumes that values are independent draws: pictures of one prompt are not, so callers take one for each decision.
 
@@ -96,9 +97,10 @@ def drift_look(reference: ArrayLike, window: ArrayLike, *, look: int, alpha: flo
     x, y = _values(reference, "the reference"), _values(window, "the window")
     distance, h = ks_distance(x, y)
     p, level = ks_tail(h, len(x), len(y)), look_level(alpha, look)
+    held = len(np.unique(np.searchsorted(_edges(x, bins), x)))
     return DriftLook(
         look=look, n=len(y), n_reference=len(x), distance=distance, p=p, level=level, alarm=p <= level,
-        psi=stability_index(x, y, bins=bins), psi_expected=(bins - 1) * (1 / len(x) + 1 / len(y)), shift=_shift(x, y),
+        psi=stability_index(x, y, bins=bins), psi_expected=(held - 1) * (1 / len(x) + 1 / len(y)), shift=_shift(x, y),
     )  # fmt: skip
 
 
@@ -160,10 +162,15 @@ def stability_index(reference: ArrayLike, window: ArrayLike, *, bins: int = 10) 
     x, y = np.asarray(reference, np.float64), np.asarray(window, np.float64)
     if bins < 2:
         raise BadValue("two bins or more are needed", found=bins)
-    edges = np.unique(np.quantile(x, np.arange(1, bins) / bins))
+    edges = _edges(x, bins)
     counts = [np.bincount(np.searchsorted(edges, one, side="left"), minlength=len(edges) + 1) + 0.5 for one in (x, y)]
     p, q = (one / one.sum() for one in counts)
     return float(((q - p) * np.log(q / p)).sum())
+
+
+def _edges(x: Floats, bins: int) -> Floats:
+    """Upper ends of bins that hold equal shares of the reference, but for the last."""
+    return np.asarray(np.unique(np.quantile(x, np.arange(1, bins) / bins)), np.float64)
 
 
 def _shift(x: Floats, y: Floats) -> float | None:

@@ -101,8 +101,10 @@ def targets_from_votes(
     """
     won = _table("vote shares", share, nan=True)
     if ((won < 0) | (won > 1)).any():
-        raise BadValue("a share of votes is a number from 0 to 1", found=float(np.nanmax(np.abs(won))))
+        raise BadValue("a share of votes is a number from 0 to 1", found=float(won[(won < 0) | (won > 1)][0]))
     codes = _codes("items", items, None)
+    if len(np.unique(codes)) < len(codes):
+        raise BadValue("every item is asked for once", found="the same item twice")
     a, b = (_codes("pair", column, None) for column in (first, second))
     if not len(a) == len(b) == len(won):
         raise BadValue("each pair needs two items and its votes", found=f"{len(a)}, {len(b)} and {len(won)} rows")
@@ -148,7 +150,7 @@ def fidelity_rewards(
         raise BadValue("every answer needs its image", found=f"{len(code)} images for {len(s)} answers")
     parsed: NDArray[np.bool_] = np.asarray(np.isfinite(s).all(1))
     mean, own = _moments(s[parsed], code[parsed], n, ddof)
-    var = own if variance is None else np.where(np.isfinite(mean), _table("variances", variance, nan=True), np.nan)
+    var = own if variance is None else _held(variance, mean)
     by_criterion = np.full_like(s, np.nan)
     rows = np.flatnonzero(parsed)
     size = max(1, _BLOCK // max(1, n * s.shape[1]))
@@ -211,6 +213,15 @@ def _moments(s: Floats, code: Ints, n: int, ddof: int, *, stand_in: bool = True)
         pooled = square.sum(0) / free if free else np.zeros(s.shape[1])
         variance = np.where(count == 1, pooled, variance)
     return mean, variance
+
+
+def _held(variance: ArrayLike, mean: Floats) -> Floats:
+    """Variances as they are given, for images with an answer."""
+    table = _table("variances", variance, nan=True)
+    answered = np.isfinite(mean)
+    if table.shape != mean.shape or not (table >= 0)[answered].all():  # False for NaN
+        raise BadValue("variances are one number of at least 0 for each image and criterion", found="others")
+    return np.where(answered, table, np.nan)
 
 
 def _weighted(s: Floats, code: Ints, mean: Floats, var: Floats, p_gt: Floats, w: Floats) -> Floats:

@@ -75,7 +75,7 @@ def _row(
 
 
 def over_seeds(values: Sequence[float], level: float) -> Figure | None:
-    """Mean and t interval over seeds; no interval for one seed, nothing for none."""
+    """Mean and t interval over seeds; no interval for one seed or for seeds that are all alike, nothing for none."""
     n = len(values)
     if not n:
         return None
@@ -83,4 +83,7 @@ def over_seeds(values: Sequence[float], level: float) -> Figure | None:
     if n == 1:
         return Figure(value=mean, low=None, high=None, n=1, unit="seed", level=level, method="no interval: one seed")
     half = float(stats.t.ppf((1 + level) / 2, n - 1) * np.std(values, ddof=1) / n**0.5)
+    if half <= 1e-12 * max(1.0, abs(mean)):
+        why = "no interval: the same for every seed"
+        return Figure(value=mean, low=None, high=None, n=n, unit="seed", level=level, method=why)
     return Figure(value=mean, low=mean - half, high=mean + half, n=n, unit="seed", level=level, method="t over seeds")
