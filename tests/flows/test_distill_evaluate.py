@@ -29,6 +29,8 @@ from salon.study import Criterion, Item, Rater, Rating, Scale, Signature, Study
 from salon.study.scorer import ScorerCard
 from salon.train.leaks import Guard, picture_keys, save_guard
 from salon.train.pseudo_scores import PseudoScores, write_pseudo_scores
+from salon.train.score_evaluation import target_figures
+from salon.train.score_evaluation_draws import Frame, Predicted, Target, make_draws
 from salon.train.score_evaluation_page import score_evaluation_page
 from salon.train.score_evaluation_results import ScoreEvaluation, ScoreEvaluationSettings
 
@@ -210,6 +212,18 @@ def test_where_lower_is_better_the_target_is_turned_round(tmp_path: Path) -> Non
     people = evaluate_scores(place, Asked(["one-pass"], against=["ratings"]), FEW).targets[0]
     assert people.scorers[0].overall.mae.value == pytest.approx(np.abs(good - (2 - mean)).mean())
     assert people.rater_level.srcc.value > 0.3
+
+
+def test_a_mean_that_no_draw_moves_has_no_interval() -> None:
+    """Scores of each prompt sum to 0, but for rounding: the target's mean is the same in every draw."""
+    prompt = np.repeat(np.arange(5), 3)
+    frame = Frame(tuple(map(str, range(15))), (("c", "c"),), tuple("abcde"), prompt, "prompt", prompt, (), prompt * 0)
+    target = Target("centred", np.array([0.1, 0.2, -0.3, 0.7, -0.6, -0.1, *[0.3, -0.2, -0.1] * 3])[:, None])
+    said = Predicted("one", np.random.default_rng(0).normal(size=(15, 1)), np.array([True]))
+    found = target_figures(frame, target, [said], make_draws(frame, 200, 0), FEW).scorers[0].overall
+    assert abs(found.target_mean.value) < 1e-12
+    assert (found.target_mean.low, found.target_mean.high, found.target_mean.n) == (None, None, 5)
+    assert found.mean.low < found.mean.high
 
 
 def test_what_is_drawn_anew_is_said(home: Path, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from salon.fuse.fuse import fuse_study
 from salon.fuse.settings import FuseSettings
 from salon.generate.settings import GenerateSettings
 from salon.report.values import disagreements
-from salon.select.best import BestReport
+from salon.select.best import NO_ERRORS, BestReport
 from salon.select.gate import GateSettings
 from salon.select.pick import PickSettings
 from salon.select.route import Arm, Feedback, Route, Routes, heed, write_routes
@@ -140,6 +140,7 @@ def test_scores_on_different_scales_need_a_reference(tmp_path: Path) -> None:
     wish = Wish(weights="dark=3,lightness=1", reference=reference_of(scores, "all"))
     report = best_of_study(tmp_path / "study", words, wish, scorers=scorers)
     assert {one.chosen.item[-1] for one in report.picks if one.chosen} == {"0"}
+    assert NO_ERRORS in report.policies  # "0 tied" is no proof that anything was told apart
     assert report.unscored == 1
     assert report.reasons == {"dark: the table has no value for the item": 1}
     with pytest.raises(UnknownReference, match="'hue'"):

@@ -105,6 +105,7 @@ def test_edges_are_refused() -> None:
         best_of_means([1, np.nan], [1, 2], [1])
     with pytest.raises(BadValue, match="each draw"):
         best_of_means([], [], [1])
+    assert predicted_gain(-0.5, 2, 2) == pytest.approx(-1 / sqrt(pi))  # a scorer that is wrong does harm
     with pytest.raises(BadValue, match="correlation"):
         predicted_gain(1.2, 1, 2)
     with pytest.raises(TooFew):

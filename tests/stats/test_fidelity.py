@@ -60,6 +60,8 @@ def test_majority_of_votes_without_magnitude() -> None:
     assert least[2, 0, 0] == 1
     assert least[0, 1, 0] == 0
     assert targets_from_votes([0], [1], [[np.nan]], items=np.array([0, 1]))[1].sum() == 0
+    even = targets_from_votes([0] * 3, [1] * 3, [[0.4], [0.8], [0.3]], items=np.array([0, 1]))[0]
+    assert even[0, 1, 0] == even[1, 0, 0] == 0.5  # though (.4 + .8 + .3) / 3 is no 1/2 in binary
 
 
 # -- rewards by hand -------------------------------------------------------------------------------------------------
@@ -108,11 +110,17 @@ def test_by_definition(monkeypatch: pytest.MonkeyPatch) -> None:
     wins, weights = targets_from_scores(values)
     expected = _slowly(scores, image, wins, weights)
     assert fidelity_rewards(scores, image, wins, weights).rank == pytest.approx(expected, nan_ok=True)
+    other = _slowly(scores, image, wins, weights, eps=0.8, ddof=0)
+    assert fidelity_rewards(scores, image, wins, weights, eps=0.8, ddof=0).rank == pytest.approx(other, nan_ok=True)
+    weights[np.arange(6), np.arange(6)] = 5.0  # an image is no partner of its own, whatever its weight
+    assert fidelity_rewards(scores, image, wins, weights).rank == pytest.approx(expected, nan_ok=True)
     monkeypatch.setattr(fidelity, "_BLOCK", 60)  # a few rows at a time
     assert fidelity_rewards(scores, image, wins, weights).rank == pytest.approx(expected, nan_ok=True)
 
 
-def _slowly(scores: np.ndarray, image: np.ndarray, wins: np.ndarray, weights: np.ndarray) -> list[float]:
+def _slowly(
+    scores: np.ndarray, image: np.ndarray, wins: np.ndarray, weights: np.ndarray, eps: float = 1e-6, ddof: int = 1
+) -> list[float]:
     told = []
     of = [scores[(image == i) & np.isfinite(scores).all(1)] for i in range(len(wins))]
     for row, i in zip(scores, image):
@@ -125,8 +133,8 @@ def _slowly(scores: np.ndarray, image: np.ndarray, wins: np.ndarray, weights: np
             for z in range(len(wins)):
                 if z == i:
                     continue
-                variance = of[i][:, d].var(ddof=1) + of[z][:, d].var(ddof=1)
-                p = norm.cdf((row[d] - of[z][:, d].mean()) / math.sqrt(variance + 1e-6))
+                variance = of[i][:, d].var(ddof=ddof) + of[z][:, d].var(ddof=ddof)
+                p = norm.cdf((row[d] - of[z][:, d].mean()) / math.sqrt(variance + eps))
                 g, w = wins[i, z, d], weights[i, z, d]
                 above += w * (math.sqrt(p * g) + math.sqrt((1 - p) * (1 - g)))
                 below += w

@@ -22,6 +22,7 @@ from salon.study.signature import Signature
 
 FORMAT = "salon-best-1"
 NOT_MADE = "a picture that was not made is not chosen from: the choice is among those that were, and both are counted"
+NO_ERRORS = "no scorer states an error: only items with equal totals are called tied, near ones may be luck"
 LUCK = "the score of a chosen item overstates it: of several noisy numbers the largest was lucky"
 
 
@@ -134,9 +135,15 @@ def choose_best(
         scale=blend.scale,
         settings=settings,
         picks=picks,
+        policies=(POLICY, NOT_MADE, LUCK, *_error_words(made)),
         notes=(*notes, *dict.fromkeys(note for one in made for note in one.notes)),
         signature=_signature(table, blend, settings, made),
     )
+
+
+def _error_words(made: Sequence[Pick]) -> tuple[str, ...]:
+    best = [one.best for one in made if one.best is not None]
+    return (NO_ERRORS,) if best and all(one.sd is None for one in best) else ()
 
 
 def _told(

@@ -222,7 +222,8 @@ def _errors(x: Floats, y: Floats, ends: tuple[float, float] | None, missing: Mis
 def _check_scale(frame: Frame, target: Target, own: Ints) -> None:
     if target.scale_of is not None and len(np.unique(target.scale_of[own])) > 1:
         raise BadValue(
-            f"items whose targets share a scale are needed within a {frame.within}",
+            "items whose targets share a scale are needed"
+            + (" with --within all" if frame.within == "all" else f" within a {frame.within}"),
             found=f"{target.name}: items that were never compared with each other",
             remedy="--within prompt or category as the study compares, or a target on the rating scale",
         )
