@@ -5,4 +5,5 @@ from pathlib import Path
 
 from salon.flows.demo.demo import run
 
-run(Path(sys.argv[1] if len(sys.argv) > 1 else "demo"))
+if __name__ == "__main__":  # a process that it starts must not start it again
+    run(Path(sys.argv[1] if len(sys.argv) > 1 else "demo"))

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import click
@@ -122,6 +124,17 @@ def run(folder: Path) -> None:
     click.echo(f"Four houses draw {len(prompts)} briefs ... ", nl=False)
     drawn = draw_posters(folder, prompts)
     click.echo(f"{drawn.made + drawn.reused} posters")
+    with ProcessPoolExecutor(1, get_context("spawn")) as beside:  # the experts need nothing of what comes before them
+        _tell(folder, beside.submit(fuse_paintings, folder))
+    _ask("Open:")
+    there = {folder / name: about for name, about in FILES.items() if (folder / name).exists()}
+    width = max(len(str(place)) for place in there)
+    for place, about in there.items():
+        click.echo(f"  {place!s:<{width}}  {about}")
+
+
+def _tell(folder: Path, paintings: Future[tuple[CheckReport, FuseReport]]) -> None:
+    """The stages after drawing, one after the other."""
     _ask("Three designers answer in the studio, one question at a time ...")
     _tell_studio(folder)
     _ask("Five designers rank the posters. Do they share a taste? ...")
@@ -129,16 +142,11 @@ def run(folder: Path) -> None:
     _ask("Two judges are asked about the same pairs, in both orders. What is their word worth? ...")
     _tell_judges(ask_judges(folder))
     _ask("Experts compare and rate the same paintings. Which score has each? ...")
-    _tell_paintings(*fuse_paintings(folder))
+    _tell_paintings(*paintings.result())
     _ask("A model learns what the designers prefer, and a board is measured with it. Who leads? ...")
     _tell_board(folder)
     _ask("The model picks the best of six new drawings of each brief. Are the picks better? ...")
     _tell_picks(folder)
-    _ask("Open:")
-    there = {folder / name: about for name, about in FILES.items() if (folder / name).exists()}
-    width = max(len(str(place)) for place in there)
-    for place, about in there.items():
-        click.echo(f"  {place!s:<{width}}  {about}")
 
 
 def _ask(question: str) -> None:
