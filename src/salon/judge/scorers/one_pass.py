@@ -1,15 +1,19 @@
 """A one-pass scorer as a scorer: one for each criterion that it knows, all of them from one greedy answer.
 
-What it said of a picture is remembered while the process lives, so the second criterion costs nothing. An answer that
-cannot be read, or leaves its scale, gives no number: the reason stands in its place.
+What it said of the last pictures is remembered, so the second criterion costs nothing. The VLM is in memory once, and
+leaves with the last scorer made of it. An answer that cannot be read, or leaves its scale, gives no number: the reason
+stands in its place.
 """
 
 from __future__ import annotations
 
 import hashlib
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from salon.judge.one_pass import OnePass, OnePassAnswer
 from salon.judge.scorers.of_model import known_criterion, scores_name
@@ -21,6 +25,10 @@ from salon.models.weights import model_fingerprint
 from salon.store.pictures import within
 from salon.study.scorer import ScorerCard
 from salon.study.signature import Signature
+
+_MOST_ANSWERS = 1 << 16
+"""Answers remembered, some 30 MB: a service that runs for a year is asked about more pictures than memory holds."""
+_IN_MEMORY: WeakValueDictionary[tuple[Path, str | None, str], Reader] = WeakValueDictionary()
 
 
 def one_pass_scorer(
@@ -49,18 +57,32 @@ class Reader:
         self.vlm = LoadedVlm(folder, device=device or "auto")
         self.passes = 0
         """Pictures that were looked at."""
-        self._known: dict[str, OnePassAnswer] = {}
+        self._known: OrderedDict[bytes, OnePassAnswer] = OrderedDict()
+        self._turn = threading.Lock()  # two models of a service may share one VLM, each on a thread of its own
 
     def answers(self, shown: Sequence[Shown]) -> list[OnePassAnswer]:
         """What it says of pictures; each is looked at once under one question."""
         keys = [self._key(one) for one in shown]
-        fresh = {key: one for key, one in zip(keys, shown) if key not in self._known}
-        new = list(fresh.values())
-        if new:
-            for key, text in zip(fresh, self._said(new)):
-                self._known[key] = OnePassAnswer(None, "too long") if text is None else self.form.read(text)
-            self.passes += len(new)
-        return [self._known[key] for key in keys]
+        with self._turn:
+            told = {key: self._known[key] for key in keys if key in self._known}
+            fresh = {key: one for key, one in zip(keys, shown) if key not in told}
+            if fresh:
+                said = self._said(list(fresh.values()))
+                told |= {key: self._read(text) for key, text in zip(fresh, said)}
+                self.passes += len(fresh)
+            self._remember(told)
+        return [told[key] for key in keys]
+
+    def _read(self, text: str | None) -> OnePassAnswer:
+        return OnePassAnswer(None, "too long") if text is None else self.form.read(text)
+
+    def _remember(self, told: dict[bytes, OnePassAnswer]) -> None:
+        """What was asked for now is the last to be forgotten."""
+        for key, answer in told.items():
+            self._known[key] = answer
+            self._known.move_to_end(key)
+        while len(self._known) > _MOST_ANSWERS:
+            self._known.popitem(last=False)
 
     def _said(self, shown: Sequence[Shown]) -> list[str | None]:
         asked = [(within(one.image, self.card.pixels), self._question(one)) for one in shown]
@@ -80,8 +102,8 @@ class Reader:
     def _question(self, one: Shown) -> str:
         return self.form.question(one.text if self.card.show_prompt else None)
 
-    def _key(self, one: Shown) -> str:
-        return f"{one.sha256} {hashlib.sha256(self._question(one).encode()).hexdigest()}"
+    def _key(self, one: Shown) -> bytes:
+        return hashlib.sha256(f"{one.sha256} {self._question(one)}".encode()).digest()
 
 
 def opened(folder: Path, device: str | None = None) -> Reader:
@@ -90,9 +112,13 @@ def opened(folder: Path, device: str | None = None) -> Reader:
     return _opened(folder.resolve(), device, model_fingerprint(folder))
 
 
-@cache
+@lru_cache(maxsize=1)  # the last one stays, for whoever makes a scorer, uses it and makes the next
 def _opened(folder: Path, device: str | None, weights: str) -> Reader:
-    return Reader(folder, device, weights)
+    asked = folder, device, weights
+    found = _IN_MEMORY.get(asked)
+    if found is None:
+        found = _IN_MEMORY[asked] = Reader(folder, device, weights)
+    return found
 
 
 def _card(card: OnePassCard, known: Criterionwise) -> ScorerCard:
