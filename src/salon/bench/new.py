@@ -50,9 +50,14 @@ def suite_of(prompts: Sequence[Prompt], name: str) -> Suite:
     taken = _different(prompts)
     tags = {category: _slug(category) for one in taken if (category := one.category)}
     plain = _slug("all prompts")
+    title = name.encode("utf-8", "replace").decode()  # a folder may have a name that is no text
     return hashed(
         Suite(
-            card=SuiteCard(name=suite_name(name), title=name, preferences=(PreferenceRule(id="eps"),)),
+            card=SuiteCard(
+                name=suite_name(name),
+                title=title,
+                preferences=(PreferenceRule(id="eps"),),
+            ),
             tags=_tags(tags, plain if any(not one.category for one in taken) else None),
             prompts=tuple(SuitePrompt(prompt=one, tag=tags.get(one.category or "", plain)) for one in taken),
             points=tuple(Point(id=f"{one.id}.shown", prompt=one.id, text=FIRST_POINT, tag="scene") for one in taken),

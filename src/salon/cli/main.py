@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import io
 import json
 import os
 import sys
@@ -136,6 +137,7 @@ def salon() -> None:
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code; no traceback reaches a user (SALON_DEBUG=1 shows it)."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    _bear_any_text()
     try:
         code = _main(arguments)
         sys.exit(code if isinstance(code, int) else 0)
@@ -156,15 +158,17 @@ def run(arguments: Sequence[str] | None = None) -> None:
         _say(deep.message(), deep.as_json(), arguments)
         sys.exit(2)
     except OSError as error:
-        told = BadFile(
-            "a place that can be read and written is needed",
-            found=error.strerror or str(error),
-            where=str(error.filename) if error.filename else None,
-            remedy="choose another place, or see to its rights and free space; what was there before is unchanged",
-        )
-        _say(told.message(), told.as_json() | {"error": "OSError"}, arguments)
+        _say_place(error.strerror or str(error), error.filename, arguments)
+        sys.exit(2)
+    except UnicodeEncodeError as error:
+        odd = BadFile("names and texts that UTF-8 can hold are needed", found=repr(error.object[error.start :][:60]),
+                      remedy="rename the file or folder")  # fmt: skip
+        _say(odd.message(), odd.as_json(), arguments)
         sys.exit(2)
     except Exception as error:
+        if str(error).startswith("Symlink loop from"):  # a RuntimeError of Python before 3.13, an OSError since
+            _say_place("a symbolic link that leads to itself", str(error).partition("from ")[2].strip("'"), arguments)
+            sys.exit(2)
         if os.environ.get("SALON_DEBUG"):
             raise
         text = (
@@ -181,6 +185,23 @@ def _main(arguments: Sequence[str]) -> object:
         return 0
 
 
+def _bear_any_text() -> None:
+    """A terminal that cannot show a letter shows its code; in JSON that is the same letter, written as an escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _say_place(found: str, where: object, arguments: Sequence[str]) -> None:
+    told = BadFile(
+        "a place that can be read and written is needed",
+        found=found,
+        where=str(where) if where else None,
+        remedy="choose another place, or see to its rights and free space; what was there before is unchanged",
+    )
+    _say(told.message(), told.as_json() | {"error": "OSError"}, arguments)
+
+
 def _say(text: str, record: dict[str, str | None], arguments: Sequence[str]) -> None:
     """The message for a person on stderr; for a machine that asked for --json, one JSON object on stdout too."""
     try:
@@ -188,7 +209,7 @@ def _say(text: str, record: dict[str, str | None], arguments: Sequence[str]) -> 
         click.echo("".join(c if c.isprintable() or c == "\n" else "�" for c in text), err=True)
         if "--json" in arguments:
             click.echo(json.dumps(record, ensure_ascii=False))
-    except BrokenPipeError:
+    except OSError:  # the reader went away, or the disk that takes the output is full
         _forget_stdout()
 
 
