@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import threading
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from studies import example
 
 from salon.errors import BadFile
 from salon.store.database import Database, open_database, restore, tables
-from salon.store.database.errors import StudyThere, Unavailable, WrongSchema
+from salon.store.database.errors import StudyThere
 from salon.store.place import open_place
 from salon.study import Comparison, Rater
 
@@ -102,11 +103,28 @@ def test_a_backup_replaces_nothing_by_itself(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*"))
 
 
-def test_only_backups_are_restored(tmp_path: Path) -> None:
+def test_a_backup_is_the_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "backup.db"
+    path.touch(mode=0o666)
+    with filled(fresh_url("sqlite", tmp_path)) as database:
+        database.backup(path, overwrite=True)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600, "it holds what raters say about themselves, as the database does"
+
+
+def test_only_whole_backups_are_restored(tmp_path: Path) -> None:
     (tmp_path / "notes.db").write_text("notes " * 500)
     (tmp_path / "empty.db").touch()
-    with open_database(fresh_url("sqlite", tmp_path)) as database:
-        for name, error in (("none.db", BadFile), ("notes.db", Unavailable), ("empty.db", WrongSchema)):
-            with pytest.raises(error):
+    with filled(fresh_url("sqlite", tmp_path)) as database:
+        database.backup(tmp_path / "whole.db")
+    whole = (tmp_path / "whole.db").read_bytes()
+    (tmp_path / "torn.db").write_bytes(whole[: len(whole) // 2])
+    other = tmp_path / "other"
+    other.mkdir()
+    with open_database(fresh_url("sqlite", other)) as database:
+        for name in ("none.db", "notes.db", "empty.db", "torn.db"):
+            with pytest.raises(BadFile) as error:
                 restore(tmp_path / name, database)
+            assert error.value.where == str(tmp_path / name), "the file that was named, not a copy of it"
         assert not database.has_study()
+        restore(tmp_path / "whole.db", database)
+        assert database.has_study()

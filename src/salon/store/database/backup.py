@@ -6,13 +6,14 @@ PostgreSQL every table is copied within one snapshot. The file appears whole or 
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
 
 from sqlalchemy import URL, Connection, func, insert, select, text
 
-from salon.errors import BadFile
+from salon.errors import BadFile, SalonError
 from salon.store.atomic import whole_file
 from salon.store.database.connected import Connected
 from salon.store.database.errors import StudyThere
@@ -30,6 +31,7 @@ class Backups(Connected):
         place = Path(path)
         _check_target(place, overwrite)
         with whole_file(place) as file:
+            os.chmod(file.name, 0o600)  # it holds what the database does, which is the owner's alone
             if self.sqlite:
                 self.outside("VACUUM INTO ?", file.name)
             else:
@@ -52,6 +54,13 @@ def restore(path: Path | str, database: Connected) -> None:
                 _copy(reader, writer)
                 if not database.sqlite:
                     _go_on_counting(writer)
+        except SalonError as error:
+            if error.where != source.name:
+                raise
+            raise BadFile(
+                "a whole backup is needed", found=error.found, where=str(place),
+                remedy="take another one: salon backup writes them; nothing was changed",
+            ) from error  # fmt: skip
         finally:
             source.close()
 
