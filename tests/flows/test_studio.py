@@ -179,6 +179,25 @@ def test_the_countdown_ends_by_itself(make):
     assert visitor.next().stage == "question"
 
 
+def test_a_clock_set_back_by_hours_locks_no_open_question(make):
+    """As after a machine whose clock was ahead has asked a time server; the answer took 0 s as far as is known."""
+    studio = make(times={"prompt": 20, "ready_after": 3, "compare": 10})
+    visitor = Visitor(studio)
+    visitor.now += 6 * 3_600_000
+    before = visitor.next()
+    visitor.now -= 5 * 3_600_000
+    again = visitor.next()
+    assert (again.id, again.stage, again.wait, again.prompt_left) == (before.id, "question", 0, 0)
+    studio.submit(visitor.rater, again.id, Given(answers={"overall": "left"}), key="back", now=visitor.now)
+    assert studio.database.given(visitor.rater)[0].record["seconds"] == 0
+    following = visitor.next()
+    assert following.id != before.id
+    with pytest.raises(TooEarly):
+        studio.submit(
+            visitor.rater, following.id, Given(answers={"overall": "left"}), key="on", now=visitor.now + 9_000
+        )
+
+
 def test_the_same_screen_until_it_is_answered_and_an_answer_once(make):
     studio = make()
     visitor, other = Visitor(studio), Visitor(studio)

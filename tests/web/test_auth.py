@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from itsdangerous import URLSafeTimedSerializer
 from itsdangerous.timed import TimestampSigner
 
 from salon.errors import BadFile
+from salon.web import auth
 from salon.web.auth import Doorkeeper
 from salon.web.settings import read_secret
 
@@ -103,8 +105,19 @@ def test_an_old_cookie_that_is_replayed_has_ended(shared: Served, monkeypatch, h
     client = shared.client()
     client.cookies.set("salon", value)
     assert me(client) == status
-    monkeypatch.setattr(TimestampSigner, "get_timestamp", lambda self: real(self) + 31 * 24 * 3600)
+    monkeypatch.setattr(auth, "now_ms", lambda: int(time.time() * 1000) + 31 * 24 * 3_600_000)
     assert me(client) == 401
+
+
+@pytest.mark.parametrize(("hours", "token", "status"), [(1, "zoe", 200), (1, "owner", 200), (13, "owner", 401)])
+def test_a_clock_that_is_set_back_shows_nobody_out(shared: Served, monkeypatch, hours, token, status) -> None:
+    """A cookie of later today is ours all the same; but one of next year would never end."""
+    client = shared.client(getattr(shared, token))
+    real = TimestampSigner.get_timestamp
+    for back, expected in ((hours, status), (31 * 24, 401)):
+        monkeypatch.setattr(auth, "now_ms", lambda back=back: int(time.time() - back * 3600) * 1000)
+        monkeypatch.setattr(TimestampSigner, "get_timestamp", lambda self, back=back: real(self) - back * 3600)
+        assert me(client) == expected
 
 
 def test_roles_keep_apart(shared: Served) -> None:

@@ -1,7 +1,8 @@
 """Least times, kept by the server.
 
-Only the server's own clock decides: when it sent the screen, when it heard "I'm ready", when the answer came in. A
-clock that was set back never locks a rater out for longer than the least time itself.
+Only the server's own clock decides: when it sent the screen, when it heard "I'm ready", when the answer came in. Where
+that clock was set back to before the screen was sent, nobody knows how long it was looked at, and nobody is held up:
+else one hour back would lock every open screen for an hour.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def check_time(
     if prompt_first:
         counted = shown_at + round(times.prompt * 1000)
         start = counted if ready_at is None else min(max(ready_at, shown_at), counted)
-    return _wait(start, answered_at, least_seconds(kind, times))
+    return _wait(shown_at, answered_at, least_seconds(kind, times), start)
 
 
 def check_pair(*, shown_at: int, answered_at: int, times: Times) -> TooFast | None:
@@ -58,8 +59,9 @@ def break_due(worked_ms: int, break_minutes: float) -> bool:
     return worked_ms >= break_minutes * 60_000
 
 
-def _wait(start: int, end: int, least: float) -> TooFast | None:
-    left = round(least * 1000) - (end - start)
-    if least <= 0 or left <= 0:
+def _wait(shown: int, end: int, least: float, start: int | None = None) -> TooFast | None:
+    """How long is left of `least` seconds, which begin at `start`, or as soon as the screen is shown."""
+    left = round(least * 1000) - (end - (shown if start is None else start))
+    if least <= 0 or left <= 0 or end < shown:
         return None
-    return TooFast(min(left / 1000, least) if end >= start else least)
+    return TooFast(min(left / 1000, least))

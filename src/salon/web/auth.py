@@ -157,7 +157,7 @@ class Doorkeeper:
             who = self.database.who(token)
         except BadLink:
             return None
-        if who.role != "rater" and age > self.settings.owner_hours * 3600:
+        if who.role != "rater" and abs(age) > self.settings.owner_hours * 3600:
             return None
         return Session(who, self._csrf(nonce), token)
 
@@ -175,16 +175,19 @@ class Doorkeeper:
         return hmac.new(self._secret, b"csrf " + nonce.encode(), hashlib.sha256).hexdigest()
 
     def _cookie(self, request: Request) -> tuple[str, str, float] | None:
-        """Token, nonce and age in seconds of a cookie that we signed and that is not too old."""
+        """Token, nonce and age in seconds of a cookie that we signed and that is not too old.
+
+        Where the clock was set back a cookie is younger than new; it is no reason to show somebody out.
+        """
         text = session_cookie(request.headers, self.settings.cookie)
         if not text or len(text) > _LONGEST_COOKIE:
             return None
         try:
-            longest = int(self.settings.session_hours * 3600)
-            (token, nonce), signed = self._signer.loads(text, max_age=longest, return_timestamp=True)
-        except BadSignature:  # SignatureExpired is one
+            (token, nonce), signed = self._signer.loads(text, return_timestamp=True)
+        except BadSignature:
             return None
-        return token, nonce, now_ms() / 1000 - signed.timestamp()
+        age = now_ms() / 1000 - signed.timestamp()
+        return None if abs(age) > self.settings.session_hours * 3600 else (token, nonce, age)
 
 
 def new_password(folder: Path, password: str) -> None:

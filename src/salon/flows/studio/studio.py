@@ -261,7 +261,7 @@ class Studio(RankingSide, OwnerSide):
         task, shown, now, times = desk.tasks[place], desk.shown(place), seat.now, self.settings.times
         question = shown.question
         ends = task.created_at + round(times.prompt * 1000)
-        reading = task.screen["prompt_first"] and task.ready_at is None and now < ends
+        reading = task.screen["prompt_first"] and task.ready_at is None and task.created_at <= now < ends
         least = least_seconds(question.kind, times)
         done = sum(task.answered_at is not None for task in desk.tasks)
         total = questions_in_all(self.plan, question.cohort, seat.rater, seat.number)
