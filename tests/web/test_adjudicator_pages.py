@@ -60,7 +60,9 @@ def test_a_ruling_is_a_judgment_of_its_own_and_can_be_taken_back(split: tuple[Se
     key = cases(judge)[0]
     page = judge.get(f"/adjudicate/case?key={key}").text
     form = {"csrf": csrf_of(page), "key": key, "once": field(page, "once"), "answer": "1"}
-    assert judge.post("/adjudicate/settle", data=form | {"answer": "7"}).status_code == 422
+    for odd in ("7", "00007", "00001", "-1", "9" * 5000, "p1-0", "item"):
+        assert judge.post("/adjudicate/settle", data=form | {"answer": odd}).status_code == 422, odd
+        assert judge.post("/adjudicate/drop", data=form | {"place": odd}).status_code == 422, odd
     assert judge.post("/adjudicate/settle", data=form | {"answer": "tie"}).status_code == 422, "no phase offers ties"
     assert judge.post("/adjudicate/settle", data=form).status_code == 303
     assert judge.post("/adjudicate/settle", data=form).status_code == 404, "it is settled"

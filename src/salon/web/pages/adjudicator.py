@@ -193,9 +193,10 @@ def _item(dispute: Disagreement, sent: str) -> str:
     order = screen_order(dispute)
     if sent in order:
         raise BadValue("a place on the screen is needed", found=repr(sent))
-    if len(order) > 1 and sent.isascii() and sent.isdigit() and int(sent[:4]) < len(order):
-        return order[int(sent)]
-    return order[0] if sent == "item" else sent
+    places = {str(place): item for place, item in enumerate(order)} if len(order) > 1 else {}
+    if sent in places:
+        return places[sent]
+    return order[0] if sent == "item" and len(order) == 1 else sent
 
 
 def _case(dispute: Disagreement, request: Request, t: PageWords, size: Any) -> Case:
