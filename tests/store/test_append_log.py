@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 from waiting import until
@@ -124,6 +127,49 @@ def test_a_full_disk_is_told_and_leaves_no_half_line(opened, tmp_path, monkeypat
     id = log.append({"n": 2})
     assert [line["n"] for line in log_lines(tmp_path, "d")] == [0, 2]
     assert log.find(id)["n"] == 2
+
+
+@contextmanager
+def room(size: int) -> Iterator[None]:
+    """No file of this process may grow beyond `size`: the last write is taken in part, as on a disk that fills up."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_log_goes_on_once_there_is_room_again(opened, tmp_path):
+    """A service does not have to be started again because its disk was full for a moment."""
+    log = opened(tmp_path)
+    log.append({"n": 0})
+    path = tmp_path / "d-000001.jsonl"
+    size = path.stat().st_size
+    with room(size + 20):
+        for _ in range(3):
+            with pytest.raises(BadFile, match=r"too large|No space"):
+                log.append({"n": 1})
+            assert path.stat().st_size == size, "no half line stays"
+    id = log.append({"n": 2})
+    assert [line["n"] for line in log_lines(tmp_path, "d")] == [0, 2]
+    assert log.find(id)["n"] == 2
+
+
+def test_a_log_that_cannot_begin_its_next_file_tries_again(opened, tmp_path, monkeypatch):
+    log = opened(tmp_path, rotate_bytes=10)
+    log.append({"n": 0})
+
+    def full(self):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(log), "_opened", full)
+        for _ in range(2):
+            with pytest.raises(BadFile, match="No space left"):
+                log.append({"n": 1})
+    assert log.find(log.append({"n": 2}))["n"] == 2
+    assert sorted(path.name for path in tmp_path.glob("d-*")) == ["d-000001.jsonl", "d-000002.jsonl"]
 
 
 def test_a_line_that_is_no_object_is_named(tmp_path):

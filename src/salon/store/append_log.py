@@ -19,8 +19,9 @@ import re
 import secrets
 import threading
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from salon.errors import BadFile
 from salon.store.atomic import sync_folder
@@ -113,34 +114,35 @@ class AppendLog:
             data += b"\n"
             ids.append(id)
         try:
-            self._file.write(data)
-            self._file.flush()
+            left = memoryview(bytes(data))
+            while left:  # a disk that is nearly full takes a part
+                left = left[self._file.write(left) :]
             if self.sync:
                 os.fsync(self._file.fileno())
         except OSError:
-            self._take_back()
+            self._file.truncate(self._end)  # so that the next line begins on a line of its own
             raise
         self.flushes += 1
         self._end += len(data)
         return ids
 
-    def _take_back(self) -> None:
-        """Half a batch on a full disk: cut it off, so that the next line begins on a line of its own."""
-        self._file.close()
-        os.truncate(self._path(), self._end)
-        self._file = self._opened()
-
     def _rotate(self) -> None:
-        self._file.close()
         self._number += 1
-        self._file, self._end = self._opened(), 0
+        try:
+            following = self._opened()
+        except OSError:  # no room for another file: this one stays open, and the next line tries again
+            self._number -= 1
+            raise
+        self._file.close()
+        self._file, self._end = following, 0
 
     def _path(self) -> Path:
         return self.folder / f"{self.name}-{self._number:06d}.jsonl"
 
-    def _opened(self) -> IO[bytes]:
+    def _opened(self) -> FileIO:
+        """Without a buffer: what a full disk did not take must not come back with the next line."""
         new = not self._path().exists()
-        file = open(self._path(), "ab")  # noqa: SIM115 - open for as long as the log is
+        file = open(self._path(), "ab", buffering=0)  # noqa: SIM115 - open for as long as the log is
         file.seek(0, os.SEEK_END)
         if new:
             sync_folder(self.folder)
