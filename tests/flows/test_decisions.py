@@ -75,6 +75,16 @@ def test_a_later_choice_by_place_or_hash_is_kept_once(log):
     assert written(log).count('"kind":"feedback"') == 1
 
 
+def test_what_people_said_stays_on_the_disk(log):
+    """One token may send 200 reasons of 10,000 letters a second, for years: in memory they are a few bytes each."""
+    id = log.record(decision())
+    first, _ = log.feedback(said(id, 1, reason="y" * 10_000), owner="team")
+    assert len(repr(log._said)) < 200
+    assert log.said() == (first,)
+    again, new = log.feedback(said(id, 1), owner="team")
+    assert (again, new) == (first, False)
+
+
 def test_what_is_not_theirs_nobody_reads_or_writes(log):
     id = log.record(decision())
     kept, _ = log.feedback(said(id), owner="team")

@@ -14,6 +14,7 @@ choices as a study.
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -95,7 +96,7 @@ class DecisionLog:
     def __init__(self, settings: DecisionSettings) -> None:
         self.settings = settings
         self._log = AppendLog(settings.folder, LOG, rotate_bytes=settings.rotate_bytes, sync=settings.sync)
-        self._said = {_question(one): one for one in feedback_lines(settings.folder)}
+        self._said = {_question(one): str(one.id) for one in feedback_lines(settings.folder)}
         self._turn = threading.Lock()
 
     @property
@@ -128,19 +129,25 @@ class DecisionLog:
         with self._turn:
             known = self._said.get(_question(whole))
             if known is not None:
-                return _same(known, whole), False
-            id = self._log.append({"kind": "feedback", **whole.record()})
-            kept = self._said[_question(whole)] = whole.model_copy(update={"id": id})
-        return kept, True
+                return _same(self._kept(known), whole), False
+            id = self._said[_question(whole)] = self._log.append({"kind": "feedback", **whole.record()})
+        return whole.model_copy(update={"id": id}), True
+
+    def _kept(self, id: str) -> Feedback:
+        """A choice from the disk: reasons may be long, and there may be millions of them."""
+        line = self._log.find(id)
+        if line is None:
+            raise UnknownReference("a log that keeps what was said is needed", found=f"no line {id}", where=LOG)
+        line.pop("kind", None)
+        return Feedback.parse(line)
 
     def feedback_count(self) -> int:
         """Choices kept so far."""
         return len(self._said)
 
     def said(self) -> Sequence[Feedback]:
-        """All later choices, oldest first."""
-        with self._turn:
-            return tuple(self._said.values())
+        """All later choices, oldest first, from the disk."""
+        return tuple(feedback_lines(self.settings.folder))
 
     def close(self) -> None:
         """Let another process write."""
@@ -199,8 +206,10 @@ def _lines(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
     return (line for line in lines if line.pop("kind", None) == kind)
 
 
-def _question(said: Feedback) -> tuple[str, str, str]:
-    return said.decision, said.rater, said.criterion
+def _question(said: Feedback) -> bytes:
+    """What was asked of whom, as 16 bytes: all of them are remembered for as long as the service runs."""
+    asked = json.dumps([said.decision, said.rater, said.criterion])
+    return hashlib.blake2b(asked.encode(), digest_size=16).digest()
 
 
 def _same(known: Feedback, again: Feedback) -> Feedback:
