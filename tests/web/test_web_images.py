@@ -108,9 +108,11 @@ def test_a_study_cannot_name_files_outside_its_folder(door: Served, tmp_path: Pa
     outside = tmp_path / "outside.png"
     Image.new("RGB", (9, 9)).save(outside)
     (door.folder / "images" / "link.png").symlink_to(outside)
+    (door.folder / "images" / "loop.png").symlink_to("loop.png")
     named = {"a": "../outside.png", "b": str(outside), "c": "images/link.png", "d": None, "e": "x\x00", "f": "images"}
+    named |= {"g": "images/loop.png", "h": "images/loop.png/x"}
     found = Images(door.folder, named, door.studio.database, ["../outside.png"])
-    assert [found.address(item) for item in named] == [None] * 6
+    assert [found.address(item) for item in named] == [None] * 8
     assert found.reference_address("../outside.png") is None
 
 

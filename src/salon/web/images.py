@@ -25,7 +25,7 @@ from salon.errors import BadFile
 from salon.flows.studio.studio import Studio
 from salon.store.atomic import whole_file
 from salon.store.database import Database
-from salon.store.pictures import read_bytes, read_picture
+from salon.store.pictures import is_inside, read_bytes, read_picture
 from salon.web.auth import Anyone, Session
 from salon.web.errors import NoSuchPage
 
@@ -79,8 +79,8 @@ class Images:
         """The file that the study names, if it lies in the study's folder; links that lead out of it do not count."""
         if not named or "\x00" in named:
             return None
-        path = (self.folder / named).resolve()
-        return path if path.is_relative_to(self.folder) else None
+        path = self.folder / named
+        return path.resolve() if is_inside(path, self.folder) else None
 
     def _hash(self, path: Path) -> str | None:
         """SHA-256 of a file, read again only when it changed; None when it cannot be read."""
