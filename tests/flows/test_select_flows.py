@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.csv
 import pytest
 from arena_study import arena_study
+from browser import chromium, page_faults
 from PIL import Image
 from refine_example import PROMPTS, Lightness, Painter, gray
 
@@ -17,7 +18,7 @@ from salon.errors import BadFile, BadValue, SalonError, TooFew, UnknownReference
 from salon.flows.bench.arena import arena_snapshot
 from salon.flows.select.best import Wish, best_of_drawn, best_of_study, write_best
 from salon.flows.select.gate import gate_for_study, pass_gate
-from salon.flows.select.gate_page import gate_page
+from salon.flows.select.gate_page import SIMULATED_GATE, gate_page
 from salon.flows.select.route import arena_routes, fused_routes, read_arena, routes_in, study_routes
 from salon.flows.select.routed import choices, read_feedback, routed
 from salon.flows.select.scores import reference_of, scorer_words, study_scores
@@ -31,6 +32,8 @@ from salon.select.pick import PickSettings
 from salon.select.route import Arm, Feedback, Route, Routes, heed, write_routes
 from salon.store.folder import open_study, save_study
 from salon.study import Criterion, Item, Prompt, Rater, Rating, Scale, Signature, Study
+
+__all__ = ["chromium"]
 
 FOUR = GenerateSettings(seeds=4)
 
@@ -196,6 +199,9 @@ def test_a_gate_is_made_on_flags_and_used_on_items(tmp_path: Path) -> None:
     assert disagreements(html, run.model_dump(mode="json")) == []
     assert html.count("data:image/webp") == 24 + 8  # the worst of those held back, and those that nearly were
     assert run.promise in html
+    assert SIMULATED_GATE in html
+    assert SIMULATED_GATE not in gate_page(run.model_copy(update={"simulated": False}), study).html()
+    assert f">{gate.threshold:.2f}</data>" in html
     with pytest.raises(TooFew, match="at least 59 positives") as error:
         gate_for_study(study, word, GateSettings(recall=0.95))
     assert "among 90 held-out items" in str(error.value)
@@ -210,6 +216,13 @@ def test_a_gate_is_made_on_flags_and_used_on_items(tmp_path: Path) -> None:
         gate_for_study(tmp_path / "plain", word, GateSettings())
     with pytest.raises(BadValue, match="with a scale"):
         gate_for_study(tmp_path / "plain", word, GateSettings(), criterion="color")
+
+
+@pytest.mark.browser
+def test_a_browser_finds_nothing_wrong_with_the_page_of_a_gate(chromium, tmp_path: Path) -> None:
+    study = flagged_study(tmp_path / "a")
+    gate = gate_for_study(study, f"table:{tmp_path / 'a' / 'light.csv'}", GateSettings(recall=0.8))
+    assert page_faults(chromium, gate_page(pass_gate(gate, study), study).html(), tmp_path) == []
 
 
 def _unflagged(folder: Path) -> Path:

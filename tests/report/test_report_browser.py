@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 from browser import OVERFLOW, OVERLAPS, open_page, page_faults
+from markupsafe import Markup
 
 from salon.report import SMALL, Figure, Page, Section, charts
+from salon.report.filmstrip import Filmstrip, Frame
 
 pytestmark = pytest.mark.browser
 
@@ -135,4 +137,33 @@ def test_prints_in_light_colours_without_buttons(chromium, address):
     assert page.locator("#theme").is_hidden()
     assert page.locator("th button").first.is_visible()
     assert page.evaluate(OVERFLOW) == 0
+    page.context.close()
+
+
+def test_on_paper_heads_of_tables_hold_words_alone(chromium, address):
+    """A browser repeats a table's head on every sheet only where no button is in it."""
+    page = open_page(chromium, address)
+    heads = page.locator("table.sortable th").all_text_contents()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("thead button").count() == 0
+    assert page.locator("table.sortable th").all_text_contents() == heads
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("thead button").count() == len(heads)
+    page.locator("th button").nth(3).click()
+    assert page.locator("th[aria-sort]").count() == 1
+    page.context.close()
+
+
+def test_on_paper_a_picture_stays_with_its_words(chromium, tmp_path):
+    """Rows of a subgrid were torn between sheets, and then lay over each other."""
+    strip = Filmstrip(
+        [Frame(f"Round {n}", numbers=[("score", Markup("{} ± {}").format("1.0", "0.1"))]) for n in range(3)]
+    )
+    address = Page("Strip", "", [Section("Strip", [strip])]).write(tmp_path / "strip.html").as_uri()
+    page = open_page(chromium, address)
+    gap = "[...document.querySelectorAll('.frame-number')].map(one => one.children[1].offsetWidth)"
+    assert max(page.evaluate(gap)) < 100  # a number and its error stand together
+    page.emulate_media(media="print")
+    styled = "frames => frames.map(one => getComputedStyle(one)).map(s => [s.display, s.breakInside])"
+    assert page.locator(".frame").evaluate_all(styled) == [["block", "avoid"]] * 3
     page.context.close()

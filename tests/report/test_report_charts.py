@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from report_example import HOSTILE
 
 from salon.errors import BadValue
-from salon.report import charts, standalone_svg
+from salon.report import Figure, Figures, charts, standalone_svg
 from salon.report.charts.scatter import names_beside
 from salon.report.svg import NARROW, SMALL, WIDE, text_width
 
@@ -259,3 +259,14 @@ def test_names_stand_beside_their_dots_or_not_at_all():
     frame = (0.0, 0.0, 200.0, 100.0)
     assert None not in names_beside([(50, 20), (50, 80)], ["one", "two"], frame)
     assert names_beside([(50, 20)], ["a name that is much too long for its frame"], (0.0, 0.0, 60.0, 100.0)) == [None]
+
+
+def test_a_line_at_zero_is_called_zero():
+    assert ">even 0<" in charts.dot_intervals([("a", 0.2, 0.1, 0.3, "")], 0.0, null_label="even")
+
+
+def test_a_small_multiple_that_stands_alone_is_drawn_wide():
+    small = Figure(charts.pmax_bars(["3–2"], [3], [1.0], width=SMALL))
+    assert f'viewBox="0 0 {WIDE} ' in Figures([small]).__html__()
+    assert f'viewBox="0 0 {NARROW} ' in Figures([small]).__html__()
+    assert f'viewBox="0 0 {SMALL} ' in Figures([small, small]).__html__()

@@ -158,3 +158,11 @@ def test_fixed_says_the_number_within_half_a_unit(xs, decimals):
 def test_interval_is_never_shown_as_a_point(low, width):
     ends = numbers.interval(low, low + width).strip("[]").split(", ")
     assert low + width == low or ends[0] != ends[1]
+
+
+@pytest.mark.parametrize(
+    ("x", "shown"),
+    [(0.87654, "0.877"), (-4.2, "−4.200"), (45.05, "45.05"), (135, "135.0"), (9999.7, "10\u202f000"), (0, "0.000")],
+)
+def test_a_score_on_any_scale_has_four_digits_that_count(x, shown):
+    assert numbers.fixed(x, numbers.score_decimals(x)) == shown

@@ -64,6 +64,10 @@ def test_fit_stays_in_its_room(words, room):
     assert text_width(fit(words, room)) <= room + 1e-9
 
 
+def test_what_was_cut_before_is_not_cut_at_its_ellipsis_again():
+    assert fit("abc…xyz", text_width("abc…") + text_width("…")) == "abc…"
+
+
 def test_an_axis_has_two_ticks_at_least():
     """From -1.87 to 1.08 over 150 pixels, at 70 a tick, steps of 2 would leave 0 alone; steps of 1 leave three."""
     assert Scale(-1.87, 1.08, 0, 150).ticks(70) == [-1, 0, 1]

@@ -29,7 +29,7 @@ def reward_page(tables: RewardTables, generator: str | None = None) -> Page:
         title="Mean rewards" if generator is None else f"Quality report: {brief(generator)}",
         subtitle=f"{many} of {brief(tables.study)}"
         + (", by category." if generator is None else f": where {brief(generator)} is ahead and where behind."),
-        kicker=f"Salon bench · rewards · {brief(tables.study)}",
+        kicker=f"Salon bench rewards · {brief(tables.study)}",
         banner=SIMULATED if tables.simulated else "",
         sections=sections,
         notes=[sentence(words) for words in tables.policies],
@@ -61,18 +61,18 @@ def _scorer_section(tables: RewardTables, name: str) -> Section:
 
 def _row(first: RewardPlace, boards: Sequence[RewardBoard]) -> dict[str, object]:
     places = {
-        f"c{number}": _cell(next((one for one in board.places if one.generator == first.generator), None))
+        f"c{number}": _cell(next((one for one in board.places if one.generator == first.generator), None), number > 0)
         for number, board in enumerate(boards)
     }
     return {"generator": first.generator, "rank": _rank(first), **places}
 
 
-def _cell(place: RewardPlace | None) -> Cell:
+def _cell(place: RewardPlace | None, ranked: bool) -> Cell:
     if place is None:
         return Cell(None, why="no pictures in this category")
     if place.mean is None:
         return Cell(None, why=f"{place.lacking:,} prompts without a picture or a score")
-    return Cell(place.mean, under="" if place.rank is None else f"rank {_rank(place)}")
+    return Cell(place.mean, under=f"rank {_rank(place)}" if ranked and place.rank is not None else "")
 
 
 def _rank(place: RewardPlace) -> str:

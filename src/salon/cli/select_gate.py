@@ -12,7 +12,7 @@ from salon.cli.console import json_option, print_json, print_table, say, watchin
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, InputError
 from salon.flows.select.gate import GateRun, flag_criterion, gate_for_study, page_beside, pass_gate
-from salon.flows.select.gate_page import gate_page
+from salon.flows.select.gate_page import SIMULATED_GATE, gate_page
 from salon.flows.select.scores import Watch
 from salon.judge.score import ScoreSettings
 from salon.report.numbers import fixed, with_interval
@@ -150,6 +150,8 @@ def _row(row: GateRow, costs: bool, chosen: bool) -> Sequence[str]:
 
 def _print_run(run: GateRun, output: Path | None, page: Path) -> None:
     say(f"{run.held:,} of {run.items:,} items of {run.place} are held back", bold=True)
+    if run.simulated:
+        say(SIMULATED_GATE, fg="yellow")
     if run.unscored:
         say(f"- {run.unscored:,} of them because they have no score")
     shown = [row for row in run.rows if row.held][:20]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import ClassVar, Literal
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from salon.report.svg import NARROW, Drawing
+from salon.report.svg import NARROW, WIDE, Drawing
 
 Tone = Literal["plain", "clear", "split", "none", "open", "thin", "alert"]
 
@@ -151,6 +151,14 @@ class Figures(Block):
     caption: str = ""
     legend: Sequence[tuple[str, str]] = ()
     """(swatch class, words) pairs that explain all of them at once, e.g. ("cohort-1", "observed")."""
+
+    @property
+    def shown(self) -> Sequence[Figure]:
+        """One that stands alone takes the whole width."""
+        one = self.figures[0] if len(self.figures) == 1 else None
+        if one is None or not isinstance(one.drawing, Drawing):
+            return self.figures
+        return [replace(one, drawing=one.drawing.redrawn(WIDE))]
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,10 @@ def _frame(frame: Frame) -> Markup:
         shown(frame.picture, frame.alt, frame.missing),
         element(
             "div",
-            *(element("p", element("span", name), value, class_="frame-number") for name, value in frame.numbers),
+            *(
+                element("p", element("span", name), element("span", value), class_="frame-number")
+                for name, value in frame.numbers
+            ),
             told("prompt", marked_changes(frame.before, frame.prompt)) if frame.prompt else None,
             told("what was said", _remarks(frame.remarks)) if frame.remarks else None,
             element("p", frame.note, class_="told") if frame.note else None,

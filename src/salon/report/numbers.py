@@ -61,6 +61,11 @@ def decimals_for(low: Number | None, high: Number | None, default: int = 3) -> i
     return min(MAX_DECIMALS, max(0, 1 - _magnitude(high - low, 2)))
 
 
+def score_decimals(x: Number | None) -> int:
+    """Digits after the point of a score on a scale that nobody knows: four that count, at most three of them here."""
+    return 3 if not x or not math.isfinite(x) else min(3, max(0, 3 - _magnitude(x, 4)))
+
+
 def common_decimals(intervals: Iterable[tuple[Number | None, Number | None]], default: int = 3) -> int:
     """One number of decimals for a whole column, that of its median width, so that its points line up."""
     known = [decimals_for(low, high, default) for low, high in intervals if low is not None and high is not None]

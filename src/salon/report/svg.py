@@ -41,6 +41,10 @@ class Drawing(Markup):
     def at(self, width: int) -> Markup:
         return self if self._draw is None or width == self.width else self._draw(width)
 
+    def redrawn(self, width: int) -> Drawing:
+        """The same at another width of its own."""
+        return Drawing(self.at(width), width, self._draw)
+
 
 def drawn(draw: Callable[..., Markup]) -> Callable[..., Drawing]:
     """Make a function of `width` return a Drawing. Phones get `drawing.at(NARROW)`: text keeps its size."""
@@ -128,7 +132,7 @@ def fit(words: str, room: float, size: float = FONT) -> str:
         if used > room:
             break
         kept += glyph
-    return kept.rstrip() + "…"
+    return kept.rstrip(" …") + "…"
 
 
 def clean(words: str) -> str:

@@ -17,8 +17,8 @@ Kind = Literal["text", "number", "count", "percent", "exact", "estimate", "p", "
 WORDS = ("text", "badge")
 POINTED = ("number", "count", "percent", "estimate")
 """Kinds whose decimal points line up on a terminal; the other numbers end flush right."""
-DENSE = 7
-"""A table of more columns stands closer."""
+DENSE, DENSE_WIDE = 7, 10
+"""A table of more columns stands closer; so does one of fewer that are wide: intervals and badges count twice."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,10 @@ class Table(Block):
     def look(self) -> str:
         """Classes of the style sheet: a table of words alone may wrap them all, a wide one stands closer."""
         words = not any(column.numeric for column in self.columns)
-        given = {"sortable": self.sortable, "dense": len(self.columns) > DENSE, "words": words}
+        n = len(self.columns)
+        wide = sum(column.kind in ("estimate", "badge") for column in self.columns)
+        dense = n > DENSE or n + wide > DENSE_WIDE
+        given = {"sortable": self.sortable, "dense": dense, "words": words}
         return " ".join(name for name, holds in given.items() if holds)
 
     def html_rows(self) -> list[list[Markup]]:

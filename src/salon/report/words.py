@@ -90,6 +90,12 @@ def fixed(x: float | None, decimals: int = 3) -> Markup:
     return value(x, None, numbers.fixed(x, decimals))
 
 
+def scored(x: float | None, sd: float | None = None) -> Markup:
+    """A score on any scale, with the standard deviation that its scorer states."""
+    decimals = numbers.score_decimals(x)
+    return fixed(x, decimals) if sd is None else Markup("{} ± {}").format(fixed(x, decimals), fixed(sd, decimals))
+
+
 def level_words(report: Levelled) -> Markup:
     """95%."""
     return value(report.level, None, numbers.percent(report.level))

@@ -15,11 +15,14 @@ POLICIES = (
     "One factor is changed at a time; all else is as in the reference. Every cell is labelled, trained and tested anew "
     "for each seed.",
     "Intervals are t intervals over seeds: they cover the judge's answers, the order of images and sampling, not "
-    "other test items. With one seed there is none.",
+    "other test items. They end where what is measured does (no correlation exceeds 1). With one seed there is "
+    "none.",
     "A difference is taken seed by seed. A scorer that says the same of every item has an SRCC of 0, and answers that "
     "cannot be read count as the worst they could have been; only where no group of items has an order at all there "
     "is no SRCC: that seed is counted as failed and is in no mean.",
 )
+WITHIN = {"srcc": (-1.0, 1.0), "plcc": (-1.0, 1.0), "mae": (0.0, float("inf")), "spread": (0.0, float("inf"))}
+"""What each figure of a row can be."""
 
 
 def make_cells(settings: AblateSettings) -> list[Cell]:
@@ -63,10 +66,10 @@ def _row(
         known = {one.cell.seed: one.srcc for one in base}
         gaps = [one.srcc - (known[one.cell.seed] or 0.0) for one in own
                 if one.srcc is not None and known.get(one.cell.seed) is not None]  # fmt: skip
-        paired = over_seeds(gaps, settings.level)
+        paired = over_seeds(gaps, settings.level, (-2.0, 2.0))
     figures = {
-        name: over_seeds([v for one in own if (v := getattr(one, name)) is not None], settings.level)
-        for name in ("srcc", "plcc", "mae", "spread")
+        name: over_seeds([v for one in own if (v := getattr(one, name)) is not None], settings.level, ends)
+        for name, ends in WITHIN.items()
     }
     return AblateRow(
         factor=factor, value=value, **figures, difference=paired, calls=own[0].calls if own else 0,
@@ -74,8 +77,10 @@ def _row(
     )  # fmt: skip
 
 
-def over_seeds(values: Sequence[float], level: float) -> Figure | None:
-    """Mean and t interval over seeds; no interval for one seed or for seeds that are all alike, nothing for none."""
+def over_seeds(values: Sequence[float], level: float, within: tuple[float, float]) -> Figure | None:
+    """Mean and t interval over seeds, cut to what can be at all; no interval for one seed or for seeds that are all
+    alike, nothing for none.
+    """
     n = len(values)
     if not n:
         return None
@@ -86,4 +91,5 @@ def over_seeds(values: Sequence[float], level: float) -> Figure | None:
     if half <= 1e-12 * max(1.0, abs(mean)):
         why = "no interval: the same for every seed"
         return Figure(value=mean, low=None, high=None, n=n, unit="seed", level=level, method=why)
-    return Figure(value=mean, low=mean - half, high=mean + half, n=n, unit="seed", level=level, method="t over seeds")
+    low, high = max(mean - half, within[0]), min(mean + half, within[1])
+    return Figure(value=mean, low=low, high=high, n=n, unit="seed", level=level, method="t over seeds")

@@ -48,8 +48,9 @@ def _order(report: AblateReport) -> Section:
     rows = [(_label(row), row.srcc.value, row.srcc.low, row.srcc.high, "") for row in report.rows if row.srcc]
     blocks: list[Block | str] = []
     if rows:
-        chart = charts.dot_intervals(rows, title="SRCC by setting", x_label="SRCC", sort=False)
-        blocks.append(Figure(chart, Markup("Mean over seeds with {} intervals.").format(level_words(report))))
+        chart = charts.dot_intervals(rows, title="SRCC by setting", x_label="SRCC", sort=False, within=(-1.0, 1.0))
+        words = Markup("Rank correlation with the target, mean over seeds with {} intervals.")
+        blocks.append(Figure(chart, words.format(level_words(report))))
     columns = [
         Column("name", "Setting"),
         Column("srcc", "SRCC", "estimate", 3), Column("plcc", "PLCC", "estimate", 3),

@@ -61,7 +61,7 @@ def probe_page(report: ProbeReport, shown: Sequence[tuple[str, str]] = ()) -> Pa
         subtitle=Markup("{} on {} of {}, altered.").format(
             brief(report.scorer), counted(here.items, "item"), counted(here.prompts, "prompt")
         ),
-        kicker=f"Salon train · probe · {brief(report.study)}",
+        kicker=f"Salon train probe · {brief(report.study)}",
         banner=SIMULATED if report.simulated else "",
         cards=_cards(here, raised),
         sections=sections,

@@ -27,7 +27,7 @@ def compared_page(report: ComparedReport) -> Page:
         subtitle=Markup("{} side by side on {}.").format(
             _listed(report.contestants), counted(len({row.task for row in report.rows}), "task")
         ),
-        kicker="Salon bench · posters",
+        kicker="Salon bench posters",
         sections=[_group_section(here), _task_section(here), *_curve_sections(here), *_lacking_sections(here)],
         notes=[
             Markup("Intervals in brackets are at the {} level.").format(level_words(here.reports[0].settings)),

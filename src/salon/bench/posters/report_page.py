@@ -59,7 +59,7 @@ def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
         subtitle=Markup("{} on {} of {}.").format(
             brief(report.contestant), counted(items, "item"), counted(len(report.tasks), "task")
         ),
-        kicker="Salon bench · posters",
+        kicker="Salon bench posters",
         cards=_cards(here),
         sections=sections,
         notes=[

@@ -25,7 +25,7 @@ from salon.report import (
 from salon.report.filmstrip import Filmstrip, Frame
 from salon.report.numbers import MISSING
 from salon.report.svg import element, rect
-from salon.report.words import SIMULATED, brief, fixed, one_way, sentence
+from salon.report.words import SIMULATED, brief, fixed, one_way, scored, sentence
 from salon.select.explain import Contribution, Difference, Explained, Explanation, Measured, Neighbour, Occlusion, Said
 from salon.store.thumbs import picture_url
 
@@ -50,7 +50,7 @@ def explain_page(found: Explanation, pictures: Sequence[Path], folder: Path | No
         subtitle=Markup("{}, by {}.").format(
             " and ".join(brief(one.picture, 40) for one in found.pictures), brief(found.model, 120)
         ),
-        kicker="Salon select",
+        kicker="Salon select explain",
         cards=_cards(here),
         sections=sections,
         notes=[found.caution, *map(sentence, found.notes)],
@@ -64,10 +64,10 @@ def _cards(found: Explanation) -> list[Card]:
     for place, one in enumerate(found.pictures):
         label = "Total" if len(found.pictures) == 1 else f"Total of the {('first', 'second')[place]}"
         words = "no value under a criterion that counts" if one.total is None else brief(found.scale, 60)
-        shown = fixed(one.total, 3) if one.sd is None else Markup("{} ± {}").format(fixed(one.total), fixed(one.sd))
+        shown = scored(one.total, one.sd)
         cards.append(Card(label, shown if one.total is not None else Markup("—"), words))
     if found.difference is not None and found.difference.total is not None:
-        cards.append(Card("Difference", fixed(found.difference.total, 3), "first less second"))
+        cards.append(Card("Difference", scored(found.difference.total), "first less second"))
     return cards
 
 
@@ -75,7 +75,7 @@ def _shown(found: Explanation, pictures: Sequence[Path]) -> Section:
     names = ("first", "second") if len(pictures) == 2 else ("the picture",)
     frames = [
         Frame(title=name, picture=_picture(path), alt=one.picture, missing="the picture cannot be read",
-              note=brief(one.picture, 60), numbers=[("total", fixed(one.total, 3))] if one.total is not None else [])
+              note=brief(one.picture, 60), numbers=[("total", scored(one.total))] if one.total is not None else [])
         for name, path, one in zip(names, pictures, found.pictures)
     ]  # fmt: skip
     return Section("What was scored", [Filmstrip(frames)])
@@ -106,7 +106,7 @@ states one."
     )
     lacking = [part for part in counted if part.adds is None]
     blocks += [Note(f"{part.criterion} has no value: {part.unscored}.", tone="alert") for part in lacking]
-    return Section(title, blocks, "weight × direction × (value - center) / unit, for each criterion; the parts sum to "
+    return Section(title, blocks, "weight × direction × (value − center) / unit, for each criterion; the parts sum to "
                    "the total exactly.")  # fmt: skip
 
 
@@ -194,7 +194,7 @@ def _near(one: Explained, folder: Path | None, pair: bool) -> Section:
 
 def _neighbour(other: Neighbour, folder: Path | None) -> Frame:
     said = [(f"{_short(one.criterion)}, {_KINDS[one.kind]} {one.raters}", _figure(one)) for one in other.said]
-    model = [] if other.total is None else [("total by the model", fixed(other.total, 3))]
+    model = [] if other.total is None else [("total by the model", scored(other.total))]
     return Frame(
         title=brief(other.item, 36),
         picture=_picture(folder / other.image) if folder is not None and other.image else "",

@@ -26,7 +26,7 @@ from salon.report import (
     located,
 )
 from salon.report.filmstrip import Filmstrip, Frame, missing_section, strip_section
-from salon.report.words import brief, counted, fixed, listed, one_way, sentence
+from salon.report.words import brief, counted, fixed, listed, one_way, scored, sentence
 from salon.store.thumbs import picture_url
 
 MOST = 24
@@ -47,7 +47,7 @@ def refine_page(report: RefineReport, folder: Path, most: int = MOST) -> Page:
         subtitle=Markup("{} draws, {} looks; {} over {}.").format(
             brief(report.generator), brief(report.vlm), counted(here.prompts, "prompt"), counted(here.rounds, "round")
         ),
-        kicker="Salon select · refine",
+        kicker="Salon select refine",
         cards=_cards(here),
         sections=[*_waiting(here), _curves(here), _differences(here), *_lacking(here), _strips(here, folder, most)],
         notes=[
@@ -227,11 +227,7 @@ def _missing(shot: Shot) -> str:
 
 
 def _numbers(shot: Shot) -> list[tuple[str, Markup | str]]:
-    return [(brief(name, 26), _with_sigma(value, shot.sigmas.get(name))) for name, value in shot.scores.items()]
-
-
-def _with_sigma(value: float, sigma: float | None) -> Markup:
-    return fixed(value, 3) if sigma is None else Markup("{} ± {}").format(fixed(value, 3), fixed(sigma, 3))
+    return [(brief(name, 26), scored(value, shot.sigmas.get(name))) for name, value in shot.scores.items()]
 
 
 def _picture(shot: Shot, folder: Path, width: int) -> str:

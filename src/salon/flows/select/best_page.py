@@ -7,9 +7,9 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from salon.report import Badge, Block, Card, Column, Details, Note, Page, Section, Table, located
+from salon.report import Badge, Block, Card, Column, Details, Note, Page, Section, Table, located, value
 from salon.report.filmstrip import Filmstrip, Frame, missing_section, strip_section
-from salon.report.words import brief, counted, fixed, one_way, sentence
+from salon.report.words import brief, counted, fixed, one_way, scored, sentence
 from salon.select.best import BestReport, Offered, PromptPick
 from salon.select.pick import Standing
 from salon.store.thumbs import picture_url
@@ -31,7 +31,7 @@ def best_page(report: BestReport, pictures: Path, most: int = MOST) -> Page:
             counted(here.chosen, "picture"), counted(here.items, "item"),
             brief(", ".join(id for id, share in report.weights.items() if share > 0), 120),
         ),
-        kicker="Salon select",
+        kicker="Salon select best",
         cards=_cards(here),
         sections=[_rule(here), *_missing(here), _strips(here, pictures, most)],
         notes=[*map(sentence, report.policies), *map(sentence, report.notes)],
@@ -67,10 +67,10 @@ def _rule(report: BestReport) -> Section:
                Column("better", "Better")]  # fmt: skip
     k, least = report.settings.k, report.settings.least
     told = Markup("The weighted mean of these, in {}; less {} standard deviations where scorers state one.").format(
-        brief(report.scale, 120), fixed(k, 2)
+        brief(report.scale, 120), value(k, None, f"{k:g}")
     )
     if least is not None:
-        told += Markup(" Below {} nothing is chosen.").format(fixed(least, 3))
+        told += Markup(" Below {} nothing is chosen.").format(scored(least))
     return Section("By what", [Table(columns, rows, caption="Weights sum to 1", sortable=False)], told)
 
 
@@ -129,16 +129,14 @@ def _badge(one: PromptPick, standing: Standing) -> Badge | None:
 def _total(standing: Standing) -> list[tuple[str, Markup | str]]:
     if standing.total is None:
         return []
-    if standing.sd is None:
-        return [("total", fixed(standing.total, 3))]
-    return [("total", Markup("{} ± {}").format(fixed(standing.total, 3), fixed(standing.sd, 3))),
-            ("lower bound", fixed(standing.bound, 3))]  # fmt: skip
+    total: list[tuple[str, Markup | str]] = [("total", scored(standing.total, standing.sd))]
+    return total if standing.sd is None else [*total, ("lower bound", scored(standing.bound))]
 
 
 def _added(contributions: Mapping[str, float]) -> list[tuple[str, Markup | str]]:
     if len(contributions) < 2:
         return []
-    return [(brief(id.rpartition("/")[2], 26), fixed(part, 3)) for id, part in contributions.items()]
+    return [(brief(id.rpartition("/")[2], 26), scored(part)) for id, part in contributions.items()]
 
 
 def _note(offered: Offered, standing: Standing) -> str:

@@ -27,8 +27,8 @@ from salon.report import (
 )
 from salon.report.estimate import Figure as Number
 from salon.report.filmstrip import Filmstrip, Frame, missing_section, strip_section
-from salon.report.numbers import common_decimals
-from salon.report.words import brief, counted, fixed, listed, one_way, sentence
+from salon.report.numbers import MISSING, common_decimals
+from salon.report.words import brief, counted, fixed, listed, one_way, scored, sentence
 from salon.select.cohp import Decision, GeneratorMean, Seen, best_seen
 from salon.store.thumbs import picture_url
 
@@ -48,7 +48,7 @@ def cohp_page(report: CohpReport, folder: Path, most: int = MOST) -> Page:
         subtitle=Markup("{} and {}; {} decides.").format(
             counted(len(report.generators), "generator"), counted(here.prompts, "prompt"), scorers
         ),
-        kicker="Salon select · CoHP",
+        kicker="Salon select cohp",
         cards=_cards(here),
         sections=[*_waiting(here), _rounds(here), _chosen(here), *_missing(here), _strips(here, folder, most)],
         notes=[*report.policies, *map(sentence, report.notes)],
@@ -113,8 +113,10 @@ def _rounds(report: CohpReport) -> Section:
 
 
 def _strengths(report: CohpReport, number: int) -> str:
+    if not number:
+        return MISSING
     used = {one.strength for chain in report.chains for one in chain.decisions if one.round == number}
-    return ", ".join("drawn anew" if one is None else f"{one:g}" for one in sorted(used, key=str)) if number else "-"
+    return ", ".join("drawn anew" if one is None else f"{one:g}" for one in sorted(used, key=str))
 
 
 def _drawing(levels: Sequence[Level], title: str, lines: Sequence[tuple[str, str]]) -> str:
@@ -202,11 +204,7 @@ def _generator(report: CohpReport, chain: PromptChain, mean: GeneratorMean, fold
     mine = [one for one in first.seen if one.generator == mean.generator]
     shown = best_seen(mine) or mine[0]
     lost = f" {mean.failed} not made, {mean.unscored} without a score." if mean.failed or mean.unscored else ""
-    told = (
-        ""
-        if mean.figure is None
-        else Markup("<span>{}</span>").format(estimate_value(mean.figure, None, _decimals(first.means)))
-    )
+    told = "" if mean.figure is None else estimate_value(mean.figure, None, _decimals(first.means))
     chosen = Badge("goes on", "clear", first.why) if mean.generator == first.generator else None
     tied = Badge("tied", "open", "its mean cannot be told from the chosen one") if (
         mean.generator in first.tied) else None  # fmt: skip
@@ -262,10 +260,10 @@ def _answer(chain: PromptChain, shown: Seen) -> Badge | None:
 
 
 def _numbers(report: CohpReport, shown: Seen) -> list[tuple[str, Markup | str]]:
-    found: list[tuple[str, Markup | str]] = [] if shown.score is None else [("score", fixed(shown.score, 3))]
+    found: list[tuple[str, Markup | str]] = [] if shown.score is None else [("score", scored(shown.score))]
     values = report.values.get(shown.item, {})
     if len(report.columns) > 1:
-        found += [(brief(name, 26), fixed(value, 3)) for name, value in values.items()]
+        found += [(brief(name, 26), scored(value)) for name, value in values.items()]
     oracle = {column.scorer for column in report.columns} == {"true-quality"}
     if shown.item in report.truth and not oracle:
         found.append(("true quality", fixed(report.truth[shown.item], 3)))

@@ -47,6 +47,7 @@ class GateRun(Noun):
     missing: str
     gate: str = Field(description="Hash of the gate.")
     signature: str
+    simulated: bool = Field(False, description="True when nobody gave the flags that the gate was made on.")
 
     def table(self) -> pa.Table:
         """One row for each item."""
@@ -197,6 +198,7 @@ def gated(gate: Gate, table: ScoreTable, place: str) -> GateRun:
         place=place, criterion=gate.criterion, items=len(rows), held=sum(row.held for row in rows),
         unscored=sum(row.value is None for row in rows), promise=gate.promise, holds=gate.holds,
         threshold=gate.threshold, rows=rows, missing=gate.missing, gate=gate.hash, signature=str(gate.signature),
+        simulated=gate.simulated,
     )  # fmt: skip
 
 

@@ -148,7 +148,7 @@ def _upright_lines(
 
 def _mark(name: str, at: float, class_: str, width: float) -> tuple[str, float, str]:
     """Words, place and style of an upright line; a long name is cut, its number never."""
-    number = numbers.fixed(at)
+    number = "0" if at == 0 else numbers.fixed(at)
     return f"{fit(name, width / 2)} {number}", at, class_
 
 

@@ -41,6 +41,12 @@
 
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));
 
+  const sorters = []; // a head that holds a button is not repeated on every sheet: on paper its words stand alone
+  addEventListener("beforeprint", () => sorters.forEach((button) => button.replaceWith(...button.childNodes)));
+  addEventListener("afterprint", () => sorters.forEach((button) => {
+    button.append(...button.head.childNodes);
+    button.head.append(button);
+  }));
   document.querySelectorAll("table.sortable").forEach((table) => {
     const body = table.tBodies[0];
     [...table.tHead.rows[0].cells].forEach((head, column) => {
@@ -48,6 +54,8 @@
       button.type = "button";
       button.append(...head.childNodes);
       head.append(button);
+      button.head = head;
+      sorters.push(button);
       button.addEventListener("click", () => {
         const up = head.getAttribute("aria-sort") === "descending";
         const value = (row) => row.cells[column].dataset.sort ?? row.cells[column].textContent.trim();
