@@ -34,11 +34,19 @@ def figure(value: float, half: float = 0.2, n: int = 40) -> Figure:
     return Figure(value=value, low=value - half, high=value + half, n=n, unit="prompts", level=0.95, method="made")
 
 
-def make_arena(generators: list[str], *, number: int = 1, categories: tuple[str, ...] = ("posters",)) -> ArenaSnapshot:
+def make_arena(
+    generators: list[str],
+    *,
+    number: int = 1,
+    categories: tuple[str, ...] = ("posters",),
+    criteria: dict[str, str] = CRITERIA,
+) -> ArenaSnapshot:
     """Two criteria, in all categories and in each; the last board of all has no answers."""
     rng = np.random.default_rng(number)
     boards = [
-        _board(generators, criterion, category, rng) for criterion in CRITERIA for category in (None, *categories)
+        _board(generators, criterion, name, category, rng)
+        for criterion, name in criteria.items()
+        for category in (None, *categories)
     ]
     boards[-1] = boards[-1].model_copy(
         update={"places": (), "matrix": None, "adjusted": None, "reason": "nobody answered <b>here</b>"}
@@ -58,12 +66,14 @@ def make_arena(generators: list[str], *, number: int = 1, categories: tuple[str,
     )
 
 
-def _board(generators: list[str], criterion: str, category: str | None, rng: np.random.Generator) -> ArenaBoard:
+def _board(
+    generators: list[str], criterion: str, name: str, category: str | None, rng: np.random.Generator
+) -> ArenaBoard:
     scores = np.sort(rng.normal(0, 0.8, len(generators)))[::-1]
     places = tuple(
-        Place(generator=name, score=figure(float(score)), points=None, n=40, rank=k + 1, rank_low=max(1, k - 1),
+        Place(generator=one, score=figure(float(score)), points=None, n=40, rank=k + 1, rank_low=max(1, k - 1),
               rank_high=min(len(generators), k + 3), tier=1 + k // 3)
-        for k, (name, score) in enumerate(zip(generators, scores))
+        for k, (one, score) in enumerate(zip(generators, scores))
     )  # fmt: skip
     pairs = [(i, j) for i in range(len(generators)) for j in range(i + 1, len(generators))]
     share = [float(1 / (1 + np.exp(scores[j] - scores[i]))) for i, j in pairs]
@@ -76,7 +86,7 @@ def _board(generators: list[str], criterion: str, category: str | None, rng: np.
     adjusted = AdjustedBoard(places=places, plain=places, effects=effects, method="made", answers=9, left_out=0)
     return ArenaBoard(
         criterion=criterion,
-        name=CRITERIA[criterion],
+        name=name,
         category=category,
         method="davidson",
         scale="logit",

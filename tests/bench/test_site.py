@@ -8,6 +8,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from snapshot_example import make_arena, make_raters
 from salon.bench.board import Board, entry_folder, open_board, read_result, retract
 from salon.bench.numbered import publish
 from salon.bench.site import build_site
+from salon.bench.site.arena_page import ArenaPages
+from salon.bench.site.frame import SiteHead
 from salon.bench.site.places import places, web_link
 from salon.bench.site.wording import code_line, coded, opening
 from salon.cli.bench_site import site as command
@@ -51,7 +54,7 @@ def board(tmp_path_factory) -> Board:
 def folder(board, tmp_path_factory) -> Path:
     place = tmp_path_factory.mktemp("site") / "out"
     made = build_site(board, place, title=f"Board {HOSTILE}")
-    assert (made.pages, made.pictures, made.broken) == (5 + 2 + 5 + 12, 41, 1)
+    assert (made.pages, made.pictures, made.broken) == (5 + 2 + 2 + 5 + 12, 41, 1)
     return place
 
 
@@ -209,6 +212,41 @@ def test_small_boards_have_sites_too(tmp_path, entries):
     assert made.pages == 5 + len(entries) + 6
 
 
+LARGEST = 500 * 1024
+MANY = {f"criterion-{n}": f"Criterion {n}" for n in range(10)}
+
+
+def arena_pages(generators: int, categories: int) -> ArenaPages:
+    names = [f"a-generator-of-a-long-name-{n:02}" for n in range(generators)]
+    made = make_arena(names, categories=tuple(f"category {n}" for n in range(categories)), criteria=MANY)
+    return ArenaPages(SimpleNamespace(arenas=[made], head=SiteHead("Board", ())))
+
+
+def test_boards_of_categories_have_pages_of_their_own():
+    """A hundred boards, one below the other, were a page of 2.4 MB."""
+    arena = arena_pages(4, 9)
+    made = list(arena.pages())
+    assert [arena.count, len(made), len({page.path for page in made})] == [91, 91, 91]
+    html = made[0].html()
+    assert len(html) < LARGEST
+    assert html.count("Win matrix: ") == 2 * 10  # of all categories together, for a desk and a phone
+    assert all(f'href="{page.path}"' in html for page in made[1:])
+    board = next(page for page in made if page.title == "Criterion 3\u00a0· category 5")
+    assert "Win matrix: Criterion 3 · category 5" in board.html()
+    assert "Nobody answered &lt;b&gt;here&lt;/b&gt;." in made[-1].html()
+
+
+def test_large_boards_have_pages_of_their_own():
+    arena = arena_pages(40, 0)
+    pages = arena.pages()
+    first, board = next(pages).html(), next(pages).html()
+    assert max(len(first), len(board)) < LARGEST
+    assert "Win matrix" not in first
+    assert 'href="arena/criterion-0.html"' in first
+    assert "Win matrix: Criterion 0" in board
+    assert 'href="../arena.html"' in board
+
+
 def test_names_become_safe_file_names_and_only_web_links_are_links():
     found = places(["atlas", "Atlas", "../up", "con", "index", "ü/ü", "x" * 100, ""])
     assert found["atlas"] == "atlas"
@@ -222,4 +260,4 @@ def test_names_become_safe_file_names_and_only_web_links_are_links():
 def test_the_command_says_what_it_wrote(board, tmp_path):
     done = CliRunner().invoke(command, [str(board.folder), "-o", str(tmp_path / "s"), "--json", "--width", "64"])
     assert done.exit_code == 0, done.output
-    assert json.loads(done.output) == {"site": str(tmp_path / "s"), "pages": 24, "pictures": 41, "broken": 1}
+    assert json.loads(done.output) == {"site": str(tmp_path / "s"), "pages": 26, "pictures": 41, "broken": 1}

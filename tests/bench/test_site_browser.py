@@ -25,7 +25,8 @@ pytestmark = pytest.mark.browser
 HOSTILE = '<img src=x onerror="window.pwned=1">\'\u202e'
 PAGES = (
     "index.html", "generators/atlas.html", "generators/gone.html", "prompts/p001.html", "prompts/p012.html",
-    "prompts/index.html", "tags.html", "arena.html", "raters.html", "method.html", "data/index.html",
+    "prompts/index.html", "tags.html", "arena.html", "arena/mood--posters.html", "raters.html", "method.html",
+    "data/index.html",
 )  # fmt: skip
 """One of each kind: a published entry and a retracted one, a public prompt and a private one."""
 SEEN = "[...document.images].slice(0, 3).every(one => one.complete && one.naturalWidth > 0)"
@@ -163,6 +164,10 @@ def test_a_long_list_loses_no_row_however_fast_it_is_sorted(chromium, tmp_path):
     until(page, f"{listed} < 130")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert every_prompt(page) == [f"p{number:03}" for number in range(1, 131)], "rows that had gone come back in order"
+    page.evaluate("scrollTo(0, 9)")
+    page.wait_for_timeout(100)
+    assert page.evaluate(listed) == 130, "and stay until the sheets are out"
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
     page.evaluate("document.querySelector('th[data-column=name] button').click()")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert every_prompt(page) == [f"p{number:03}" for number in range(130, 0, -1)], "all of them are printed"

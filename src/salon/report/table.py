@@ -128,7 +128,7 @@ class Table(Block):
             key = values.join(self.key, values.path(name), column.path)
         inside = cell_html(raw, column.kind, key, places)
         under = element("div", held.under, class_="under") if held.under else None
-        sort = _sort_key(raw, column.kind)
+        sort = sort_key(raw, column.kind)
         return element("td", inside, under, class_=f"kind-{column.kind}", data_sort=sort, title=held.why or None)
 
 
@@ -175,7 +175,7 @@ def _number(raw: object, kind: Kind, decimals: int | None) -> str:
     return plain[kind](x)
 
 
-def _sort_key(raw: object, kind: Kind) -> object:
+def sort_key(raw: object, kind: Kind) -> object:
     """What a click on the header sorts by: the raw number, or the words."""
     if raw is None:
         return ""

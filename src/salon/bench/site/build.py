@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from salon.bench.board import Board
-from salon.bench.site.arena_page import arena_page
+from salon.bench.site.arena_page import ArenaPages
 from salon.bench.site.downloads import downloads, downloads_page
 from salon.bench.site.frame import SitePage, asset_names, assets
 from salon.bench.site.generator_pages import GeneratorPages
@@ -70,7 +70,7 @@ def site_pages(material: Material, pictures: Pictures) -> Iterator[SitePage]:
     yield prompts_page(material)
     yield tags_page(material)
     yield method_page(material)
-    yield from ([arena_page(material)] if material.arenas else [])
+    yield from (ArenaPages(material).pages() if material.arenas else [])
     yield from ([raters_page(material)] if material.raters else [])
     yield from GeneratorPages(material, pictures).pages()
     yield from PromptPages(material, pictures).pages()
@@ -87,7 +87,7 @@ def _data(material: Material, stage: Path) -> SitePage:
 
 def _counter(material: Material, progress: Callable[[int, int], None] | None) -> Callable[[str], None]:
     wanted = len(shown_pictures(material)) + len(material.entries) + len(material.suite.prompts) + OTHER_PAGES
-    wanted += bool(material.arenas) + bool(material.raters)
+    wanted += bool(material.raters) + (ArenaPages(material).count if material.arenas else 0)
     done = 0
 
     def step(_: str) -> None:

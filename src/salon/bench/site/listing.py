@@ -10,13 +10,12 @@ from markupsafe import Markup
 
 from salon.bench.site.frame import SiteBlock
 from salon.report import Column
-from salon.report.table import cell_html
-from salon.report.values import written
+from salon.report.table import cell_html, sort_key, written
 
 
 @dataclass(frozen=True)
 class ListRow:
-    """One line: a link, a smaller line under it, and numbers."""
+    """One line: a link (words alone without an address), a smaller line under it, and numbers."""
 
     href: str
     label: str
@@ -36,6 +35,9 @@ class Listing(SiteBlock):
     columns: Sequence[Column]
     rows: Sequence[ListRow]
     name: str
+    find: str = "words, tag, id"
+    """What can be searched for."""
+    every: str = "all groups"
 
     @property
     def groups(self) -> list[str]:
@@ -49,4 +51,5 @@ class Listing(SiteBlock):
     def sort(self, row: ListRow, column: Column) -> str:
         """What its column is sorted by."""
         raw = row.cells[column.path]
-        return "" if raw is None else str(written(raw)).lower() if column.numeric else str(raw).lower()
+        key = sort_key(raw, column.kind)
+        return str(key if key is not None else written(raw, column.kind)).lower()

@@ -29,6 +29,11 @@ class Grid:
     top: float
     turned: bool
 
+    def box(self, i: int, j: int) -> tuple[float, float, float, float]:
+        """Left, top, width and height of a cell."""
+        gap = 1.5 if self.cell > 12 else 0
+        return self.left + self.cell * j, self.top + self.tall * i, self.cell - gap, self.tall - gap
+
 
 Matrix = Sequence[Sequence[float | None]]
 
@@ -61,7 +66,7 @@ def heat_map(
         raise BadValue("finite values are needed in a heat map", remedy="pass None for an empty cell")
     reach = limit or max((abs(v - center) for v in known), default=0.0) or 1.0
     grid = _grid(row_labels, col_labels, width)
-    cells = []
+    cells = [_ground(grid, matrix)]
     for i, row in enumerate(matrix):
         for j, value in enumerate(row):
             count = None if n is None else n[i][j]
@@ -91,12 +96,18 @@ def _grid(rows: Sequence[str], columns: Sequence[str], width: float) -> Grid:
     return Grid(cell, tall, left, top, turned)
 
 
+def _ground(grid: Grid, matrix: Matrix) -> Markup:
+    """What lies under the colours of all cells: one outline, because a page may have thousands."""
+    boxes = [grid.box(i, j) for i, row in enumerate(matrix) for j, value in enumerate(row) if value is not None]
+    outline = "".join(f"M{x:.2f} {y:.2f}h{wide:.2f}v{tall:.2f}h{-wide:.2f}z" for x, y, wide, tall in boxes)
+    return element("path", d=outline, class_="cell")
+
+
 def _cell(
     grid: Grid, i: int, j: int, value: float | None, n: int | None, colour: tuple[float, float], decimals: int, tip: str
 ) -> Markup:
-    x, y = grid.left + grid.cell * j, grid.top + grid.tall * i
-    gap = 1.5 if grid.cell > 12 else 0
-    box = (x, y, grid.cell - gap, grid.tall - gap)
+    box = grid.box(i, j)
+    x, y = box[:2]
     if value is None:
         return group(rect(*box, "cell-blank"), tip=tip)
     distance = (float(value) - colour[0]) / colour[1]
@@ -109,7 +120,7 @@ def _cell(
     size = text(x + grid.cell / 2, y + grid.tall / 2 + 13, f"n {n}", "on-heat small", anchor="middle", size=10)
     opacity = f"{min(1.0, abs(distance)):.3f}"
     paint = rect(*box, hue, fill_opacity=opacity)
-    return group(rect(*box, "cell"), paint, words, size if both else None, tip=tip, class_="mark", **marks(value))
+    return group(paint, words, size if both else None, tip=tip, class_="mark", **marks(value))
 
 
 def _labels(grid: Grid, rows: Sequence[str], columns: Sequence[str]) -> list[Markup]:
@@ -149,9 +160,7 @@ def _key(grid: Grid, y: float, center: float, reach: float, decimals: int, width
     )
 
 
-def _tip(
-    row: str, column: str, value: float | None, error: float | None, n: int | None, decimals: int, name: str
-) -> str:
+def _tip(row: str, column: str, value: float, error: float | None, n: int | None, decimals: int, name: str) -> str:
     if value is None:
         return f"{row} · {column}: no {name}"
     spread = "" if error is None else f" ± {numbers.fixed(error, decimals)}"

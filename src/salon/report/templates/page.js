@@ -41,11 +41,14 @@
 
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));
 
-  const sorters = []; // a head that holds a button is not repeated on every sheet: on paper its words stand alone
-  addEventListener("beforeprint", () => sorters.forEach((button) => button.replaceWith(...button.childNodes)));
-  addEventListener("afterprint", () => sorters.forEach((button) => {
-    button.append(...button.head.childNodes);
-    button.head.append(button);
+  const bare = []; // a head that holds a button is not repeated on every sheet: on paper its words stand alone
+  addEventListener("beforeprint", () => document.querySelectorAll("thead button").forEach((button) => {
+    bare.push([button.parentNode, button]);
+    button.replaceWith(...button.childNodes);
+  }));
+  addEventListener("afterprint", () => bare.splice(0).forEach(([head, button]) => {
+    button.append(...head.childNodes);
+    head.append(button);
   }));
   document.querySelectorAll("table.sortable").forEach((table) => {
     const body = table.tBodies[0];
@@ -54,8 +57,6 @@
       button.type = "button";
       button.append(...head.childNodes);
       head.append(button);
-      button.head = head;
-      sorters.push(button);
       button.addEventListener("click", () => {
         const up = head.getAttribute("aria-sort") === "descending";
         const value = (row) => row.cells[column].dataset.sort ?? row.cells[column].textContent.trim();

@@ -26,7 +26,7 @@
     const body = table.tBodies[0];
     const all = [...body.rows];
     const heads = [...table.tHead.rows[0].cells];
-    let rows = all, dressing = () => () => {}, dress, dressed = new Set(), left = [];
+    let rows = all, dressing = () => () => {}, dress, dressed = new Set(), left = [], onPaper = false;
     const watch = () => {
       near.disconnect();
       if (left.length) near.observe(body.lastElementChild);
@@ -42,7 +42,7 @@
     }, { rootMargin: NEAR + "px" });
     const trim = () => {
       const last = body.rows[body.rows.length - MORE - 1];
-      if (!last || last.getBoundingClientRect().top < innerHeight + 2 * NEAR) return;
+      if (onPaper || !last || last.getBoundingClientRect().top < innerHeight + 2 * NEAR) return;
       const off = [...body.rows].slice(-MORE);
       off.forEach((row) => row.remove());
       left.unshift(...off);
@@ -57,8 +57,8 @@
       body.replaceChildren();
       more(FIRST);
     };
-    addEventListener("beforeprint", () => more(left.length));
-    addEventListener("afterprint", trim);
+    addEventListener("beforeprint", () => { onPaper = true; more(left.length); });
+    addEventListener("afterprint", () => { onPaper = false; trim(); });
     held.set(table.id, { all, put });
     const keys = new Map();
     const read = (column) => all.map((row) => {
