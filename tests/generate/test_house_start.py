@@ -138,7 +138,7 @@ def test_the_command_finds_the_layout_beside_the_picture(capsys, tmp_path):
     prompts.write_text(PROMPT.model_dump_json(exclude_none=True) + "\n")
     assert salon(capsys, prompts, "-g", "atelier", "-o", tmp_path / "one", "--size", "200x280")[0] == 0
     picture = tmp_path / "one" / "images" / "jazz" / "atelier-0.png"
-    near = ("--image", picture, "--strength", "0.000001", "--first-seed", "7")
+    near = ("--image", picture, "--strength", "0.000001", "--seed", "7")
     assert salon(capsys, prompts, "-g", "atelier", "-o", tmp_path / "two", *near)[0] == 0
     assert (tmp_path / "two" / "images" / "jazz" / "atelier-7.png").read_bytes() == picture.read_bytes()
     alone = tmp_path / "alone.png"

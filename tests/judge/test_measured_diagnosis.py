@@ -29,7 +29,7 @@ def posters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """One clean poster, and one with each flaw."""
     home = tmp_path_factory.mktemp("posters") / "study"
     names = ["proof", *(f"proof+{flaw}" for flaw in FLAWS)]
-    settings = GenerateSettings(first_seed=3, size="640x905")
+    settings = GenerateSettings(seed=3, size="640x905")
     generate_items([PROMPT], [house_generator(name, 1) for name in names], settings, home)
     found = {path.stem: path for path in (home / "images").rglob("*.png")}
     return {flaw: next(path for name, path in found.items() if flaw.partition("@")[0] in name) for flaw in FLAWS} | {

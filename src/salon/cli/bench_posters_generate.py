@@ -72,7 +72,7 @@ def generate(
     opened = [file for file in find_files(list(files)) if not tasks or file.task.name in tasks]
     if not opened:
         raise BadValue("a task that the files have is needed", found=", ".join(tasks), where=str(files[0]))
-    settings = GenerateSettings.parse({"size": size, "first_seed": seed, "retry": retry}, where="options")
+    settings = GenerateSettings.parse({"size": size, "seed": seed, "retry": retry}, where="options")
     kept = calls or output.resolve().with_name(f"{output.resolve().name}.calls.sqlite")
     with counting(name, quiet=as_json) as tell:
         report = generate_named(opened, name, output, settings, Terms(kept, prices, budget),

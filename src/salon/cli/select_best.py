@@ -56,7 +56,6 @@ _SHOWN = 20
               help="Draw PROMPTS first, by this generator, as for salon generate (repeatable).")  # fmt: skip
 @click.option("-n", "count", type=click.IntRange(1, 10_000), default=4, show_default=True,
               help="With -g: pictures of each prompt by each generator.")  # fmt: skip
-@click.option("--first-seed", type=click.IntRange(0), default=0, show_default=True, help="With -g: the first seed.")
 @click.option("--size", help="With -g: width and height in pixels, such as 512x724.")
 @click.option("--route", type=click.Path(path_type=Path, dir_okay=False),
               help="Draw PROMPTS by the generators that a file of routes names (salon select route).")  # fmt: skip
@@ -148,7 +147,8 @@ def _drawn(
     if drawing and route:
         raise InputError("-g or --route says who draws", found="both of them")
     asked = _prompts(place, flags["limit"])
-    settings = GenerateSettings(seeds=flags["count"], first_seed=flags["first_seed"], size=flags["size"])
+    wanted = {"seeds": flags["count"], "seed": flags["seed"], "size": flags["size"]}
+    settings = GenerateSettings.parse(wanted, where="options")
     terms = Terms(output.resolve().with_name(f"{output.resolve().name}.calls.sqlite"))
     routing, notes = (
         (None, ()) if route is None else routed(route, asked, wish.weights, flags["seed"], flags["explore"])

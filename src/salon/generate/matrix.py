@@ -63,7 +63,7 @@ def wanted_items(
     for generator in generators:
         check_abilities(generator, settings, starts_from_image=starts is not None)
     width, height = settings.width_height or (None, None)
-    seeds = range(settings.first_seed, settings.first_seed + settings.seeds)
+    seeds = range(settings.seed, settings.seed + settings.seeds)
     found = []
     for prompt in prompts:
         start = _start(prompt, starts)

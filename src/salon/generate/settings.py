@@ -16,7 +16,7 @@ class GenerateSettings(Noun):
     """How `salon generate` works."""
 
     seeds: int = Field(1, ge=1, le=MOST_SEEDS, description="Pictures of each prompt by each generator.")
-    first_seed: int = Field(0, ge=0, lt=2**31, description="Seed of the first picture; the others count up from it.")
+    seed: int = Field(0, ge=0, lt=2**31, description="Seed of the first picture; the others count up from it.")
     size: str | None = Field(
         None, description="Width and height in pixels, such as 1024x1448  [default: the generator's own]"
     )

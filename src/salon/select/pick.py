@@ -49,7 +49,7 @@ class PickSettings(Noun):
     least: float | None = Field(None, description="Lowest bound that is good enough; below it nothing is chosen.")
     level: float = Field(0.95, gt=0, lt=1, description="Level at which two items can be told apart.")
     ties: Literal["first", "seed"] = Field("first", description="Of equal items: the first, or one drawn by seed.")
-    seed: int = Field(0, ge=0, lt=2**32, description="Seed of everything drawn by chance.")
+    seed: int = Field(0, ge=0, lt=2**32, description="Seed of everything drawn by chance, pictures included.")
 
 
 class Standing(Noun):

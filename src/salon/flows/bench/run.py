@@ -198,7 +198,7 @@ def _generated(run: _Run, generator: Generator, called: str, terms: Mapping[str,
     if read_published(folder) is not None:
         return EntryRun(entry=generator.name, status="published", before=True)
     card = run.suite.card
-    settings = GenerateSettings(seeds=card.images, first_seed=card.first_seed, size=card.size)
+    settings = GenerateSettings(seeds=card.images, seed=card.first_seed, size=card.size)
     report = generate_items(
         [one.prompt for one in run.suite.prompts], [generator], settings, folder,
         lambda now: run.watch(f"{generator.name}: pictures", now.done, now.wanted),

@@ -72,14 +72,14 @@ def generate_files(
     """Every poster that these files ask for and that is not in `out` yet, and the files that lead to them."""
     asking = _asking(files)
     started = [started_at(file, out / file.task.place, added=_ADDED, same=_SAME) for file in asking]
-    told = f"{generator.signature.method}|seed:{settings.first_seed}|size:{settings.size or 'own'}"
+    told = f"{generator.signature.method}|seed:{settings.seed}|size:{settings.size or 'own'}"
     claim(out, RunCard(contestant=generator.name, signature=told))
     prompts = list(_prompts(asking))
     try:
         report = generate_items([prompt for _, _, prompt in prompts], [generator], settings, out / POSTERS, watch)
     finally:  # whatever ended the run, the files lead to what is there
         known = read_generations(out / POSTERS)[0] if (out / POSTERS).is_dir() else {}
-        ids = {(task, number): item_id(p.id, generator.name, settings.first_seed) for task, number, p in prompts}
+        ids = {(task, number): item_id(p.id, generator.name, settings.seed) for task, number, p in prompts}
         for bare, there in zip(asking, started):
             _led(bare, there, ids, known, out).write(out / bare.task.place)
     return _told(report, files, asking, out)

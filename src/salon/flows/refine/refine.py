@@ -58,7 +58,7 @@ class RefineSettings(Noun):
 
     def drawing(self, number: int) -> GenerateSettings:
         """How the pictures of one round are asked for."""
-        return GenerateSettings(seeds=self.images, first_seed=self.seed + number * self.images, size=self.size)
+        return GenerateSettings(seeds=self.images, seed=self.seed + number * self.images, size=self.size)
 
 
 class InRound:
@@ -89,7 +89,7 @@ def standing_name(generator: str, arm: Arm, number: int) -> str:
 
 def items_of(prompt: str, generator: str, arm: Arm, number: int, settings: RefineSettings) -> list[str]:
     """Ids of the items of one round of a prompt, whether they are there or not."""
-    first = settings.drawing(number).first_seed
+    first = settings.drawing(number).seed
     name = standing_name(generator, arm, number)
     return [item_id(prompt, name, seed) for seed in range(first, first + settings.images)]
 

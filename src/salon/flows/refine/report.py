@@ -118,7 +118,7 @@ def _step(data: _Data, prompt: Prompt, arm: Arm, number: int) -> Step:
     now = prompt if arm == "control" else prompt_at(prompt, number, data.said)
     before = prompt_at(prompt, number - 1, data.said) if number and arm == "round" else now
     said = data.said.get((prompt.id, number)) if arm == "round" else None
-    first = data.settings.drawing(number).first_seed
+    first = data.settings.drawing(number).seed
     return Step(
         round=number,
         prompt=now,

@@ -151,8 +151,8 @@ def best_of_drawn(
         )
         lost += report.failures
         said += report.notes
-    last = drawing.first_seed + drawing.seeds
-    seeds = {str(seed) for seed in range(drawing.first_seed, last)}
+    last = drawing.seed + drawing.seeds
+    seeds = {str(seed) for seed in range(drawing.seed, last)}
     return best_of_study(
         folder, (), wish, scorers=everyone, scoring=scoring, watch=watch, routing=routing,
         notes=tuple(dict.fromkeys(said)),

@@ -252,7 +252,7 @@ class _Run:
         report = generate_items(
             prompts,
             [InRound(one, round_name(one.name, number), {}) if number else one for one in generators],
-            GenerateSettings(seeds=seeds, first_seed=first, size=settings.size,
+            GenerateSettings(seeds=seeds, seed=first, size=settings.size,
                              strength=settings.strength(number) if able else None),
             self.home,
             lambda progress: self.watch(f"round {number}: drawing", progress.done, progress.wanted),

@@ -129,7 +129,7 @@ def _draw(
         wanted = [brief_prompt(brief) for brief in asked if brief.format == format]
         if wanted:
             size = f"{round(width * scale)}x{round(height * scale)}"
-            generate_items(wanted, generators, GenerateSettings(size=size, first_seed=seed), folder, progress)
+            generate_items(wanted, generators, GenerateSettings(size=size, seed=seed), folder, progress)
 
 
 def _asked(briefs: dict[str, list[Brief]]) -> tuple[Asked, ...]:
