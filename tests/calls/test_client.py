@@ -68,7 +68,6 @@ def test_every_call_is_answered_once_in_the_order_they_finish(server: ImagesServ
     assert all(isinstance(outcome, Answer) and not outcome.stored for _, outcome in outcomes)
     assert client.account.sent == len(store) == 30
     assert client.account.tokens_out == store.totals().tokens_out == 3000
-    assert client.account.latency(0.99) > client.account.latency() > 0
 
 
 @pytest.mark.parametrize(

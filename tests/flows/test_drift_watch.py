@@ -155,4 +155,4 @@ def test_a_watch_goes_on_after_a_restart(tmp_path):
         whole.see(one)
     assert log.monitor.report().criteria == whole.report().criteria
     assert log.monitor.report().criteria[0].looks == 2
-    assert (log.monitor.report().agreement.overall.n, log.feedback_count()) == (2, 2)
+    assert (log.monitor.report().agreement.overall.n, len(log.said())) == (2, 2)

@@ -331,15 +331,6 @@ def test_a_break_is_suggested_after_long_work(make):
     assert visitor.next().worked_minutes == 2
 
 
-def test_raters_see_only_what_they_are_asked_about(make):
-    studio = make()
-    visitor = Visitor(studio)
-    task = visitor.next()
-    assert all(studio.may_see(visitor.rater, item) for item in task.shown.order)
-    others = set(studio.items) - set(task.shown.order)
-    assert not any(studio.may_see(visitor.rater, item) for item in others)
-
-
 def test_the_owner_sees_progress_hours_pay_flags_and_the_live_check(make):
     studio = make(study=small_study(prompts=8), pay={"per_hour": 90})
     steady = [Visitor(studio) for _ in range(3)]

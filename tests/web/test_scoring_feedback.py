@@ -76,14 +76,14 @@ def test_a_later_choice_is_kept_once_and_becomes_a_judgment(served: Served, log:
 
 def test_nobody_reads_or_writes_what_is_not_theirs(served: Served, log: WatchedLog) -> None:
     picked = pick(served, 41, 91)
-    before = log.feedback_count()
+    before = len(log.said())
     unknown = say(served, "score", decision="000001-0000000000-000000000000", chosen=0)
     foreign = say(served, "score", decision=picked["decision"], chosen=0)
     assert unknown[0] == foreign[0] == 404
     assert {**unknown[1], "found": "", "request": ""} == {**foreign[1], "found": "", "request": ""}  # no telling which
     assert say(served, None, decision=picked["decision"], chosen=0)[0] == 401
     assert say(served, "admin", decision=picked["decision"], chosen=0)[0] == 403
-    assert log.feedback_count() == before
+    assert len(log.said()) == before
 
 
 @pytest.mark.parametrize(

@@ -141,10 +141,6 @@ class DecisionLog:
         line.pop("kind", None)
         return Feedback.parse(line)
 
-    def feedback_count(self) -> int:
-        """Choices kept so far."""
-        return len(self._said)
-
     def said(self) -> Sequence[Feedback]:
         """All later choices, oldest first, from the disk."""
         return tuple(feedback_lines(self.settings.folder))

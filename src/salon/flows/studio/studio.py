@@ -197,10 +197,6 @@ class Studio(RankingSide, OwnerSide):
         self.database.withdraw(rater, at=now)
         self.recount()
 
-    def may_see(self, rater: str, item: str) -> bool:
-        """Has the rater been asked about this item, or is asked now?"""
-        return any(item in task.screen["order"] for task in self.database.tasks_of(rater))
-
     def recount(self) -> None:
         """Count all answers anew before the next question: somebody left, or came back."""
         with self._counting:
