@@ -11,9 +11,8 @@ from scipy import stats
 from scipy.special import expit
 
 from salon.errors import StatsError
-from salon.stats.agreement import pair_tau
 from salon.stats.crowd import fit_crowd
-from salon.stats.one_order import fit_one_order, noise_grid, simulated_lack_of_fit
+from salon.stats.one_order import one_order_test
 from salon.stats.pair_counts import count_pairs
 from salon.stats.pair_fit import fit_pairs
 from salon.stats.rater_effects import rating_offset_scale, rating_sureal
@@ -22,7 +21,7 @@ from salon.stats.rating_models import RatingFit, rating_mean, rating_zscored
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Rows = list[list[str]]
-SIMULATIONS = 199
+REDRAWS = 199
 
 
 def order_of(seen: Floats) -> Ints:
@@ -66,46 +65,52 @@ def half_easy(rng: np.random.Generator, prompts: int, noise: ArrayLike) -> Float
 
 UNEQUAL = (0.8, 1.2, 1.9, 2.5, 6.0)
 DRAWS: dict[str, tuple[tuple[int, ...], int, Callable[[np.random.Generator, int], Ints]]] = {
-    "one order, Mallows noise": ((80,), 100, lambda rng, n: mallows(rng, n, 5, 0.4)),
-    "one order, Gaussian noise 1.9": ((20, 80), 100, lambda rng, n: order_of(gaussian(rng, n, [5], 1.9))),
-    "one order, Gaussian noise 1.0": ((80,), 100, lambda rng, n: order_of(gaussian(rng, n, [5], 1.0))),
-    "one order, noise .8, 1.2, 1.9, 2.5, 6": ((80, 400), 100, lambda rng, n: order_of(gaussian(rng, n, [5], UNEQUAL))),
+    "one order, Mallows noise": ((80,), 400, lambda rng, n: mallows(rng, n, 5, 0.4)),
+    "one order, Gaussian noise 1.9": ((20, 80), 400, lambda rng, n: order_of(gaussian(rng, n, [5], 1.9))),
+    "one order, Gaussian noise 1.0": ((80,), 400, lambda rng, n: order_of(gaussian(rng, n, [5], 1.0))),
+    "one order, noise .8, 1.2, 1.9, 2.5, 6": ((80, 400), 400, lambda rng, n: order_of(gaussian(rng, n, [5], UNEQUAL))),
     "one order, noise 1.0, one rater careless": (
         (80,),
-        100,
+        400,
         lambda rng, n: order_of(gaussian(rng, n, [5], [1, 1, 1, 1, 1000])),
     ),
-    "random raters": ((80,), 100, lambda rng, n: order_of(rng.normal(size=(n, 5, 4)))),
-    "one order, four raters, noise 1.5": ((80,), 100, lambda rng, n: order_of(gaussian(rng, n, [4], 1.5))),
-    "one order, three items, noise 1.0": ((60, 200), 100, lambda rng, n: order_of(gaussian(rng, n, [5], 1.0, 3))),
+    "random raters": ((80,), 400, lambda rng, n: order_of(rng.normal(size=(n, 5, 4)))),
+    "one order, four raters, noise 1.5": ((80,), 400, lambda rng, n: order_of(gaussian(rng, n, [4], 1.5))),
+    "one order, three items, noise .5": ((20, 80), 400, lambda rng, n: order_of(gaussian(rng, n, [5], 0.5, 3))),
+    "one order, three items, noise 1.0": ((20, 60, 200), 400, lambda rng, n: order_of(gaussian(rng, n, [5], 1.0, 3))),
+    "one order, three items, noise .8, 1.2, 1.9, 2.5, 6": (
+        (80, 400),
+        400,
+        lambda rng, n: order_of(gaussian(rng, n, [5], UNEQUAL, 3)),
+    ),
     "one order, eight raters, three items, noise 1.0": (
-        (80,),
-        100,
+        (20, 80),
+        400,
         lambda rng, n: order_of(gaussian(rng, n, [8], 1.0, 3)),
     ),
     "one order, five levels with ties, five items, unequal noise": (
         (160, 800),
-        100,
+        400,
         lambda rng, n: order_of(likert(rng, gaussian(rng, n, [5], UNEQUAL, 5))),
     ),
     "one order, half of the prompts random, five items, unequal noise": (
         (160, 800),
-        100,
+        400,
         lambda rng, n: order_of(half_easy(rng, n, UNEQUAL)),
     ),
-    "factions of 3 and 2, noise 1.0": ((10, 20, 40, 80), 50, lambda rng, n: order_of(gaussian(rng, n, [3, 2], 1.0))),
-    "factions of 2 and 2, noise 1.0": ((20, 40, 80), 50, lambda rng, n: order_of(gaussian(rng, n, [2, 2], 1.0))),
+    "factions of 3 and 2, noise 1.0": ((10, 20, 40, 80), 200, lambda rng, n: order_of(gaussian(rng, n, [3, 2], 1.0))),
+    "factions of 3 and 2, three items, noise 1.0": (
+        (20, 40, 80),
+        200,
+        lambda rng, n: order_of(gaussian(rng, n, [3, 2], 1.0, 3)),
+    ),
+    "factions of 2 and 2, noise 1.0": ((20, 40, 80), 200, lambda rng, n: order_of(gaussian(rng, n, [2, 2], 1.0))),
 }
 
 
 def rejected(ranks: Ints, rng: np.random.Generator) -> bool:
     """Does the test of one order reject at 5%?"""
-    prompts, raters, items = ranks.shape
-    grid = noise_grid(items)
-    place, q = fit_one_order(pair_tau(ranks).mean, np.full((raters, raters), float(prompts)), grid.features)
-    everyone, together = np.ones((prompts, raters), bool), np.zeros(raters, np.int64)
-    null = simulated_lack_of_fit(grid.thetas[place], together, everyone, grid, simulations=SIMULATIONS, rng=rng)
-    return bool((1 + (null >= q).sum()) / (1 + SIMULATIONS) <= 0.05)
+    return one_order_test(ranks, rng=rng, redraws=REDRAWS).test.p <= 0.05
 
 
 def factions(rng: np.random.Generator) -> Rows:

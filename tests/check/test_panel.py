@@ -103,7 +103,7 @@ def test_only_the_most_active_raters_are_shown() -> None:
 def test_factions_are_the_kernel_s() -> None:
     ranks = two_camps(60, 0.5, RNG(5))
     figures = factions(Drawn(60, 4).rank(ranks).study(), seed=9)
-    kernel = faction_test(ranks, rng=RNG(9), simulations=199)
+    kernel = faction_test(ranks, rng=RNG(9), redraws=199)
     assert figures.p == kernel.test.p == 1 / 200
     assert figures.split == (("r0", "r1", "r2"), ("r3", "r4"))
     assert (figures.power, figures.contrast) == (kernel.power, kernel.split.contrast)

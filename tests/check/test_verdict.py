@@ -16,7 +16,8 @@ from salon.check.results import (
     TestFigures,
 )
 from salon.check.settings import CheckSettings
-from salon.check.verdict import NEGLIGIBLE_CONTRAST, adjust, judge
+from salon.check.verdict import adjust, judge
+from salon.stats.factions import LEAST_CONTRAST
 
 SETTINGS = CheckSettings()
 
@@ -95,7 +96,7 @@ def test_factions_need_a_contrast_worth_the_name() -> None:
     found = judged(criterion(1e-6, factions=camps(0.001)))
     assert found.verdict == "factions"
     assert "ann, bob against cyd, dee" in found.sentence
-    negligible = camps(0.001, contrast=NEGLIGIBLE_CONTRAST / 2)
+    negligible = camps(0.001, contrast=LEAST_CONTRAST / 2)
     assert judged(criterion(1e-6, factions=negligible)).verdict == "shared preference"
 
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.check.answers import rank_scores
-from salon.check.results import AnchorFigures, Interval
-from salon.check.signal import STATISTICS, median_of_counts
+from salon.check.results import STATISTICS, AnchorFigures, Interval
+from salon.check.signal import median_of_counts
 from salon.errors import TooFew, UnknownReference
 from salon.stats.signal import cycles, cycles_possible, kendall_t, p_max, votes_rankings
 from salon.study import Signature, Study
@@ -79,8 +79,11 @@ class AnchorReport(Noun):
 
     def figures(self, source: str) -> AnchorFigures:
         """What a check report shows of this anchor."""
-        names = ("name", "items", "raters", "median_T", "mean_tau", "mean_pmax", "cycle_rate")
-        return AnchorFigures(**{name: getattr(self, name) for name in names}, source=source)
+        shown = {name: getattr(self, name) for name in AnchorFigures.model_fields if name != "source"}
+        return AnchorFigures(**shown, source=source)
+
+
+ANCHORED = [name for name in STATISTICS if name in AnchorReport.model_fields]
 
 
 @dataclass(frozen=True)
@@ -334,11 +337,11 @@ def _intervals(
     """Percentile intervals from whole clusters drawn again."""
     clusters = int(cluster.max()) + 1
     if clusters < 2:
-        return {name: Interval(low=None, high=None) for name in STATISTICS}
+        return {name: Interval(low=None, high=None) for name in ANCHORED}
     weights = rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=RESAMPLES).astype(float)
     drawn = _statistics(figures, cluster, weights)
     tails = [(1 - settings.level) / 2, (1 + settings.level) / 2]
-    ends = {name: np.quantile(drawn[name], tails) for name in STATISTICS}
+    ends = {name: np.quantile(drawn[name], tails) for name in ANCHORED}
     return {name: Interval(low=float(low), high=float(high)) for name, (low, high) in ends.items()}
 
 

@@ -71,7 +71,7 @@ def faction_figures(
         chosen = rows if len(rows) <= FACTION_PROMPTS else np.sort(rng.choice(rows, FACTION_PROMPTS, replace=False))
         part = Shape(shape.items, shape.raters, shape.ranks[chosen], shape.group[chosen], shape.rater[chosen])
         try:
-            result = faction_test(_by_rater(part, raters), rng=rng, simulations=settings.faction_draws)
+            result = faction_test(_by_rater(part, raters), rng=rng, redraws=settings.faction_draws)
         except StatsError as error:
             return FactionFigures(refused=error.needed + (f" (found {error.found})" if error.found else ""))
         results.append((raters, result))

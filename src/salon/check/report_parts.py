@@ -56,6 +56,11 @@ class Cohorts:
         return [(f"cohort-{i + 1}", name) for i, name in enumerate(self.names)]
 
 
+def heading(title: str) -> str:
+    """What a number is called on the terminal, as the head of a column of a page: Mean τ for mean tau."""
+    return title[0].upper() + title[1:].replace("tau", "τ").replace("_", " ")
+
+
 def name_of_cohort(criterion: CriterionFigures) -> str:
     """The cohort's name; raters of several cohorts have none in common."""
     return brief(criterion.cohort or "no single cohort")

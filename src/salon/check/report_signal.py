@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from markupsafe import Markup
 
-from salon.check.report_parts import Cohorts, main_shape, measured, triple
+from salon.check.report_parts import Cohorts, heading, main_shape, measured, triple
 from salon.check.results import (
+    STATISTICS,
     AnchorFigures,
     CheckReport,
     CriterionFigures,
@@ -16,12 +18,6 @@ from salon.check.results import (
 from salon.report import Cell, Column, Figure, Note, Prose, Section, Table, charts, numbers, value
 from salon.report.words import brief, counted, fixed, gathered, level_words, listed
 
-STATISTICS = {
-    "median_T": ("Median T", "Median over prompts of T, the mean Kendall tau between raters"),
-    "mean_tau": ("Mean τ", "Mean over prompts of T"),
-    "mean_pmax": ("Mean p max", "Mean share of the larger side over item pairs"),
-    "cycle_rate": ("Cycle rate", "Share of prompts whose majority order is intransitive"),
-}
 TESTS = {"T": "T", "p_max": "p max", "cycle": "Cycles", "pairs": "Pairs"}
 NO_ORDERS = "no complete orders, only votes on single pairs: see the agreement of votes"
 NO_CYCLE = "strict majorities of this number of raters and items cannot cycle"
@@ -74,7 +70,7 @@ def _statistics_table(report: CheckReport) -> Table | None:
     if not criteria:
         return None
     columns = [Column("name", "Criterion"), Column("prompts", "Prompts", "count")]
-    columns += [Column(name, header, "estimate", 3, hint) for name, (header, hint) in STATISTICS.items()]
+    columns += _statistic_columns("estimate")
     rows = [
         {"name": c.name, "prompts": c.prompts, **{name: _statistic_cell(c, name) for name in STATISTICS}}
         for c in criteria
@@ -87,9 +83,17 @@ def _statistics_table(report: CheckReport) -> Table | None:
     return Table(columns, rows, caption)
 
 
+def _statistic_columns(kind: Literal["estimate", "number"]) -> list[Column]:
+    """One column for each statistic, headed and explained as its field is."""
+    return [
+        Column(name, heading(str(field.title)), kind, 3, str(field.description).removesuffix("."))
+        for name, field in STATISTICS.items()
+    ]
+
+
 def _statistic_cell(c: CriterionFigures, name: str) -> Cell:
     raw = triple(c.statistics, name)
-    null = None if c.null is None else getattr(c.null, name)
+    null = None if c.null is None else getattr(c.null, name, None)
     under = "" if null is None else Markup("null {}").format(fixed(null))
     return Cell(raw, "" if raw is not None else why_missing(c, name), under)
 
@@ -195,7 +199,7 @@ def _anchor_table(report: CheckReport) -> Table | None:
     columns = [
         Column("name", "Reference anchor"),
         Column("shape", "Items × raters"),
-        *(Column(name, header, "number", hint=hint) for name, (header, hint) in STATISTICS.items()),
+        *_statistic_columns("number"),
         Column("source", "Source"),
     ]
     rows = [_anchor_row(anchor) for anchor in report.anchors]
@@ -209,5 +213,5 @@ def _anchor_table(report: CheckReport) -> Table | None:
 
 def _anchor_row(anchor: AnchorFigures) -> dict[str, object]:
     shape = Markup("{} × {}").format(fixed(anchor.items, 0), fixed(anchor.raters, 0))
-    figures = {name: getattr(anchor, name) for name in STATISTICS}
+    figures = {name: getattr(anchor, name, None) for name in STATISTICS}
     return {"name": brief(anchor.name), "shape": shape, "source": brief(anchor.source, 120), **figures}

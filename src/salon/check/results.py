@@ -27,17 +27,27 @@ class Interval(Noun):
 
 
 class Statistics(Noun):
-    """The four statistics of agreement, with their intervals under the same names."""
+    """The four statistics of agreement, with their intervals under the same names.
+
+    A title is what a statistic is called. The terminal, the page and the reference read titles and descriptions here.
+    """
 
     median_T: float | None = Field(
-        default=None, description="Median over prompts of T, the mean Kendall tau between raters."
+        default=None, title="median T", description="Median over prompts of T, the mean Kendall tau between raters."
     )
-    mean_tau: float | None = Field(default=None, description="Mean over prompts of T.")
-    mean_pmax: float | None = Field(default=None, description="Mean share of the larger side over item pairs.")
-    cycle_rate: float | None = Field(default=None, description="Share of prompts whose majority order is intransitive.")
+    mean_tau: float | None = Field(default=None, title="mean tau", description="Mean over prompts of T.")
+    mean_pmax: float | None = Field(
+        default=None, title="mean p_max", description="Mean share of the larger side over item pairs."
+    )
+    cycle_rate: float | None = Field(
+        default=None, title="cycle rate", description="Share of prompts whose majority order is intransitive."
+    )
     intervals: dict[str, Interval] = Field(
         default_factory=dict, description="Bootstrap interval of each, prompts drawn again."
     )
+
+
+STATISTICS = {name: field for name, field in Statistics.model_fields.items() if field.title is not None}
 
 
 class NullFigures(Noun):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salon.check.answers import Answers, Shape, shapes
-from salon.check.results import Interval, NullFigures, ShapeFigures, Statistics, TestFigures
+from salon.check.results import STATISTICS, Interval, NullFigures, ShapeFigures, Statistics, TestFigures
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
 from salon.stats.nulls import Null
@@ -18,7 +18,6 @@ from salon.stats.result import Test
 from salon.stats.signal import Cells, cells_votes, cycles_possible, votes_rankings
 from salon.stats.signal_tests import cycle_test, pmax_test, t_test
 
-STATISTICS = ("median_T", "mean_tau", "mean_pmax", "cycle_rate")
 Lookup = Callable[[int, int], Null]
 
 

@@ -8,10 +8,8 @@ import numpy as np
 
 from salon.check.results import CriterionFigures, FactionFigures, TestFigures, Verdict
 from salon.check.settings import CheckSettings
+from salon.stats.factions import LEAST_CONTRAST
 from salon.stats.signal_tests import holm
-
-NEGLIGIBLE_CONTRAST = 0.02
-"""With very many prompts any departure from the model rejects; a contrast in tau below this is no faction."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ def _signal(criterion: CriterionFigures, settings: CheckSettings) -> Judged:
             "not distinguishable with this design",
             f"{agree}, but one shared order cannot be told from factions here: {why}.",
         )
-    if factions.p <= settings.alpha and (factions.contrast or 0) >= NEGLIGIBLE_CONTRAST:
+    if factions.p <= settings.alpha and (factions.contrast or 0) >= LEAST_CONTRAST:
         if factions.p_holm <= settings.alpha:
             return Judged("factions", f"{agree}, {_camps(factions)}.")
         return Judged(

@@ -8,7 +8,7 @@ import click
 
 from salon.check.anchor import AnchorReport
 from salon.check.plan import PlanReport
-from salon.check.results import CheckReport, CriterionFigures, Interval
+from salon.check.results import STATISTICS, CheckReport, CriterionFigures, Interval
 from salon.cli.console import print_table, say
 from salon.report.numbers import estimate, exact, fixed, p_value, with_interval
 from salon.stats.nulls import Null
@@ -29,7 +29,6 @@ CEILINGS = {
 }
 MOST_RATERS = 10
 """Raters with a flag that are printed."""
-NAMES = {"median_T": "median T", "mean_tau": "mean tau", "mean_pmax": "mean p_max", "cycle_rate": "cycle rate"}
 
 
 def print_check(report: CheckReport, html: Path | None) -> None:
@@ -70,7 +69,9 @@ def _policies(report: CheckReport) -> dict[str, list[str]]:
 
 def _print_statistics(report: CheckReport) -> None:
     rows = [_statistics_row(criterion) for criterion in report.criteria]
-    print_table("Agreement", ("criterion", "prompts", *NAMES.values(), "alpha"), rows)
+    print_table(
+        "Agreement", ("criterion", "prompts", *(str(field.title) for field in STATISTICS.values()), "alpha"), rows
+    )
     nulls = {_null_row(criterion) for criterion in report.criteria if criterion.null is not None}
     for row in sorted(nulls):
         say(f"random raters: {row}", dim=True)
@@ -79,18 +80,17 @@ def _print_statistics(report: CheckReport) -> None:
 
 def _statistics_row(criterion: CriterionFigures) -> tuple[str, ...]:
     stats = criterion.statistics
+    values = {name: _with(getattr(stats, name), stats.intervals.get(name)) for name in STATISTICS}
     if stats.mean_tau is None:
-        votes = "votes " + with_interval(criterion.pair_agreement, None)
-        return (criterion.name, f"{criterion.prompts:,}", "–", votes, "–", "–", with_interval(criterion.alpha, None))
-    values = (_with(getattr(stats, name), stats.intervals.get(name)) for name in NAMES)
-    return (criterion.name, f"{criterion.prompts:,}", *values, with_interval(criterion.alpha, None))
+        values["mean_tau"] = "votes " + with_interval(criterion.pair_agreement, None)
+    return (criterion.name, f"{criterion.prompts:,}", *values.values(), with_interval(criterion.alpha, None))
 
 
 def _null_row(criterion: CriterionFigures) -> str:
     null, shapes = criterion.null, criterion.shapes
     assert null is not None
     shape = ", ".join(f"({one.items} items, {one.raters} raters)" for one in shapes)
-    figures = (f"{label} {fixed(getattr(null, name))}" for name, label in NAMES.items())
+    figures = (f"{field.title} {fixed(getattr(null, name, None))}" for name, field in STATISTICS.items())
     return f"{', '.join(figures)}; {null.method} at {shape}"
 
 
@@ -209,7 +209,9 @@ def _fraction(law: Null, value) -> str:  # type: ignore[no-untyped-def]
 def print_anchor(report: AnchorReport) -> None:
     """An anchor's four statistics."""
     say(f"{report.name}: {report.items} items and {report.raters} raters", bold=True)
-    rows = [(label, _with(getattr(report, name), report.intervals[name])) for name, label in NAMES.items()]
+    rows = [
+        (STATISTICS[name].title or name, _with(getattr(report, name), ends)) for name, ends in report.intervals.items()
+    ]
     print_table(None, ("", "value"), rows)
     say(f"{report.draws:,} draws from {report.clusters:,} {report.cluster}s; {report.tie_rate:.1%} of pairs tied")
     for policy in report.policies:
