@@ -252,6 +252,7 @@ def _refit(taus: FloatArray, prompts: FloatArray, features: FloatArray) -> tuple
 
 
 def shared_prompts(present: BoolArray) -> FloatArray:
+    """(R, R) how many prompts every two raters both answered."""
     seen = present.astype(float)
     return np.ascontiguousarray(seen.T @ seen)
 
