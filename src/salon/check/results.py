@@ -27,10 +27,9 @@ class Interval(Noun):
 
 
 class Statistics(Noun):
-    """The four statistics of agreement, with their intervals under the same names.
+    """The four statistics of agreement, with their intervals under the same names."""
 
-    A title is what a statistic is called. The terminal, the page and the reference read titles and descriptions here.
-    """
+    # A title is what a statistic is called: the terminal, the page and the reference read titles and descriptions here.
 
     median_T: float | None = Field(
         default=None, title="median T", description="Median over prompts of T, the mean Kendall tau between raters."
