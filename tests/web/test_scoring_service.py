@@ -217,19 +217,26 @@ def test_requests_share_batches_and_a_poisoned_picture_fails_alone(tmp_path: Pat
 
 def test_the_queue_is_bounded_late_answers_are_refused_and_copies_are_looked_at_once(tmp_path: Path) -> None:
     with serving(tmp_path, ("held",), flows={"batch": 1, "queue": 2}) as served, served.client() as client:
-        served.watched.gate.clear()
+        batcher, gate = served.service.active.batcher, served.watched.gate
+        gate.clear()
+        assert client.post("/v1/score", json={"images": [b64(png(1))], "seconds": 0.2}).status_code == 504
+        gate.set()
+        until(lambda: batcher.idle, "the end of what came too late")
+        gate.clear()
         with ThreadPoolExecutor(8) as threads:
-            late = threads.submit(client.post, "/v1/score", json={"images": [b64(png(1))], "seconds": 0.2})
-            assert late.result().status_code == 504
-            asked = [threads.submit(client.post, "/v1/score", files=files(30 + k)) for k in range(3)]
-            until(lambda: served.service.waiting >= 2, "a queue that is full")
+            asked = []
+            for under_way in (1, 2):  # one after the other: all at once could be one too many for the queue
+                asked.append(threads.submit(client.post, "/v1/score", files=files(29 + under_way)))
+                until(lambda n=under_way: len(batcher._batches) == n, "a picture that is under way")
+            asked += [threads.submit(client.post, "/v1/score", files=files(gray)) for gray in (32, 33)]
+            until(lambda: served.service.waiting == 2, "a queue that is full")
             copies = [threads.submit(client.post, "/v1/score", files=files(30)) for _ in range(3)]
             full = client.post("/v1/score", files=files(99))
             assert full.status_code == 503
             assert int(full.headers["retry-after"]) >= 1
-            served.watched.gate.set()
-            assert [one.result().status_code for one in (*asked, *copies)] == [200] * 6
-        assert sum(served.watched.batches) <= 4 + 1  # the late one may have been with the scorer already; and warm-up
+            gate.set()
+            assert [one.result().status_code for one in (*asked, *copies)] == [200] * 7
+        assert sum(served.watched.batches) <= 5 + 1  # the late one may have been with the scorer already; and warm-up
         again = client.post("/v1/score", files=files(31))
         assert again.status_code == 200
         assert served.service.active.batcher.hits >= 4
