@@ -70,7 +70,8 @@ def test_page_agrees_with_its_document_number_for_number(html, document):
 
 def test_page_names_no_other_file_or_address(html, hostile_html):
     for text in (html, hostile_html):
-        assert not re.search(r"(?:https?:)?//[\w.]", text.replace("/*", ""))
+        words = re.sub(r"sha256-[\w+/=]+", "", text)  # a hash may hold two slashes
+        assert not re.search(r"(?:https?:)?//[\w.]", words.replace("/*", ""))
         assert "url(" not in text
         assert "@import" not in text
         links = [v for k, v in Balance(text).attributes if k in ("href", "src", "action", "srcset")]
