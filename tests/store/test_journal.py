@@ -41,4 +41,18 @@ def test_no_line_is_lost_when_the_study_around_it_is_saved(
         journal.add(Decided(what="last"))
         with pytest.raises(BadFile, match="one run at a time"), open_journal(path, Decided, **TOLD):
             pass
-    assert [one.what for one in read_journal(path, Decided, **TOLD)] == ["0", "1", "2", "last"]
+    assert [one.what for one in read_journal(path, Decided, **TOLD)[0]] == ["0", "1", "2", "last"]
+
+
+@pytest.mark.parametrize("line", [b"3", b"[]", b'{"what": 3}', b'{"who": "x"}', b"{", b"[" * 100_000], ids=range(6))
+def test_a_bad_line_is_named_with_what_to_do(line: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "decisions.jsonl"
+    path.write_bytes(line + b"\n" + b'{"what": "good"}\n')
+    with pytest.raises(BadFile, match=r"a decision is needed[\s\S]*jsonl:1[\s\S]*remove the line"):
+        read_journal(path, Decided, **TOLD)
+
+
+def test_a_pipe_is_no_journal(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "decisions.jsonl")
+    with pytest.raises(BadFile, match="no file"), open_journal(tmp_path / "decisions.jsonl", Decided, **TOLD):
+        pass

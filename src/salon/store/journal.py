@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, Generic, TypeVar
 
-from salon.errors import BadFile
+from salon.errors import BadFile, BadValue
 from salon.study.noun import Noun
 
 try:
@@ -35,9 +35,9 @@ class Journal(Generic[N]):
         self._follow()
         text = json.dumps(line.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
         self._file.write(text.encode("utf-8", "replace") + b"\n")
+        self.lines.append(line)  # before the disk has it: Ctrl-C comes while one waits for that
         self._file.flush()
         os.fsync(self._file.fileno())
-        self.lines.append(line)
 
     def _follow(self) -> None:
         """Go on in the file that stands at the path now.
@@ -48,7 +48,7 @@ class Journal(Generic[N]):
         if not os.path.samestat(os.fstat(self._file.fileno()), os.stat(self._path)):
             self.close()
             self._file = self._path.open("ab")
-            _hold(self._file, self._path.parent.parent)
+            _hold(self._file, self._path.parent)
 
     def close(self) -> None:
         """Let another run at it."""
@@ -58,8 +58,7 @@ class Journal(Generic[N]):
 @contextmanager
 def open_journal(path: Path, noun: type[N], *, what: str, remedy: str) -> Iterator[Journal[N]]:
     """The journal at `path`, held by this process. `what` one line is, and the `remedy` for a bad one, for errors."""
-    with path.open("ab") as file:
-        _hold(file, path.parent)
+    with held(path) as file:
         whole, torn = _whole(path.read_bytes())
         if torn:
             file.truncate(sum(map(len, whole)))
@@ -67,10 +66,23 @@ def open_journal(path: Path, noun: type[N], *, what: str, remedy: str) -> Iterat
             yield journal
 
 
-def read_journal(path: Path, noun: type[N], *, what: str, remedy: str) -> list[N]:
-    """Its whole lines, for those who only look; none where there is no file."""
-    whole, _ = _whole(path.read_bytes()) if path.is_file() else ([], b"")
-    return _parsed(whole, path, noun, what, remedy)
+@contextmanager
+def held(path: Path) -> Iterator[IO[bytes]]:
+    """The journal at `path`, open to add to and held by this process; BadFile when another one is at work there.
+
+    The journal itself is what is locked: it stays the same file when the study around it is saved anew.
+    """
+    if path.exists() and not path.is_file():  # opening a pipe would wait for ever
+        raise BadFile("a file of JSON lines is needed", found="something that is no file", where=str(path))
+    with path.open("ab") as file:
+        _hold(file, path.parent)
+        yield file
+
+
+def read_journal(path: Path, noun: type[N], *, what: str, remedy: str) -> tuple[list[N], bool]:
+    """Its whole lines, for those who only look, and whether the last one is torn; none where there is no file."""
+    whole, torn = _whole(path.read_bytes()) if path.is_file() else ([], b"")
+    return _parsed(whole, path, noun, what, remedy), bool(torn)
 
 
 def _hold(file: IO[bytes], folder: Path) -> None:
@@ -97,7 +109,7 @@ def _whole(data: bytes) -> tuple[list[bytes], bytes]:
 def _is_json(line: bytes) -> bool:
     try:
         json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return not line.strip()
     return True
 
@@ -110,6 +122,7 @@ def _parsed(lines: list[bytes], path: Path, noun: type[N], what: str, remedy: st
         where = f"{path}:{number}"
         try:
             found.append(noun.parse(json.loads(line), where=where))
-        except ValueError as error:
-            raise BadFile(f"{what} is needed", found=error, where=where, remedy=remedy) from None
+        except (ValueError, RecursionError, BadValue) as error:
+            said = f"{error.needed}: {error.found}" if isinstance(error, BadValue) else str(error)
+            raise BadFile(f"{what} is needed", found=said, where=where, remedy=remedy) from None
     return found

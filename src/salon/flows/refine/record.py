@@ -104,5 +104,5 @@ def open_refinement(folder: Path, prompts: Sequence[Prompt], card: Card) -> Iter
 
 def read_replies(folder: Path) -> dict[tuple[str, int], Said]:
     """What was said so far, by prompt and round; for those who only look."""
-    said = read_journal(folder / FOLDER / REPLIES, Said, **_TOLD)
+    said, _ = read_journal(folder / FOLDER / REPLIES, Said, **_TOLD)
     return {(one.prompt, one.round): one for one in said}

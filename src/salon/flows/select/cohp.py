@@ -104,7 +104,7 @@ def chain_study(
 
 def read_decisions(folder: Path) -> list[Decision]:
     """The decisions on record, for those who only look."""
-    return read_journal(folder / FOLDER / DECISIONS, Decision, **_TOLD)
+    return read_journal(folder / FOLDER / DECISIONS, Decision, **_TOLD)[0]
 
 
 def check_able(generators: Sequence[Generator], settings: CohpSettings) -> None:
