@@ -69,7 +69,7 @@ def correlation_sign(r: float, n: int, *, honest: float, coin: float = 0.0) -> S
     chances = norm.pdf(there, at_worst, error)
 
     def weight(z: Floats) -> Floats:
-        return ((z - at_worst) ** 2 - (z - tossed) ** 2) / (2 * error**2)
+        return np.asarray(((z - at_worst) ** 2 - (z - tossed) ** 2) / (2 * error**2))
 
     return Sign(weight(there), chances / chances.sum(), float(weight(z)))
 

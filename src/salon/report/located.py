@@ -8,7 +8,7 @@ number never claims a path.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import TypedDict, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -48,21 +48,28 @@ def located(document: D, key: str = "") -> D:
     if isinstance(document, _UNNUMBERED):
         return document
     if isinstance(document, float):
-        return LocatedFloat(document, key)
+        return cast(D, LocatedFloat(document, key))
     if isinstance(document, int):
-        return LocatedInt(document, key)
+        return cast(D, LocatedInt(document, key))
     if isinstance(document, BaseModel):
         fields = ((name, getattr(document, name)) for name in type(document).model_fields)
         parts = {name: located(held, _under(key, name)) for name, held in fields if not isinstance(held, _UNNUMBERED)}
         return document.model_copy(update=parts)
     if isinstance(document, Mapping):
-        return {k: located(v, _under(key, k)) if _writable(k) else v for k, v in document.items()}
+        return cast(D, {k: located(v, _under(key, k)) if _writable(k) else v for k, v in document.items()})
     if isinstance(document, list | tuple):
         return type(document)(located(v, _under(key, i)) for i, v in enumerate(document))
     return document
 
 
-def marks(number: object) -> dict[str, str]:
+class Marks(TypedDict, total=False):
+    """Attributes of a drawn number."""
+
+    data_key: str
+    data_value: str
+
+
+def marks(number: object) -> Marks:
     """The attributes that tie a drawn number to its document; none for a number without a path."""
     if isinstance(number, LocatedFloat | LocatedInt):
         return {"data_key": number.key, "data_value": repr(number)}

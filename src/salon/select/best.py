@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
@@ -20,7 +20,7 @@ from salon.select.weights import Blend, ScoreColumn
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
-FORMAT = "salon-best-1"
+FORMAT: Final = "salon-best-1"
 NOT_MADE = "a picture that was not made is not chosen from: the choice is among those that were, and both are counted"
 NO_ERRORS = "no scorer states an error: only items with equal totals are called tied, near ones may be luck"
 LUCK = "the score of a chosen item overstates it: of several noisy numbers the largest was lucky"

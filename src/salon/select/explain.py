@@ -158,14 +158,15 @@ def contributions(
     adds = blend.contributions(row)[0]
     found = []
     for d, (term, value, sigma) in enumerate(zip(blend.terms, values, sigmas, strict=True)):
-        known = value is not None and math.isfinite(value)
+        value = None if value is None or not math.isfinite(value) else value
         found.append(
             Contribution(
-                criterion=term.criterion, scorer=scorers[d] if scorers else "", value=value if known else None,
-                sigma=sigma if known else None, share=term.share, higher_is_better=term.sign > 0, center=term.center,
-                interval=None if not known or sigma is None else (value - 1.96 * sigma, value + 1.96 * sigma),
+                criterion=term.criterion, scorer=scorers[d] if scorers else "", value=value,
+                sigma=None if value is None else sigma, share=term.share,
+                higher_is_better=term.sign > 0, center=term.center,
+                interval=None if value is None or sigma is None else (value - 1.96 * sigma, value + 1.96 * sigma),
                 unit=term.unit, adds=float(adds[d]) if math.isfinite(adds[d]) else None,
-                unscored=None if known else (reasons or {}).get(term.criterion, "no value"),
+                unscored=None if value is not None else (reasons or {}).get(term.criterion, "no value"),
             )
         )  # fmt: skip
     return tuple(found)
@@ -218,7 +219,8 @@ def distances(query: Mapping[str, ArrayLike], among: Mapping[str, ArrayLike]) ->
     """
     if set(query) != set(among) or not query:
         raise BadValue("the same parts of vectors are needed", found=f"{sorted(query)} and {sorted(among)}")
-    return np.mean([_apart(np.asarray(query[part]), np.asarray(among[part])) for part in query], axis=0)
+    apart = [_apart(np.asarray(query[part]), np.asarray(among[part])) for part in query]
+    return np.asarray(np.mean(apart, axis=0))
 
 
 def _apart(one: NDArray[np.float64], rows: NDArray[np.float64]) -> Floats:

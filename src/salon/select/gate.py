@@ -15,7 +15,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +29,7 @@ from salon.store.atomic import whole_file
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
-FORMAT = "salon.gate/1"
+FORMAT: Final = "salon.gate/1"
 OTHERS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 """Recalls of the cost table, beside the one asked for."""
 POLICY = "an item without a score is held back, in the held-out data and in use"

@@ -12,7 +12,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from salon.errors import BadFile, BadValue, NotIdentified, TooFew, UnknownRefere
 from salon.store.atomic import whole_file
 from salon.study.noun import Noun
 
-FORMAT = "salon.reference/1"
+FORMAT: Final = "salon.reference/1"
 LEAST = 10
 """Items a mean and a standard deviation are made from; the sd of fewer is off by a quarter and more."""
 

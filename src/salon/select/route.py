@@ -27,7 +27,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from pydantic import Field
@@ -38,7 +38,7 @@ from salon.store.atomic import whole_file
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
-FORMAT = "salon.routes/1"
+FORMAT: Final = "salon.routes/1"
 LOGIT = "logit"
 Explore = Literal["no", "thompson", "ucb"]
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from salon.errors import BadValue
 from salon.report import numbers
 from salon.report.frame import LINE, Key, legend, x_axis, y_grid, y_ticks_width
-from salon.report.located import marks
+from salon.report.located import Marks, marks
 from salon.report.scale import Scale
 from salon.report.svg import canvas, drawn, element, group, line, rect, text, text_width
 
@@ -129,7 +129,7 @@ def pmax_bars(
 
 def _pmax_bar(
     x: float, slot: float, y: Scale, level: str, share: float, expected: float, unit: str, tone: str,
-    carried: dict[str, str],
+    carried: Marks,
 ) -> Markup:  # fmt: skip
     bar = min(slot * 0.56, 64)
     left, middle = x + (slot - bar) / 2, x + slot / 2

@@ -56,7 +56,9 @@ class Audit(Connected):
         at = now_ms() if at is None else at
         with self.writing() as connection:
             row = {"text": plain(text, where="settings", most=1_000_000), "at": at}
-            version = connection.execute(insert(tables.settings).returning(tables.settings.c.version), row).scalar_one()
+            version: int = connection.execute(
+                insert(tables.settings).returning(tables.settings.c.version), row
+            ).scalar_one()
             note(connection, by, "settings changed", at, version=version)
             return version
 

@@ -152,7 +152,8 @@ def _first_items(study: Study, table: pa.Table) -> list[int]:
     """The number of the first item of every judgment, -1 where it names none."""
     for name in ("a", "item"):
         if name in table.column_names:
-            return study.codes("items", table.column(name)).tolist()
+            codes: list[int] = study.codes("items", table.column(name)).tolist()
+            return codes
     numbers = {id: number for number, id in enumerate(study.ids("items").to_pylist())}
     return [numbers[items[0]] if items else -1 for items in table.column("items").to_pylist()]
 
@@ -249,6 +250,7 @@ def _blocks(connection: Connection, query: Select[Any]) -> Iterator[list[tuple[A
     """
     statement = str(query.compile(connection, compile_kwargs={"literal_binds": True}))
     driver = connection.connection.driver_connection
+    assert driver is not None  # the connection is open
     streamed = {} if connection.dialect.name == "sqlite" else {"name": "salon_blocks"}  # a cursor in the server
     with closing(driver.cursor(**streamed)) as cursor:
         cursor.execute(statement)

@@ -162,8 +162,8 @@ def _hpdv2(path: Path, images: Path | None) -> Iterator[_Votes]:
     for record in _records(path):
         if record.has("human_preference"):
             first, second = record.numbers("human_preference", 2)
-            sides = record.texts("file_path", 2)
-            yield _Votes(record.text("prompt"), *sides, int(first > second), int(first < second), int(first == second))
+            a, b = record.texts("file_path", 2)
+            yield _Votes(record.text("prompt"), a, b, int(first > second), int(first < second), int(first == second))
             continue
         sides = record.texts("image_path")
         raters = record.records("raw_annotations") if record.has("raw_annotations") else [record]
@@ -204,8 +204,8 @@ def _pickapic(path: Path, images: Path | None) -> Iterator[_Votes]:
 
 def _picked(row: dict[str, Any], images: Path) -> _Votes:
     first, second = float(row["label_0"]), float(row["label_1"])
-    sides = [_kept(row[side], images) for side in ("jpg_0", "jpg_1")]
-    return _Votes(str(row["caption"]), *sides, int(first > second), int(first < second), int(first == second))
+    a, b = (_kept(row[side], images) for side in ("jpg_0", "jpg_1"))
+    return _Votes(str(row["caption"]), a, b, int(first > second), int(first < second), int(first == second))
 
 
 def _kept(cell: Any, images: Path) -> str:
