@@ -234,7 +234,7 @@ def test_a_line_that_is_no_reply_is_named(tmp_path: Path) -> None:
     loop(tmp_path / "loop", rounds=1)
     path = tmp_path / "loop" / "refine" / "replies.jsonl"
     path.write_text('{"prompt": "p1"}\n' + path.read_text())
-    with pytest.raises(BadValue, match=r"replies\.jsonl:1"):
+    with pytest.raises(BadFile, match=r"replies\.jsonl:1"):
         loop(tmp_path / "loop", rounds=1)
 
 
