@@ -125,3 +125,14 @@ def test_every_error_is_in_the_drawn_tree() -> None:
     drawn = set(re.findall(r"[├└]── (\w+)", errors.__doc__ or "")) | {"SalonError"}
     defined = {name for name, thing in vars(errors).items() if isinstance(thing, type) and issubclass(thing, Exception)}
     assert drawn == defined
+
+
+def test_where_new_things_go_names_places_that_are_there() -> None:
+    """docs/design/house.md tells which files a change touches; a file that moved must move there too."""
+    page = (ROOT / "docs/design/house.md").read_text(encoding="utf-8")
+    table = page.partition("## Where new things go")[2].partition("\n\nThe pipeline")[0]
+    rows = [row.split("|")[2] for row in table.splitlines() if row.startswith("| ") and "files to touch" not in row]
+    named = [place for row in rows for place in re.findall(r"`([a-z_]+/[a-z_/.]*)`", row)]
+    assert len(rows) > 10
+    assert len(named) > 20
+    assert [place for place in named if not (SOURCE / place).exists()] == []
