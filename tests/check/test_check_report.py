@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from html.parser import HTMLParser
 
 import check_examples as examples
 import pytest
 from browser import OVERFLOW, OVERLAPS, open_page, page_faults
+from page_words import Page, numbers_of
 
 from salon.check.report import SIMULATED, check_page
 from salon.check.report_parts import named_apart
@@ -32,45 +32,6 @@ def html(name):
 
 def document(name):
     return json.loads(report(name).model_dump_json())
-
-
-def numbers_of(part, path=""):
-    """Every path of the document that holds a number."""
-    if isinstance(part, bool | str) or part is None:
-        return
-    if isinstance(part, int | float):
-        yield path
-    elif isinstance(part, dict):
-        for name, below in part.items():
-            yield from numbers_of(below, f"{path}.{name}" if path else name)
-    else:
-        for index, below in enumerate(part):
-            yield from numbers_of(below, f"{path}.{index}")
-
-
-class Page(HTMLParser):
-    """Tags, attributes, and the words outside `<data>`, charts, style and script."""
-
-    SILENT = ("data", "svg", "style", "script", "title")
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.attributes, self.words, self.silent = [], [], [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes += attrs
-        if tag in self.SILENT:
-            self.silent.append(tag)
-
-    def handle_endtag(self, tag):
-        if self.silent and self.silent[-1] == tag:
-            self.silent.pop()
-
-    def handle_data(self, data):
-        if not self.silent:
-            self.words.append(data)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from html.parser import HTMLParser
 
 import fuse_example as examples
 import pytest
 from browser import OPEN_ALL, OVERFLOW, OVERLAPS, chromium, open_page, page_faults
+from page_words import Page, numbers_of
 
 from salon.fuse.report import fuse_page
 from salon.report import disagreements
@@ -35,31 +35,6 @@ def document(name):
     return json.loads(report(name).model_dump_json())
 
 
-class Page(HTMLParser):
-    """Tags, attributes, and the words outside `<data>`, charts, style and script."""
-
-    SILENT = ("data", "svg", "style", "script", "title")
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.attributes, self.words, self.silent = [], [], [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes += attrs
-        if tag in self.SILENT:
-            self.silent.append(tag)
-
-    def handle_endtag(self, tag):
-        if self.silent and self.silent[-1] == tag:
-            self.silent.pop()
-
-    def handle_data(self, data):
-        if not self.silent:
-            self.words.append(data)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_html_and_json_agree_number_for_number(name):
     assert disagreements(html(name), document(name)) == []
@@ -81,17 +56,6 @@ UNPRINTED = re.compile(
     re.X,
 )
 """What a page may leave to the JSON; everything else of a small report must be on it."""
-
-
-def numbers_of(part, path=""):
-    """Every path of the document that holds a number."""
-    if isinstance(part, bool | str) or part is None:
-        return
-    if isinstance(part, int | float):
-        yield path
-        return
-    for name, below in part.items() if isinstance(part, dict) else enumerate(part):
-        yield from numbers_of(below, f"{path}.{name}" if path else str(name))
 
 
 def test_no_number_of_the_report_is_missing_from_the_page():
