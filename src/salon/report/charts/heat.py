@@ -160,7 +160,9 @@ def _key(grid: Grid, y: float, center: float, reach: float, decimals: int, width
     )
 
 
-def _tip(row: str, column: str, value: float, error: float | None, n: int | None, decimals: int, name: str) -> str:
+def _tip(
+    row: str, column: str, value: float | None, error: float | None, n: int | None, decimals: int, name: str
+) -> str:
     if value is None:
         return f"{row} · {column}: no {name}"
     spread = "" if error is None else f" ± {numbers.fixed(error, decimals)}"
