@@ -67,6 +67,7 @@ class Place(Noun):
     rank_low: int | None = Field(description="Best rank it may hold; null where there are no intervals.")
     rank_high: int | None
     tier: int | None = Field(description="1: cannot be told from the best; then the best of the rest.")
+    error: float | None = Field(default=None, description="Standard error of the score; null where there is none.")
 
 
 class Effect(Noun):

@@ -32,6 +32,7 @@ class Candidate(Noun):
     rank_low: int | None
     rank_high: int | None
     tier: int | None = Field(description="1: cannot be told from the best.")
+    error: float | None = Field(default=None, description="Standard error of the score; null where there is none.")
 
 
 class Job(Noun):
@@ -141,6 +142,7 @@ def _job(
             rank_low=None if ranks is None else int(ranks.low[i]),
             rank_high=None if ranks is None else int(ranks.high[i]),
             tier=None if ranks is None else int(ranks.tier[i]),
+            error=_error(fit.deviations[:, i]),
         )
         for i, one in enumerate(fit.generators)
     )
@@ -156,12 +158,16 @@ def _job(
     )
 
 
+def _error(deviations: Floats) -> float | None:
+    error = float(np.sqrt((deviations**2).sum()))
+    return error if np.isfinite(error) and error > 0 and len(deviations) > 1 else None
+
+
 def figure(value: float, deviations: Floats, level: float, unit: str) -> Figure:
     """A value with the interval that its deviations give; without one where they are unknown or nothing."""
-    folds = len(deviations)
-    error = float(np.sqrt((deviations**2).sum()))
-    known = np.isfinite(error) and error > 0 and folds > 1
-    half = float(stats.t.ppf((1 + level) / 2, folds - 1)) * error if known else np.nan
+    folds, error = len(deviations), _error(deviations)
+    known = error is not None
+    half = float(stats.t.ppf((1 + level) / 2, folds - 1)) * error if error is not None else np.nan
     return Figure(
         value=value,
         low=value - half if known else None,

@@ -204,6 +204,7 @@ def _place(row: ScoreRow, report: FuseReport) -> Place:
         rank_low=row.rank_low,
         rank_high=row.rank_high,
         tier=row.tier,
+        error=row.error,
     )
 
 
@@ -299,6 +300,7 @@ def _single_job(board: ArenaBoard, fit: BoardFit | None, level: float) -> Job:
                 rank_low=place.rank_low,
                 rank_high=place.rank_high,
                 tier=place.tier,
+                error=place.error,
             )
             for place in board.places
         ),

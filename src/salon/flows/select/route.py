@@ -13,12 +13,11 @@ from scipy import stats
 
 from salon.bench.arena import FORMAT as ARENA
 from salon.bench.arena import ArenaSnapshot
-from salon.bench.routing_table import Job
+from salon.bench.routing_table import Candidate, Job
 from salon.errors import BadFile, BadValue
 from salon.flows.bench.arena import ArenaSettings, arena_snapshot
 from salon.fuse.results import FORMAT as FUSED
 from salon.fuse.results import FuseReport, ScoreRow
-from salon.report.estimate import Figure
 from salon.select.route import LOGIT, Arm, Route, Routes, marked, read_routes
 from salon.select.weights import read_weights
 from salon.store.folder import open_study
@@ -167,7 +166,7 @@ def _route(job: Job, snapshot: ArenaSnapshot) -> Route:
     scale = LOGIT if board is None else board.scale
     sign = _sign([one.score.value for one in job.candidates])
     arms = tuple(
-        Arm(generator=one.generator, score=sign * one.score.value, sd=_error(one.score), best=one.generator in job.best)
+        Arm(generator=one.generator, score=sign * one.score.value, sd=_error(one), best=one.generator in job.best)
         for one in job.candidates
     )
     scale = scale if sign > 0 else f"{scale}, turned round"
@@ -179,8 +178,12 @@ def _sign(best_first: Sequence[float]) -> int:
     return -1 if best_first and best_first[0] < best_first[-1] else 1
 
 
-def _error(score: Figure) -> float | None:
-    """The standard error behind an interval: Student's where it rests on blocks, the normal one where on answers."""
+def _error(one: Candidate) -> float | None:
+    """The standard error; of snapshots that do not state it, what the interval tells: Student's over blocks, else the
+    normal one, which is a little too much where few prompts are behind it."""
+    score = one.score
+    if one.error is not None:
+        return one.error
     if score.low is None or score.high is None:
         return None
     blocks = score.unit.startswith("block")
