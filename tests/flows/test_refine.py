@@ -271,6 +271,8 @@ def test_means_and_differences_are_paired_over_prompts(tmp_path: Path) -> None:
         ("round", 0, 40), ("round", 1, 61), ("round", 2, 82), ("control", 1, 41), ("control", 2, 42),
     ]  # fmt: skip
     apart = {(one.first, one.second): one for one in found.differences}
+    told = [*(one.figure for one in found.levels), *(one.figure for one in found.differences)]
+    assert [(one.low, one.high) for one in told] == [(None, None)] * len(told)  # four prompts alike are not certain
     assert {key: one.figure.value for key, one in apart.items()} == {
         ("round 1", "round 0"): 21, ("round 2", "round 0"): 42,
         ("round 1", "control 1"): 20, ("round 2", "control 2"): 40,

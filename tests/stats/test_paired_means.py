@@ -70,6 +70,21 @@ def test_leads_cover_and_ranks_are_not_false():
     assert false <= 200 * 0.05
 
 
+def test_two_generators_are_told_apart_as_the_paired_t_test_does():
+    told, p = [], []
+    for seed in range(60):
+        x = (
+            np.random.default_rng(seed).normal(0, 1, (20, 2))
+            + np.random.default_rng(99).normal(0, 5, (20, 1))
+            + [0.7, 0]
+        )
+        told.append(bool(made(x).ranks.better[0, 1]))
+        p.append(stats.ttest_rel(x[:, 0], x[:, 1]).pvalue)
+    agree = [one == (value < 0.05) for one, value in zip(told, p) if not 0.04 < value < 0.06]
+    assert all(agree)
+    assert 10 < sum(told) < 55
+
+
 # ----------------------------------------------------------------------------------------------- at the edge
 def test_edges():
     one = made([[1.0, 2.0]])

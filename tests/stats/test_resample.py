@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.resample import bootstrap_totals, draw_totals, interval, row_kinds
+from salon.stats.resample import bootstrap_totals, draw_totals, interval, row_kinds, with_width
 
 
 def ratio(totals):
@@ -123,3 +123,13 @@ def test_same_seed_same_interval():
     table = np.random.default_rng(10).normal(size=(30, 2)) + 5
     one, two = (bootstrap_totals(ratio, table, draws=200, rng=np.random.default_rng(11)) for _ in range(2))
     assert one == two
+
+
+def test_clusters_that_are_all_alike_have_no_interval_of_no_width():
+    alike = bootstrap_totals(ratio, [[1, 1]] * 8, draws=200, rng=np.random.default_rng(0))
+    assert (alike.low, alike.high) == (1, 1)
+    told = with_width(alike, 200)
+    assert (told.value, told.low, told.high, told.n) == (1, None, None, 8)
+    assert told.method == "no interval: the same in 200 draws of prompts"
+    spread = bootstrap_totals(ratio, [[1, 1], [0, 1]] * 4, draws=200, rng=np.random.default_rng(0))
+    assert with_width(spread, 200) == spread

@@ -37,6 +37,8 @@ def test_total_is_rank_less_penalties() -> None:
     assert (found.answers, found.images, found.unread, found.out_of_range, found.unranked) == (8, 3, 1, 1, 0)
     assert found.problems == {"no answer": 1, "out of range": 1}
     assert found.figures["read"] == 6 / 8
+    assert found.figures["score_mean"] == pytest.approx(np.mean(SCORES))
+    assert found.figures["score_sd"] == pytest.approx(np.std(SCORES, axis=0).mean())  # within criteria
 
 
 def test_weights_of_pairs_and_a_missing_thought() -> None:
@@ -103,23 +105,29 @@ def _many() -> tuple[list[str], list[str]]:
     return texts, items
 
 
+@pytest.mark.parametrize("dealt", ["in blocks", "in turn"])
 @pytest.mark.parametrize("world", [2, 4])
-def test_the_same_reward_to_the_last_bit_for_any_number_of_processes(world: int) -> None:
+def test_the_same_reward_to_the_last_bit_for_any_number_of_processes(world: int, dealt: str) -> None:
     texts, items = _many()
     alone = DistillReward(LABELS, ASKED.read)(texts, items)
-    cut = np.array_split(np.arange(24), world)  # groups of 8 answers go across processes of 6
+    # groups of 8 answers go across processes of 6; in turn, they are also gathered in another order than by one alone
+    cut = (
+        np.array_split(np.arange(24), world)
+        if dealt == "in blocks"
+        else [np.arange(n, 24, world) for n in range(world)]
+    )
     noted: list[Any] = []
     for part in cut:
         reward = DistillReward(LABELS, ASKED.read, processes=_Noting(noted))
         reward([texts[n] for n in part], [items[n] for n in part])
-    together = []
+    together = np.empty(24)
     for number, part in enumerate(cut):
         reward = DistillReward(LABELS, ASKED.read, processes=_Told(number, noted))
         found = reward([texts[n] for n in part], [items[n] for n in part])
         assert (found.answers, found.unread, found.out_of_range) == (24, 1, 1)
-        assert found.figures == alone.figures
-        together += found.rewards.tolist()
-    assert together == alone.rewards.tolist()
+        assert found.figures == (alone.figures if dealt == "in blocks" else pytest.approx(alone.figures))
+        together[part] = found.rewards
+    assert together.tolist() == alone.rewards.tolist()
 
 
 @dataclass

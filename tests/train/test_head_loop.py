@@ -176,6 +176,10 @@ def test_one_prompt_has_no_interval() -> None:
     (both, _) = validation_figures(pairs, np.array([1.0, 1.0, 1.0]), ["c"], rng=np.random.default_rng(0))
     assert both.accuracy.value == pytest.approx(2 / 3)
     assert [(one.low, one.high, one.n) for one in (both.accuracy, both.ceiling)] == [(None, None, 1)] * 2
+    three = pairs.set_column(1, "group", pa.array(["p", "q", "r"]))
+    (right, _) = validation_figures(three, np.array([1.0, 1.0, -1.0]), ["c"], rng=np.random.default_rng(0))
+    assert right.accuracy.value == right.accuracy.high == 1
+    assert right.accuracy.low == pytest.approx(0.025 ** (1 / 3))  # three of three is no certainty
 
 
 def test_weights_are_duplicates() -> None:

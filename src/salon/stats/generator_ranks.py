@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from salon.errors import BadValue
-from salon.stats.resample import check_settings, draw_totals, interval, row_kinds
+from salon.stats.resample import check_settings, draw_totals, interval, row_kinds, with_width
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -87,10 +87,7 @@ def _estimate(value: float, drawn: FloatArray, clusters: int, level: float) -> E
         return None
     if clusters == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    made = interval(value, drawn, n=clusters, unit="prompt", level=level)
-    if made.low is None or made.low != made.high:
-        return made
-    return replace(made, low=None, high=None, method=f"no interval: the same in {len(drawn)} draws of prompts")
+    return with_width(interval(value, drawn, n=clusters, unit="prompt", level=level), len(drawn))
 
 
 def _reflected(made: Estimate | None) -> Estimate | None:

@@ -20,6 +20,7 @@ from pydantic import Field
 from salon.errors import StatsError
 from salon.report.estimate import Figure
 from salon.stats.ceilings import next_rater, vote_table
+from salon.stats.judge_accuracy import never_sure
 from salon.stats.resample import bootstrap_totals
 from salon.stats.result import Estimate
 from salon.study.noun import Noun
@@ -70,7 +71,8 @@ def _accuracy(right: NDArray[np.float64], prompts: NDArray[np.int64], rng: np.ra
         return None
     table = np.stack([np.bincount(prompts, weights=right), np.bincount(prompts)], axis=1)
     table = table[table[:, 1] > 0]
-    return bootstrap_totals(lambda total: total[:, 0] / total[:, 1], table, draws=DRAWS, rng=rng)
+    made = bootstrap_totals(lambda total: total[:, 0] / total[:, 1], table, draws=DRAWS, rng=rng)
+    return never_sure(made, len(right))
 
 
 def _ceiling(pairs: pa.Table, prompts: NDArray[np.int64], rng: np.random.Generator) -> Estimate | None:
