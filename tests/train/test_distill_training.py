@@ -21,6 +21,7 @@ from click.testing import CliRunner
 from one_pass_example import ASKED, SMALL, bright_data, build_speaker, random_answer
 from PIL import Image
 from red_study import study_in
+from scipy.stats import spearmanr
 
 from salon.cli.distill_train import train
 from salon.cli.score import score
@@ -228,6 +229,9 @@ def test_what_is_not_read_earns_nothing_and_sameness_is_no_order(data):
     best[int(np.argmax(values))] = "?"  # the best of them, now in the middle
     assert look(data, items, best).read == 3
     assert look(data, items, best).srcc < 0.9
+    said = np.array([np.nan if text == "?" else round(value) for text, value in zip(best, values)])
+    filled = np.where(np.isnan(said), np.nanmean(said), said)
+    assert look(data, items, best).srcc == pytest.approx(spearmanr(filled, values).statistic)
 
 
 def test_labels_of_pairs_are_looked_at_pair_by_pair(data):
@@ -237,6 +241,8 @@ def test_labels_of_pairs_are_looked_at_pair_by_pair(data):
     voted = OnePassData(labels, data.pictures, data.asking, data.train)
     answers = [ASKED.answer([score]) for score in (5, 3, 2, 9)]
     assert look(voted, labels.items[:4], answers).srcc == 0  # one right, one wrong, a tie left out
+    both = [ASKED.answer([score]) for score in (5, 3, 4, 9)]
+    assert look(voted, labels.items[:4], both).srcc == 1  # the first above the second, the third above the second
 
 
 # -- the flow, the command and the scorer ----------------------------------------------------------------------------
