@@ -87,6 +87,10 @@ def test_one_comparison_by_hand() -> None:
     assert moved.routes[1] == ROUTES.routes[1]  # another category
     assert moved.routes[2] == ROUTES.routes[2]  # one criterion alone
     assert moved.heard == 1
+    far = Routes(source="s", signature=ROUTES.signature, routes=(Route(job="j", weights={"type": 1.0}, arms=(
+        Arm(generator="ada", score=900.0, sd=0.5), Arm(generator="bo", score=0.0, sd=0.5))),))  # fmt: skip
+    k = 1 / math.sqrt(1 + math.pi * 0.5 / 8)
+    assert heed(far, [Feedback(winner="bo", loser="ada")]).routes[0].arms[0].score == pytest.approx(900 - 0.25 * k)
     only = heed(ROUTES, [Feedback(winner="ada", loser="bo", criterion="type")])
     assert only.routes[0] == ROUTES.routes[0]
     assert only.routes[2] != ROUTES.routes[2]

@@ -19,6 +19,29 @@ def test_by_hand() -> None:
     np.testing.assert_allclose(found, [0.75, 0.75, 0.0])
 
 
+def test_by_definition_and_by_property() -> None:
+    rng = np.random.default_rng(0)
+    scores, labels = rng.uniform(1, 5, (40, 3)), rng.uniform(1, 5, (40, 3))
+    labels[rng.random((40, 3)) < 0.2] = NAN
+    found = closeness_rewards(scores, labels, low=1, high=5)
+    for row, (s, v) in enumerate(zip(scores, labels)):
+        parts = [1 - abs(a - b) / 4 for a, b in zip(s, v) if b == b]
+        assert found[row] == pytest.approx(sum(parts) / len(parts) if parts else NAN, nan_ok=True)
+    told = np.isfinite(found)
+    nearer = np.where(np.isnan(labels), scores, scores + 0.3 * (labels - scores))
+    assert (closeness_rewards(nearer, labels, low=1, high=5)[told] >= found[told]).all()  # nearer never loses
+    turned = closeness_rewards(6 - scores[:, ::-1], 6 - labels[:, ::-1], low=1, high=5)
+    np.testing.assert_allclose(turned, found)  # the scale turned round, criteria in another order
+    np.testing.assert_allclose(closeness_rewards(10 * scores, 10 * labels, low=10, high=50), found)
+
+
+def test_the_best_answer_is_the_median_of_what_the_label_may_be() -> None:
+    labels = np.random.default_rng(1).choice([1.0, 1.5, 2.0, 4.0, 5.0], size=(501, 1))
+    tries = np.linspace(1, 5, 401)
+    worth = [closeness_rewards(np.full_like(labels, x), labels, low=1, high=5).mean() for x in tries]
+    assert tries[int(np.argmax(worth))] == pytest.approx(np.median(labels))
+
+
 def test_no_reward_without_scores_or_labels() -> None:
     assert np.isnan(closeness_rewards([[NAN, 3], [2, 3]], [[3, 3], [NAN, NAN]], low=1, high=5)).all()
     assert closeness_rewards(np.empty((0, 2)), np.empty((0, 2)), low=1, high=5).shape == (0,)

@@ -103,6 +103,25 @@ def test_a_unit_is_found_when_all_of_it_is() -> None:
     assert made.precision.value == pytest.approx(4 / 5)
 
 
+def test_only_the_order_of_dangers_counts_and_more_recall_holds_more() -> None:
+    rng = np.random.default_rng(8)
+    positive = rng.random(200) < 0.4
+    danger = rng.normal(positive, 1)
+
+    def made(x: np.ndarray, recall: float) -> Holding:
+        return recall_threshold(x, positive, recall=recall, confidence=0.9, rng=np.random.default_rng(0))
+
+    one, bent = made(danger, 0.8), made(np.exp(danger), 0.8)
+    assert bent.threshold == pytest.approx(np.exp(one.threshold))
+    assert (bent.found, bent.held_negatives, bent.precision) == (one.found, one.held_negatives, one.precision)
+    steps = [made(danger, recall) for recall in (0.5, 0.7, 0.8, 0.9)]
+    assert (np.diff([step.threshold for step in steps]) <= 0).all()
+    assert (np.diff([step.held.value for step in steps]) >= 0).all()
+    mixed = rng.permutation(200)
+    assert recall_threshold(danger[mixed], positive[mixed], recall=0.8, confidence=0.9,
+                            rng=np.random.default_rng(0)) == one  # fmt: skip
+
+
 def test_the_law_of_the_recall() -> None:
     found = recall_interval(29, 29, 0.9)
     assert found.value == pytest.approx(29 / 30)

@@ -56,6 +56,20 @@ def test_a_missing_number_has_the_largest_error_its_target_allows() -> None:
     assert (scored.mae.value, scored.mae.n, scored.scored, scored.wanted) == (0, 2, 2, 4)
 
 
+def test_two_scorers_are_apart_where_the_interval_of_their_difference_leaves_out_0() -> None:
+    rng = np.random.default_rng(2)
+    where, y = frame([40]), rng.normal(size=40)
+    values = {"near": y + rng.normal(0, 0.3, 40), "as near": y + rng.normal(0, 0.3, 40), "far": rng.normal(size=40)}
+    ones = [Predicted(name, x[:, None], np.array([True])) for name, x in values.items()]
+    made = target_figures(where, Target("t", y[:, None], -9, 9), ones, make_draws(where, 150, 0), QUICK).differences
+    told = {frozenset((one.first, one.second)): one for one in made}
+    assert len(told) == 3
+    assert all(one.srcc.value >= 0 for one in made)  # the better one first
+    assert told[frozenset(("near", "far"))].apart
+    assert told[frozenset(("near", "far"))].srcc.low > 0
+    assert not told[frozenset(("near", "as near"))].apart
+
+
 @pytest.mark.parametrize("each", [1, 3])
 def test_intervals_cover(each: int) -> None:
     """Normal pairs of rho .6, alone or three to a prompt that share half of both: SRCC is 6/pi asin(rho/2)."""
@@ -70,4 +84,6 @@ def test_intervals_cover(each: int) -> None:
         ends = {name: getattr(found, name) for name in truth}
         held.append([ends[name].low <= at <= ends[name].high for name, at in truth.items()])
         assert ends["srcc"].n == n // each
+        unit = "items" if each == 1 else "prompts"
+        assert ends["srcc"].method == f"BCa bootstrap of {unit}, {QUICK.draws} draws"  # folds are no draws
     assert (np.mean(held, axis=0) > 0.93 - 3 * np.sqrt(0.05 * 0.95 / 60)).all()

@@ -31,6 +31,7 @@ from typing import Final, Literal
 
 import numpy as np
 from pydantic import Field
+from scipy.special import expit
 
 from salon.errors import BadFile, BadValue, UnknownReference
 from salon.select.weights import full_id, read_weights
@@ -232,7 +233,7 @@ def _moved(route: Route, one: Feedback) -> Route:
     va, vb = (a.sd or 0.0) ** 2, (b.sd or 0.0) ** 2
     v = va + vb
     k = 1 / math.sqrt(1 + math.pi * v / 8)
-    p = 1 / (1 + math.exp(-k * (a.score - b.score)))
+    p = float(expit(k * (a.score - b.score)))
     i = k * k * p * (1 - p)
     step = k * ((0.5 if one.tie else 1.0) - p) / (1 + i * v)
     arms[a.generator] = a.model_copy(update={"score": a.score + va * step, "sd": _after(a.sd, i, v)})

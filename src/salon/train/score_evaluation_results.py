@@ -104,7 +104,7 @@ class RaterLevel(Noun):
     srcc: Figure | None = Field(description="Spearman.")
     plcc: Figure | None = Field(description="Pearson.")
     raters: int = Field(description="Raters.")
-    groups: int = Field(description="Groups times criteria.")
+    groups: int = Field(description="Groups times criteria, of all raters.")
 
 
 class Difference(Noun):
