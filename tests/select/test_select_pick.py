@@ -43,6 +43,32 @@ def test_a_lower_bound_prefers_the_surer_one_and_ties_are_declared() -> None:
     assert clear.outcome == "best"
 
 
+def test_ties_and_bounds_against_a_reference_by_hand() -> None:
+    levels = [
+        {"criterion": "a", "mean": 10.0, "sd": 4.0, "n": 20},
+        {"criterion": "flaws", "mean": 3.0, "sd": 0.5, "n": 20},
+    ]
+    reference = ScoreReference.parse({"name": "r", "levels": levels}, where="here")
+    columns = [ScoreColumn(criterion="a"), ScoreColumn(criterion="flaws", higher_is_better=False)]
+    both = blend(columns, {"a": 3, "flaws": 1}, reference=reference)
+    found = pick([[12, 2.5], [12, 3.5]], [[2, 0.5], [2, 0.5]], both, items=["fine", "flawed"])
+    # 3/4 (12 - 10)/4 = .375; of flaws -(2.5 - 3)/.5 / 4 = .25 and -.25: fewer are better
+    assert [one.total for one in found.standings] == pytest.approx([0.625, 0.125])
+    assert found.chosen == "fine"
+    # sd: sqrt((3/4 2/4)² + (1/4 .5/.5)²) = sqrt(.140625 + .0625) = .450694
+    assert [one.sd for one in found.standings] == pytest.approx([0.450694] * 2, abs=1e-6)
+    assert found.standings[0].bound == pytest.approx(0.625 - 0.450694, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("apart", "level", "tied"), [(2.7, 0.95, True), (2.8, 0.95, False), (2.3, 0.9, True), (2.4, 0.9, False)]
+)
+def test_ties_are_those_of_a_two_sided_test_of_the_difference(apart: float, level: float, tied: bool) -> None:
+    # both errors count: 1.96 sqrt(1 + 1) = 2.772 at .95, 1.645 sqrt(2) = 2.326 at .9
+    found = pick([[apart], [0.0]], [[1.0], [1.0]], ONE, settings=PickSettings(level=level))
+    assert found.tied == (("1",) if tied else ())
+
+
 def test_one_item_is_taken_and_said_to_be_the_only_one() -> None:
     found = pick([[0.3]], None, ONE)
     assert (found.chosen, found.outcome, found.margin) == ("0", "only", None)
