@@ -68,6 +68,15 @@ def test_items_without_a_score_are_held() -> None:
     made = make_gate("flag", "s", UP, values, positive, GateSettings(recall=0.8), **TOLD)
     assert made.unscored == 5
     assert made.held(None)
+    # ten flagged ones, 1..7 and three without a score, which are found: j = floor(11 x .5) = 5, held from 5 on; of the
+    # others, one without a score is held and 4 passes
+    some = [*range(1, 8), *[np.nan] * 3, np.nan, 4]
+    by_hand = make_gate(
+        "flag", "s", UP, some, [True] * 10 + [False] * 2, GateSettings(recall=0.5, confidence=0), **TOLD
+    )
+    assert by_hand.threshold == 5
+    assert by_hand.row.precision.value == pytest.approx(6 / 7)
+    assert by_hand.row.missed == pytest.approx(1000 * 4 / 12)
     with pytest.raises(NotIdentified, match="40 of 40 have none"):
         make_gate("flag", "s", UP, np.full(120, np.nan), positive, GateSettings(recall=0.8), **TOLD)
 
