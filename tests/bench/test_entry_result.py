@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,7 @@ from salon.bench.results import EntryResult
 from salon.bench.suite import Suite
 from salon.stats.prompt_means import bootstrap_interval, score_interval
 from salon.stats.uncertain_wins import win_chance
+from salon.study.point import Point
 
 SAID = st.sampled_from(["pass", "pass", "pass", "fail", "unread", None])
 GIVEN = st.one_of(st.floats(-6, 6), st.none(), st.just("broken"))
@@ -86,6 +88,14 @@ def test_everything_by_hand():
     assert got.overall.coverage.model_dump() == {
         "wanted": 3, "made": 3, "asked": 18 + 2, "given": 20, "unread": 0, "open": 0,
     }  # fmt: skip
+
+
+def test_every_point_counts_once_however_many_a_prompt_has():
+    suite = asked(judges="a")  # two points each; p0 gets three more, and all of its five fail
+    more = tuple(Point(id=f"p0-{k}", prompt="p0", tag="any") for k in range(2, 5))
+    got = result(replace(suite, points=(*suite.points, *more)), lambda item, *_: "fail" if item == "p0/0" else "pass")
+    assert got.points.figure.value == pytest.approx(100 * 4 / 9)
+    assert got.capability.figure.value == pytest.approx(200 / 3)
 
 
 def test_weights_of_overall():

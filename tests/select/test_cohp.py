@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 from scipy.stats import ttest_ind
@@ -81,6 +82,14 @@ def test_generators_are_told_apart_as_by_welch():
     assert ttest_ind(a, near, equal_var=False).pvalue > 0.05
     assert choose_generator("p", {"a": seen("a", *a), "b": seen("b", *near)}).tied == ("b",)
     assert choose_generator("p", {"a": seen("a", 1, 1), "b": seen("b", 0, 0)}).tied == ()
+    rng = np.random.default_rng(0)
+    told = []
+    for _ in range(200):  # spreads and sizes that differ: pooled degrees of freedom would tell too many apart
+        x, y = rng.normal(1.2, 1, 4), rng.normal(0, 0.1, 8)
+        both = {"a": seen("a", *x), "b": seen("b", *y)}
+        told.append(choose_generator("p", both).tied == ())
+        assert told[-1] == (ttest_ind(x, y, equal_var=False).pvalue < 0.05)
+    assert 20 < sum(told) < 180
     equal = choose_generator("p", {"a": seen("a", 1, 1), "b": seen("b", 1, 1)})
     assert (equal.generator, equal.tied) == ("a", ("b",))
 
