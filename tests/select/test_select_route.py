@@ -84,6 +84,10 @@ def test_one_comparison_by_hand() -> None:
     assert arms["bo"].score == pytest.approx(0.5 + 0.09 * k * (1 - p) / (1 + i * v))
     assert arms["ada"].score == pytest.approx(0.6 - 0.04 * k * (1 - p) / (1 + i * v))
     assert arms["bo"].sd == pytest.approx(0.3 * math.sqrt(1 - 0.09 * i / (1 + i * v)))
+    level = {arm.generator: arm for arm in heed(ROUTES, [Feedback(winner="bo", loser="ada", tie=True)]).routes[0].arms}
+    assert level["bo"].score == pytest.approx(0.5 + 0.09 * k * (0.5 - p) / (1 + i * v))  # a tie draws them together
+    assert level["ada"].score == pytest.approx(0.6 - 0.04 * k * (0.5 - p) / (1 + i * v))
+    assert level["bo"].sd == arms["bo"].sd  # and tells as much
     assert moved.routes[1] == ROUTES.routes[1]  # another category
     assert moved.routes[2] == ROUTES.routes[2]  # one criterion alone
     assert moved.heard == 1
