@@ -55,6 +55,26 @@ def _labels(tmp_path: Path, say=_better, **settings) -> PseudoScores:
     return read_pseudo_scores(tmp_path / "labels")
 
 
+def test_where_lower_is_better_a_number_is_turned_round(tmp_path: Path) -> None:
+    """Labels are higher for the better item under every criterion; flaws of 0 to 10 become 5 to 1."""
+    flaws = Criterion(id="flaws", scale=Scale(low=0, high=10, higher_is_better=False), **TEXTS)
+    study = Study.build(
+        "labels", (CRITERIA[0], flaws), compare_within="all", tables={"items": [Item(id=i) for i in ITEMS]}
+    )
+
+    def say(asked: Conversation) -> str:
+        worth = _worth(asked.sights[0].item)  # 0 to 13
+        return _answer(mood=1 + worth / 4, flaws=10 - worth / 2)
+
+    plan = plan_labels(study, Path("nowhere"), NAMED, LabelSettings(source="pointwise"))
+    write_labels(plan, Scripted("judge", say), tmp_path / "labels")
+    found = read_pseudo_scores(tmp_path / "labels")
+    worth = np.array([_worth(item) for item in found.items])
+    assert (found.low, found.high) == (1, 5)
+    assert found.values[:, 0] == pytest.approx(1 + worth / 4)
+    assert found.values[:, 1] == pytest.approx(1 + 4 * worth / 20)
+
+
 # -- budgets ---------------------------------------------------------------------------------------------------------
 
 
@@ -80,6 +100,8 @@ def test_an_equal_budget_buys_what_each_source_can_use() -> None:
     assert (budgets["bridge"].pool, budgets["bridge"].opponents, budgets["bridge"].calls) == (50, 10, 30_725)
     assert (budgets["majority"].pairs, budgets["majority"].each, budgets["majority"].calls) == (3000, 10, 30_000)
     assert (budgets["pointwise"].each, budgets["pointwise"].calls) == (10, 30_000)
+    few = budget_of(4, LabelSettings(source="majority", partners=3, votes=2))
+    assert (few.pairs, few.calls) == (6, 12)  # four items have no more pairs
     assert (budgets["elo"].pairs, budgets["elo"].calls) == (30_725, 30_725)
     few = budget_of(3000, LabelSettings(max_calls=3_500))  # the pool shrinks: C(33, 2) + 2,967 x 1 is the most
     assert (few.pool, few.opponents, few.calls) == (33, 1, 528 + 2967)
@@ -108,6 +130,11 @@ def test_the_bridge_finds_the_order_with_the_calls_it_announced(tmp_path) -> Non
     assert set(asked.values()) == {1}  # one order
     assert spearmanr(found.values[:, 0], np.arange(14)).statistic > 0.9
     assert ((found.values > 1) & (found.values < 5) & (found.sd > 0)).all()
+    twice = _labels(tmp_path / "twice", low=1, high=9, **SMALL)  # errors are on the labels' scale: sd(q) dv/dq
+    np.testing.assert_allclose(twice.values - 1, 2 * (found.values - 1))
+    np.testing.assert_allclose(twice.sd, 2 * found.sd)
+    middle, end = np.abs(found.values - 3).argmin(axis=0)[0], np.abs(found.values - 3).argmax(axis=0)[0]
+    assert found.sd[middle, 0] > found.sd[end, 0]  # the curve is flat at its ends
     assert (found.n[:, 0] >= 4).all()
     assert 0 < found.card.ties["overall"] < 1
     calls = pq.read_table(tmp_path / "labels" / "answers.parquet")
@@ -299,12 +326,16 @@ def test_single_answers_are_averaged_and_an_incomplete_one_is_no_answer(tmp_path
             return _answer(mood=3.0)
         if item == "item-07":
             return _answer(mood=3.0, overall=9.0)
+        if item == "item-09":
+            return _answer(mood=2.0, overall=5.0)
         return _answer(mood=4.0 + asked.sample / 2, overall=4.0 if item == "item-08" else 5.0)
 
     found = _labels(tmp_path, say, source="pointwise", answers=2)
     assert found.card.calls_made == 28
     assert found.values[0].tolist() == [4.25, 5.0]
-    np.testing.assert_allclose(found.sd[0], [0.25, 0.0])  # sd of 4, 4.5 is .3536; of their mean .25
+    np.testing.assert_allclose(found.sd[0], [0.25, np.nan])  # sd of 4, 4.5 is .3536; of their mean .25
+    # twice the same is not exact: ten items with squares of .125 and this one make 1.25 / 11 a variance, half for two
+    np.testing.assert_allclose(found.sd[9], [np.sqrt(1.25 / 11 / 2), np.nan])
     assert np.isnan(found.values[[5, 7]]).all()
     assert found.values[6].tolist() == [4.0, 5.0]
     assert np.isnan(found.sd[6]).all()

@@ -35,6 +35,7 @@ def test_margins_by_size_and_by_error() -> None:
     """Of 5 votes 4 to 1: gap 3/5, error 1 / sqrt 5, so 1.34 errors; of 1 vote: gap 1, 1 error."""
     votes = pair("a", "b", 0.6, error=5**-0.5, votes=5), pair("c", "d", 1.0, error=1.0, votes=1)
     assert kept(*votes, least_gap=0.7) == (["c>d"], {"gap too small": 1})
+    assert kept(*votes, least_gap=0.6) == (["a>b", "c>d"], {})  # below it, not at it
     assert kept(*votes, least_errors=1.2) == (["a>b"], {"gap too uncertain": 1})
     unknown = pair("e", "f", 3.0, error=None)
     assert kept(*votes, unknown, least_errors=0.5) == (["a>b", "c>d"], {"gap too uncertain": 1})
@@ -68,6 +69,8 @@ def test_a_picture_stands_in_one_split() -> None:
         pair("e", "f", split="test", group="r"),
     )  # fmt: skip
     assert kept(*rows, looks=LOOKS | {"f": LOOKS["a"]}) == (["c>d", "e>f"], {"near another split": 1})
+    late = rows[::-1]  # whatever comes first: what is tested on stays in the test
+    assert kept(*late, looks=LOOKS | {"f": LOOKS["a"]}) == (["e>f", "c>d"], {"near another split": 1})
 
 
 def test_every_candidate_is_kept_or_counted_once() -> None:

@@ -261,7 +261,7 @@ def ring_pairs(n: int, count: int, rng: np.random.Generator) -> Ints:
 
 
 def pointwise_labels(asker: Asker, settings: LabelSettings, budget: Budget, low: float, high: float) -> Labelled:
-    """The mean of an item's answers, moved to the labels' scale; sd of that mean where there are several."""
+    """The mean of an item's answers, moved to the labels' scale; sd of that mean where there are several, never 0."""
     n, each = len(asker.items), budget.each
     item, sample = pointwise_questions(n, each)
     said = asker.rate(item, sample)
@@ -283,6 +283,8 @@ def pointwise_labels(asker: Asker, settings: LabelSettings, budget: Budget, low:
         raise _indifferent(f"the same numbers for all {n:,} items")
     square = np.nansum((grid - made.values[:, None, :]) ** 2, axis=1)
     spread = np.divide(square, count - 1, out=np.full_like(square, np.nan), where=count > 1)
+    pooled = square.sum(axis=0) / np.maximum(np.maximum(count - 1, 0).sum(axis=0), 1)
+    spread = np.where(spread > 0, spread, np.where((count > 1) & (pooled > 0), pooled, np.nan))
     made.sd = np.sqrt(spread / np.maximum(count, 1))
     made.values[:, same] = made.sd[:, same] = np.nan
     columns = {"item": pa.array([asker.items[one] for one in item]), "sample": pa.array(sample)}
@@ -292,7 +294,8 @@ def pointwise_labels(asker: Asker, settings: LabelSettings, budget: Budget, low:
     made.dead = tuple(asker.items[one] for one in np.flatnonzero(~(count > 0).any(axis=1)))
     made.policies = (
         "An answer counts whole or not at all: a missing criterion, a word or a number off its scale makes it unread.",
-        "An item without a read answer has no value. One answer has no sd: a single number does not show its error.",
+        "An item without a read answer has no value. One answer has no sd: a single number does not show its error. "
+        "Answers that are all alike do not make a value exact: its sd is that of answers about all items.",
         "A criterion with the same number for every item has no values.",
     )
     alike = [id for id, is_same in zip(asker.plan.criteria, same) if is_same]
