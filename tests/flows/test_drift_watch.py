@@ -49,6 +49,8 @@ def test_a_shift_alarms_and_no_shift_does_not():
     assert loud.alarm
     assert all(one.first_alarm > 5 and one.shift > 0.6 and one.psi > one.psi_expected for one in loud.criteria)
     assert {one.looks for one in loud.criteria} == {10}
+    # two criteria and agreement share the level, and the tenth look has 1/110 of a share
+    assert [one.level for one in quiet.criteria] == pytest.approx([SMALL.level / 3 / 110] * 2)
 
 
 def test_a_decision_counts_by_one_picture_that_its_score_does_not_choose():
@@ -108,6 +110,10 @@ def test_agreement_with_people(after, status):
     found = monitor.report().agreement
     assert found.status == status
     assert found.chance == pytest.approx(1 / 3)
+    copied = DriftMonitor(SMALL)
+    copies = one.model_copy(update={"pictures": (one.pictures[0], one.pictures[0], one.pictures[1])})
+    copied.said(copies, Feedback(decision=one.id, chosen=one.pictures[1], rater="ana", criterion="type"))
+    assert copied.report().agreement.chance == pytest.approx(1 / 2)  # two pictures to choose from, one of them twice
     assert found.overall.low < found.overall.value < found.overall.high
     assert monitor.report().alarm is (status == "falling")
 
