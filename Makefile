@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/pip install -qq --no-compile --disable-pip-version-check --constraint constraints.txt
 # Packages come uncompiled (--no-compile saves a minute); what is used is compiled once, whatever the machine's habit is.
 unexport PYTHONDONTWRITEBYTECODE
 export OMP_NUM_THREADS ?= 1
