@@ -80,7 +80,7 @@ async def leads_inside(url: str) -> bool:
         return True
     except OSError:
         return False
-    return any(not ipaddress.ip_address(address[4][0].split("%")[0]).is_global for address in found)
+    return any(not ipaddress.ip_address(str(address[4][0]).partition("%")[0]).is_global for address in found)
 
 
 def _shown(url: str) -> str:

@@ -63,6 +63,7 @@ class ModelPrice(Noun):
             return Decimal(0)
         listed = self.images.get(order.size or "")
         dearest = max((_dearest(price) for price in self.images.values()), default=None)
+        price: Decimal | None
         if isinstance(listed, dict):
             price = listed.get(order.quality or "", _dearest(listed))
         else:
