@@ -21,8 +21,8 @@ from pathlib import Path
 from suite_example import picture, put_entry, small_suite, some_result
 
 from salon.bench.board import entry_folder, new_board, open_board, read_published, read_result, retract, write_result
-from salon.bench.bundle import add_submission, opened
-from salon.bench.submission import Terms
+from salon.bench.brought import Terms
+from salon.bench.bundle import add_entry, opened
 from salon.store import atomic, open_study
 
 CALLS = ("mkdir", "replace", "rename", "link", "unlink", "rmdir", "fsync")
@@ -52,8 +52,8 @@ def act(folder: Path, what: str) -> None:
         return
     board = open_board(folder)
     if what == "add":
-        with opened(folder.parent / "pictures", board.suite, Terms(name="two", licence="CC0-1.0")) as submission:
-            add_submission(board, submission)
+        with opened(folder.parent / "pictures", board.suite, Terms(name="two", licence="CC0-1.0")) as brought:
+            add_entry(board, brought)
     elif what == "result":
         write_result(entry_folder(board, "one"), some_result(board.suite, "one"))
     else:

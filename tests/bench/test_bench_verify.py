@@ -11,10 +11,10 @@ import pytest
 from suite_example import picture, published, put_entry, reference_for, small_suite
 
 from salon.bench.board import new_board, open_board, read_answers, read_logits, retract, write_answers, write_logits
+from salon.bench.brought import Terms
 from salon.bench.bundle import opened, pack
 from salon.bench.entry import ANSWERS, LOGITS
 from salon.bench.result import entry_result
-from salon.bench.submission import Terms
 from salon.bench.suite_folder import lock, save_suite
 from salon.bench.verify import VerifyReport, verify
 from salon.errors import BadFile
@@ -107,8 +107,8 @@ def test_a_bundle(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / "pictures" / f"p{number}.png").write_bytes(picture(number))
     bundle = tmp_path / "a.salon.zip"
-    with opened(tmp_path / "pictures", small_suite(), Terms(name="a", licence="CC0-1.0")) as submission:
-        pack(submission, bundle)
+    with opened(tmp_path / "pictures", small_suite(), Terms(name="a", licence="CC0-1.0")) as brought:
+        pack(brought, bundle)
     report = verify(str(bundle), entry_result, suite=str(tmp_path / "suite"))
     assert report.holds
     assert report.checks[1].told == "3 of 4 there, each as promised; 1 missing count as failures"

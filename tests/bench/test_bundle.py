@@ -14,10 +14,10 @@ from suite_example import picture, small_suite
 
 from salon.bench import bundle_zip
 from salon.bench.board import Board, new_board, open_board
-from salon.bench.bundle import add_submission, opened, pack
+from salon.bench.brought import Terms
+from salon.bench.bundle import add_entry, opened, pack
 from salon.bench.bundle_zip import BundleZip
 from salon.bench.private_prompts import hide
-from salon.bench.submission import Terms
 from salon.errors import BadFile, BadValue, SalonError
 from salon.store import open_study
 
@@ -40,13 +40,13 @@ def pictures(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def bundle(pictures: Path, board: Board, tmp_path: Path) -> Path:
-    with opened(pictures, board.suite, TERMS) as submission:
-        return pack(submission, tmp_path / "flux.salon.zip")
+    with opened(pictures, board.suite, TERMS) as brought:
+        return pack(brought, tmp_path / "flux.salon.zip")
 
 
 def added(board: Board, place: Path, terms: Terms | None = None) -> Path:
-    with opened(place, board.suite, terms) as submission:
-        return add_submission(board, submission)
+    with opened(place, board.suite, terms) as brought:
+        return add_entry(board, brought)
 
 
 # -- the way there and back --------------------------------------------------------------------------------------------
@@ -72,8 +72,8 @@ def test_a_bundle_is_the_same_bytes_again_and_comes_out_of_an_entry_too(
     board: Board, bundle: Path, tmp_path: Path
 ) -> None:
     folder = added(board, bundle)
-    with opened(folder, board.suite) as submission:
-        again = pack(submission, tmp_path / "again.salon.zip")
+    with opened(folder, board.suite) as brought:
+        again = pack(brought, tmp_path / "again.salon.zip")
     assert again.read_bytes() == bundle.read_bytes()
     assert sorted(zipfile.ZipFile(bundle).namelist()) == [
         "LICENCE.txt", "entry.json", *(f"images/p{n}__0.png" for n in range(4)),
@@ -93,9 +93,9 @@ def test_a_name_is_given_once(board: Board, bundle: Path) -> None:
 
 def test_missing_pictures_are_counted(board: Board, pictures: Path) -> None:
     (pictures / "p1.png").unlink()
-    with opened(pictures, board.suite, TERMS) as submission:
-        assert submission.missing == 1
-        folder = add_submission(board, submission)
+    with opened(pictures, board.suite, TERMS) as brought:
+        assert brought.missing == 1
+        folder = add_entry(board, brought)
     missing = json.loads((folder / "entry.json").read_text())["pictures"][1]
     assert (missing["image"], missing["missing"]) == (None, "not among the pictures that were sent")
 
@@ -103,8 +103,8 @@ def test_missing_pictures_are_counted(board: Board, pictures: Path) -> None:
 def test_seeds_are_told_by_the_name(pictures: Path, tmp_path: Path) -> None:
     board = new_board(tmp_path / "two", small_suite(images=2, first_seed=5))
     (pictures / "p0__6.png").write_bytes(picture(9))
-    with opened(pictures, board.suite, TERMS) as submission:
-        there = [(one.prompt, one.seed) for one in submission.entry.pictures if one.image]
+    with opened(pictures, board.suite, TERMS) as brought:
+        there = [(one.prompt, one.seed) for one in brought.entry.pictures if one.image]
     assert there == [("p0", 5), ("p0", 6), ("p1", 5), ("p2", 5), ("p3", 5)]
     (pictures / "p0__5.png").write_bytes(picture(9))
     with pytest.raises(BadFile, match="one picture of each prompt") as error, opened(pictures, board.suite, TERMS):
@@ -169,8 +169,8 @@ def test_pictures_of_private_prompts_are_not_packed(pictures: Path, tmp_path: Pa
     suite, _ = hide(small_suite(), ["p1"])
     board = new_board(tmp_path / "board", suite)
     folder = added(board, pictures, TERMS)
-    with opened(folder, board.suite, publish=True) as submission:
-        bundle = pack(submission, tmp_path / "public.salon.zip")
+    with opened(folder, board.suite, publish=True) as brought:
+        bundle = pack(brought, tmp_path / "public.salon.zip")
     with BundleZip(bundle) as inside:
         assert inside.pictures == ["images/p0__0.png", "images/p2__0.png", "images/p3__0.png"]
     other = new_board(tmp_path / "other", suite)
@@ -275,8 +275,8 @@ def test_every_flipped_byte_is_refused_or_changes_nothing(board: Board, bundle: 
         damaged[place] ^= 0x15
         bundle.write_bytes(damaged)
         try:
-            with opened(bundle, board.suite) as submission:
-                found = [submission.read(one) for one in submission.entry.pictures if one.image]
+            with opened(bundle, board.suite) as brought:
+                found = [brought.read(one) for one in brought.entry.pictures if one.image]
         except SalonError:
             continue
         taken += 1
@@ -322,6 +322,6 @@ def test_a_picture_that_needs_turning_is_made_plain_in_a_folder(pictures: Path, 
     board = new_board(tmp_path / "any", replace(small_suite(size=None)))
     (pictures / "p0.png").unlink()
     Image.new("CMYK", (32, 24)).save(pictures / "p0.jpg")
-    with opened(pictures, board.suite, TERMS) as submission:
-        assert submission.notes == ("1 pictures were made plain: p0__0: CMYK became RGB",)
-        add_submission(board, submission)
+    with opened(pictures, board.suite, TERMS) as brought:
+        assert brought.notes == ("1 pictures were made plain: p0__0: CMYK became RGB",)
+        add_entry(board, brought)

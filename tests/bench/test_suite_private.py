@@ -61,8 +61,8 @@ def test_nothing_of_a_private_prompt_is_published(tmp_path: Path, monkeypatch: p
 
     board = open_board(board.folder, private=keeper)  # even with the texts at hand
     build_site(board, tmp_path / "site")
-    with opened(folder, board.suite, publish=True) as submission:
-        pack(submission, tmp_path / "one.salon.zip")
+    with opened(folder, board.suite, publish=True) as brought:
+        pack(brought, tmp_path / "one.salon.zip")
     with zipfile.ZipFile(tmp_path / "one.salon.zip") as bundle:
         files = {name: bundle.read(name) for name in bundle.namelist()}
     for path in (*(tmp_path / "site").rglob("*"), *(tmp_path / "board" / "suite").iterdir()):

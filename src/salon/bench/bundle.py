@@ -13,11 +13,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from salon.bench.board import ENTRIES, Board, check_new_name, entry_folder, open_board
+from salon.bench.brought import Brought, Source, Terms, Watch, look_at, some
+from salon.bench.brought_sources import check_prompts, source_of
 from salon.bench.bundle_zip import CARD, LICENCE, MOST_FILES, MOST_IN_ALL, BundleZip
 from salon.bench.entry import Entry
 from salon.bench.entry_files import read_entry, write_entry
-from salon.bench.submission import Source, Submission, Terms, Watch, some, submit
-from salon.bench.submission_sources import check_prompts, source_of
 from salon.bench.suite import Suite
 from salon.bench.suite_records import parse_object
 from salon.errors import BadFile, BadValue
@@ -35,15 +35,15 @@ _OWN = ("name", "title", "generator", "by", "link", "licence", "about")
 # -- packing -------------------------------------------------------------------------------------------------------
 
 
-def pack(submission: Submission, target: Path) -> Path:
+def pack(brought: Brought, target: Path) -> Path:
     """Write a bundle, whole; it appears when all pictures are in it."""
-    entry = submission.entry
+    entry = brought.entry
     with whole_file(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as bundle:
         _put(bundle, CARD, (json.dumps(entry.record(), ensure_ascii=False, indent=1) + "\n").encode())
         _put(bundle, LICENCE, licence_text(entry).encode())
         for picture in entry.pictures:
             if picture.image is not None:
-                _put(bundle, picture.image, submission.read(picture))
+                _put(bundle, picture.image, brought.read(picture))
         if file.tell() > MOST_IN_ALL or len(bundle.infolist()) > MOST_FILES:
             found = f"{len(bundle.infolist()):,} files, {file.tell():,} bytes"
             raise BadFile(f"a bundle has at most {MOST_FILES:,} files and {MOST_IN_ALL:,} bytes", found=found)
@@ -78,7 +78,7 @@ def is_bundle(place: Path) -> bool:
 @contextmanager
 def opened(
     place: Path, suite: Suite, terms: Terms | None = None, *, publish: bool = False, watch: Watch | None = None
-) -> Iterator[Submission]:
+) -> Iterator[Brought]:
     """What `place` submits: a bundle says its own terms, pictures alone need `terms`; given ones go first."""
     with ExitStack() as stack:
         if is_bundle(place):
@@ -88,7 +88,7 @@ def opened(
         else:
             card = read_entry(place) if (place / CARD).is_file() else None
             source = source_of(place, suite)
-        yield submit(source, suite, _terms(place, card, terms), publish=publish, watch=watch)
+        yield look_at(source, suite, _terms(place, card, terms), publish=publish, watch=watch)
 
 
 def bundle_card(place: Path) -> Entry:
@@ -136,16 +136,16 @@ def _bundle_source(bundle: BundleZip, card: Entry, suite: Suite) -> Source:
 # -- adding --------------------------------------------------------------------------------------------------------
 
 
-def add_submission(board: Board, submission: Submission) -> Path:
+def add_entry(board: Board, brought: Brought) -> Path:
     """A new entry of the board, whole or not at all: its pictures, its card, and its items as a study."""
-    entry = submission.entry
+    entry = brought.entry
     folder = entry_folder(board, entry.name)
     with _alone(board):
         check_new_name(open_board(board.folder), entry.name)
         with whole_folder(folder) as new:
             for picture in entry.pictures:
                 if picture.image is not None:
-                    _write(new / picture.image, submission.read(picture))
+                    _write(new / picture.image, brought.read(picture))
             _write_study(board.suite, entry, new)
             write_entry(new, entry)
     return folder

@@ -77,7 +77,7 @@ class Entry(Noun):
     signature: str = ""
     """The generator's own, where Salon ran it."""
     by: str = ""
-    """Who submitted it."""
+    """Who brought it."""
     link: str = Field(default="", pattern=r"^(https?://\S+)?$")
     licence: str = ""
     """Of the pictures."""

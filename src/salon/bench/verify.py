@@ -14,6 +14,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from salon.bench.board import ENTRIES, SUITE, Board, folder_name, is_board, open_board
+from salon.bench.brought import some, wanted
 from salon.bench.builtin import builtin_suites
 from salon.bench.bundle import bundle_card, is_bundle, opened
 from salon.bench.entry import Entry
@@ -28,7 +29,6 @@ from salon.bench.entry_files import (
     result_hash,
 )
 from salon.bench.results import EntryResult
-from salon.bench.submission import some, wanted
 from salon.bench.suite import Suite
 from salon.bench.suite_checks import suite_faults
 from salon.bench.suite_folder import is_suite, open_suite, prompts_hash, read_suite, suite_folder
@@ -210,12 +210,12 @@ def _bundle_checks(path: Path, named: str | None) -> Iterator[Check]:
     about = f"{suite.card.name}/{suite.card.version}, prompts {card.suite[:16]}"
     yield Check(where=where, what="suite", holds=card.suite == prompts_hash(suite), told=about)
     try:
-        with opened(path, suite) as submission:
-            there = len(submission.entry.pictures) - submission.missing
-            told = f"{there:,} of {len(submission.entry.pictures):,} there, each as promised"
-            told += f"; {submission.missing:,} missing count as failures" if submission.missing else ""
+        with opened(path, suite) as brought:
+            there = len(brought.entry.pictures) - brought.missing
+            told = f"{there:,} of {len(brought.entry.pictures):,} there, each as promised"
+            told += f"; {brought.missing:,} missing count as failures" if brought.missing else ""
             yield Check(where=where, what="pictures", holds=True, told=told)
-            yield Check(where=where, what="licence", holds=True, told=submission.entry.licence)
+            yield Check(where=where, what="licence", holds=True, told=brought.entry.licence)
     except SalonError as error:
         yield _failed(where, "pictures", error)
 

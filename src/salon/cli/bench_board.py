@@ -11,9 +11,9 @@ import click
 from salon.bench.board import entry_folder, folder_name, is_board, new_board, open_board
 from salon.bench.board import restore as restored
 from salon.bench.board import retract as retracted
-from salon.bench.bundle import ENDING, add_submission, opened
+from salon.bench.brought import Brought, Terms
+from salon.bench.bundle import ENDING, add_entry, opened
 from salon.bench.bundle import pack as packed
-from salon.bench.submission import Submission, Terms
 from salon.bench.suite import Suite
 from salon.bench.suite_folder import open_suite
 from salon.cli.console import counting, json_option, print_json, say
@@ -62,11 +62,11 @@ def add(board: Path, place: Path, suite: str | None, as_json: bool, **terms: str
     known = open_board(board).suite if is_board(board) else open_suite(suite or "")
     with (
         counting("looking at pictures", quiet=as_json) as watch,
-        opened(place, known, Terms.parse(terms), watch=watch) as submission,
+        opened(place, known, Terms.parse(terms), watch=watch) as brought,
     ):
         home = open_board(board) if is_board(board) else new_board(board, known)
-        add_submission(home, submission)
-    _tell(f"{submission.entry.name} is on {board}", submission, as_json, {"board": str(board)})
+        add_entry(home, brought)
+    _tell(f"{brought.entry.name} is on {board}", brought, as_json, {"board": str(board)})
     if not as_json:
         say(f"next: salon bench run {board} has its points judged; until then it is not published", dim=True)
 
@@ -79,16 +79,16 @@ def _check_board(board: Path, suite: str | None) -> None:
                       where=str(board), remedy="--suite SUITE makes a new one")  # fmt: skip
 
 
-def _tell(done: str, submission: Submission, as_json: bool, more: dict[str, Any]) -> None:
-    wanted = len(submission.entry.pictures)
+def _tell(done: str, brought: Brought, as_json: bool, more: dict[str, Any]) -> None:
+    wanted = len(brought.entry.pictures)
     if as_json:
-        print_json({**more, "entry": submission.entry.name, "pictures": wanted - submission.missing,
-                    "missing": submission.missing, "notes": list(submission.notes)})  # fmt: skip
+        print_json({**more, "entry": brought.entry.name, "pictures": wanted - brought.missing,
+                    "missing": brought.missing, "notes": list(brought.notes)})  # fmt: skip
         return
-    say(f"{done}: {wanted - submission.missing:,} of {wanted:,} pictures", bold=True)
-    if submission.missing:
-        say(f"{submission.missing:,} missing: {POLICY}", fg="yellow")
-    for note in submission.notes:
+    say(f"{done}: {wanted - brought.missing:,} of {wanted:,} pictures", bold=True)
+    if brought.missing:
+        say(f"{brought.missing:,} missing: {POLICY}", fg="yellow")
+    for note in brought.notes:
         say(f"- {note}")
 
 
@@ -116,11 +116,11 @@ def pack(suite: str, place: str, output: Path | None, as_json: bool, **terms: st
     known, source = _source(suite, place)
     with (
         counting("looking at pictures", quiet=as_json) as watch,
-        opened(source, known, Terms.parse(terms), publish=True, watch=watch) as submission,
+        opened(source, known, Terms.parse(terms), publish=True, watch=watch) as brought,
     ):
-        target = output or Path(f"{folder_name(submission.entry.name)}{ENDING}")
-        packed(submission, target)
-    _tell(f"{target}", submission, as_json, {"bundle": str(target)})
+        target = output or Path(f"{folder_name(brought.entry.name)}{ENDING}")
+        packed(brought, target)
+    _tell(f"{target}", brought, as_json, {"bundle": str(target)})
 
 
 def _source(suite: str, place: str) -> tuple[Suite, Path]:

@@ -1,4 +1,4 @@
-"""Where submitted pictures come from.
+"""Where pictures that somebody brings come from.
 
 A folder holds PROMPT.png (the first seed) or PROMPT__SEED.png. A table (CSV or JSONL) has the columns prompt and file,
 and seed where there are several; files stand relative to it. An entry's folder has its entry.json.
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from salon.bench import entry as entry_names
+from salon.bench.brought import MISSING, Key, Source, some
 from salon.bench.entry import Entry
 from salon.bench.entry_files import read_entry
-from salon.bench.submission import MISSING, Key, Source, some
 from salon.bench.suite import Suite
 from salon.bench.suite_folder import prompts_hash
 from salon.bench.suite_records import read_lines, read_text

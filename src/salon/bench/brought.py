@@ -59,7 +59,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Submission:
+class Brought:
     """An entry whose pictures were looked at; `read` gives their bytes once more."""
 
     entry: Entry
@@ -72,9 +72,9 @@ class Submission:
         return sum(picture.image is None for picture in self.entry.pictures)
 
 
-def submit(
+def look_at(
     source: Source, suite: Suite, terms: Terms, *, publish: bool = False, watch: Watch | None = None
-) -> Submission:
+) -> Brought:
     """The entry that `source` makes; `publish` leaves out the pictures of private prompts."""
     check_licence(suite, terms)
     _check_known(source, suite)
@@ -87,7 +87,7 @@ def submit(
     entry = Entry.parse({**terms.record(), "suite": prompts_hash(suite), "pictures": pictures}, where=source.where)
     changed = [f"{key[0]}__{key[1]}: {'; '.join(one.notes)}" for key, one in looked.items() if one.notes]
     notes = (*source.notes, *([f"{len(changed):,} pictures were made plain: {some(changed)}"] if changed else []))
-    return Submission(entry, lambda picture: _again(source, picture), notes)
+    return Brought(entry, lambda picture: _again(source, picture), notes)
 
 
 def wanted(suite: Suite) -> list[Key]:
