@@ -65,7 +65,8 @@ def test_pictures_go_in_and_scores_the_pick_and_disagreement_come_out(chromium: 
     tied = page.locator(".standings li", has_text="tied")
     assert tied.count() == 2  # 0.8, 1.2 and 1.8 with an sd of .5 each cannot be told apart
     panel = page.get_by_role("table", name="sure")
-    assert "[0.820, 2.78]" in panel.inner_text()
+    assert "[0.82, 2.78]" in panel.inner_text()  # as many digits after the point in all numbers of an axis
+    assert "± 0.50" in page.locator(".standings .total").first.inner_text()
     assert panel.locator(".reach").count() == 3
     widths = [float(one.evaluate("bar => bar.getBoundingClientRect().width")) for one in panel.locator(".bar").all()]
     assert widths[1] / widths[0] == pytest.approx(90 / 40, rel=0.05)  # bars from 0 on one axis

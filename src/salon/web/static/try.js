@@ -30,9 +30,10 @@ const short = (id) => id.slice(id.lastIndexOf("/") + 1).replaceAll("-", " ");
 const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 const sentence = (text) => (text ? text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".") : "");
 
-function number(value) {
+/** A number with three digits that count, or with as many after the point as `like` has. */
+function number(value, like = value) {
   if (value === null || value === undefined) return "–";
-  const size = Math.abs(value);
+  const size = Math.abs(like);
   const digits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3;
   const written = value.toFixed(digits);
   return Number(written) === 0 ? written.replace("-", "") : written.replace("-", "−");
@@ -280,7 +281,7 @@ function standing(one, answer, pictures) {
   const made = make("li", isPicked ? "picked" : "", null, head, picture(pictures[one.index]));
   made.append(make("p", "file", pictures[one.index].name));
   if (one.total !== null) {
-    made.append(make("p", "total", `total ${number(one.total)}${one.sd === null ? "" : ` ± ${number(one.sd)}`}`));
+    made.append(make("p", "total", `total ${number(one.total)}${one.sd === null ? "" : ` ± ${number(one.sd, one.total)}`}`));
     made.append(parts(one));
   } else made.append(make("p", "small", `No value under ${one.missing.map(short).join(", ")}.`));
   if (keepsLog && answer.decision && pictures.length > 1) made.append(would(one, answer, pictures));
@@ -351,6 +352,8 @@ function panels(answer, pictures) {
   $("scores").hidden = !shown.length;
 }
 
+const largest = (axis) => Math.max(Math.abs(axis.low), Math.abs(axis.high));
+
 function panel(one, axis, answer, pictures) {
   const caption = make("caption", "", short(one.criterion), make("span", "", told(one)));
   const heads = [["who", "picture"], ["", "bar"], ["is", "score"]].map(([look, words]) => {
@@ -361,7 +364,8 @@ function panel(one, axis, answer, pictures) {
   const rows = answer.images.map((image) => row(image, one, axis, pictures, image.index === answer.chosen));
   const ends = make("tr", "ends-row");
   ends.setAttribute("aria-hidden", "true");
-  const scale = make("div", "ends", null, make("span", "", number(axis.low)), make("span", "", number(axis.high)));
+  const marked = [axis.low, axis.high].map((end) => make("span", "", end === 0 ? "0" : number(end, largest(axis))));
+  const scale = make("div", "ends", null, ...marked);
   ends.append(make("td"), make("td", "", null, scale), make("td"));
   const table = make("table", "", null, caption, make("thead", "", null, make("tr", "", null, ...heads)));
   const known = answer.images.some(({ scores }) => scores[one.criterion].value !== null);
@@ -378,8 +382,8 @@ function row(image, one, axis, pictures, isPicked) {
   const who = make("th", "who", pictures[image.index].name);
   who.scope = "row";
   who.title = pictures[image.index].name;
-  const is = make("td", "is", number(score.value));
-  if (score.interval) is.append(make("small", "", `[${score.interval.map(number).join(", ")}]`));
+  const is = make("td", "is", number(score.value, largest(axis)));
+  if (score.interval) is.append(make("small", "", `[${score.interval.map((end) => number(end, largest(axis))).join(", ")}]`));
   if (score.value === null) {
     const why = make("td", "why", sentence(score.unscored));
     why.colSpan = 2;
