@@ -55,6 +55,7 @@ def test_the_lightest_of_four_is_chosen_for_every_prompt_and_recorded(tmp_path: 
     html = page.read_text()
     assert disagreements(html, json.loads((tmp_path / "out" / "best.json").read_text())) == []
     assert html.count("data:image/webp") == 16
+    assert "no scorer states an error: only equal totals tie" in html
     lines = [json.loads(line) for line in (tmp_path / "out" / "picks.jsonl").read_text().splitlines()]
     assert [line["pick"]["chosen"] for line in lines] == [f"p{n}/painter/3" for n in range(4)]
     rows = pyarrow.csv.read_csv(tmp_path / "out" / "picks.csv").to_pylist()

@@ -40,10 +40,12 @@ def best_page(report: BestReport, pictures: Path, most: int = MOST) -> Page:
 
 
 def _cards(report: BestReport) -> list[Card]:
+    sure = any(one.sd is not None for pick in report.picks if pick.pick for one in pick.pick.standings)
     cards = [
         Card("Chosen", Markup("{} of {}").format(fixed(report.chosen, 0), fixed(report.prompts, 0)), "prompts"),
-        Card("Not told from another", fixed(report.tied, 0), "chosen, and a tie is declared",
-             "open" if report.tied else "clear"),
+        Card("Not told from another", fixed(report.tied, 0),
+             "chosen, and a tie is declared" if sure else "no scorer states an error: only equal totals tie",
+             "open" if report.tied else "clear" if sure else "thin"),
     ]  # fmt: skip
     refused = report.outcomes.get("none good enough", 0)
     if report.settings.least is not None:
