@@ -128,7 +128,7 @@ def test_intervals_are_over_seeds(done: tuple[Made, Path, AblateReport]) -> None
 def test_one_seed_has_no_interval(home: Path, tmp_path: Path) -> None:
     report = Made(home).run(tmp_path / "one", GRID.model_copy(update={"seeds": (0,), "opponents": (2,)}))
     assert report.rows[0].srcc.low is None
-    alike = over_seeds([0.0, 0.0, 0.0], 0.95)  # three scorers that say the same of every item
+    alike = over_seeds([0.0, 0.0, 0.0], 0.95, (-1.0, 1.0))  # three scorers that say the same of every item
     assert (alike.value, alike.low, alike.high, alike.n) == (0, None, None, 3)
     html = ablation_page(report).html()
     assert disagreements(html, report.model_dump(mode="json")) == []
