@@ -14,6 +14,7 @@ from salon.flows.refine.record import Card, open_refinement, prompts_hash, read_
 from salon.flows.refine.refine import RefineSettings
 from salon.flows.refine.results import RefineReport
 from salon.flows.refine.run import refine_study
+from salon.flows.refine.scores import Marks
 from salon.generate.houses import house_generator
 from salon.generate.prompts import read_prompts
 from salon.generate.run import generate_items
@@ -281,6 +282,13 @@ def test_means_and_differences_are_paired_over_prompts(tmp_path: Path) -> None:
     one = apart["round 1", "control 1"]
     assert (one.p, one.holm) == (2 / 16, 5 * 2 / 16)  # two of sixteen sign patterns; five differences
     assert [(level.arm, level.figure.value) for level in found.best if level.figure] == [("round", 82), ("control", 42)]
+
+
+def test_where_lower_is_better_the_lowest_is_the_best() -> None:
+    values = {"a": 3.0, "b": 1.0, "c": 2.0}
+    assert Marks("flaws", values, False, "", {}).best("abcd") == "b"
+    assert Marks("worth", values, True, "", {}).best("abcd") == "a"
+    assert Marks("worth", values, True, "", {}).best("d") is None
 
 
 def test_the_best_round_need_not_be_the_last(tmp_path: Path) -> None:

@@ -25,11 +25,13 @@ ABSENT = {
 }
 MACRO = "macro is the mean over criteria; accuracy = (1 - u)((1 - b - t) c + (b + t)/2) holds for each criterion only"
 
+_LITTLE = "so accuracy against their majority says little"
 PEOPLE = {
-    "random": "people agree no more than by chance",
-    "factions": "people fall into factions",
-    "not distinguishable with this design": "people cannot be told from random raters with this design",
-    "too little data": "too few answers of people to tell whether they agree",
+    "random": f"people agree no more than by chance, {_LITTLE}",
+    "factions": f"people fall into factions, {_LITTLE}",
+    "not distinguishable with this design": "whether people share one order or fall into factions cannot be told with "
+    "this design, so their majority may be that of one camp",
+    "too little data": f"too few answers of people to tell whether they agree, {_LITTLE}",
 }
 TICKS = (
     "on checklists accuracy is agreement with the majority of people, tick by tick (a tick is one point of one item); "
@@ -111,7 +113,7 @@ def judge_warnings(
     for signal, words in PEOPLE.items():
         criteria = [one.name for one in panel if one.signal == signal]
         if criteria:
-            found.append(f"{words}, so accuracy against their majority says little: {_listed(criteria)}")
+            found.append(f"{words}: {_listed(criteria)}")
     for judge in judges:
         leaks = [part.name for part in judge.criteria for words in part.warnings if "leak" in words]
         if leaks:

@@ -1,0 +1,34 @@
+"""What a judge report says of people whose answers carry little, or a signal of unknown kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from salon.judge.report_words import judge_warnings
+from salon.judge.results import PanelFigures
+
+
+@pytest.mark.parametrize(
+    ("signal", "said"),
+    [
+        ("random", "no more than by chance"),
+        ("too little data", "too few answers"),
+        ("factions", "fall into factions, so accuracy"),
+        ("not distinguishable with this design", "share one order or fall into factions cannot be told"),
+    ],
+)
+def test_each_verdict_about_people_has_its_own_warning(signal: str, said: str) -> None:
+    panel = [PanelFigures(criterion="c", name="Color", votes=50, pairs=10, tied=0, raters="5", signal=signal)]
+    (words,) = judge_warnings([], panel, None, [])
+    assert said in words
+    assert words.endswith(": Color")
+    assert judge_warnings([], [panel[0].model_copy(update={"signal": "shared preference"})], None, []) == ()
+
+
+def test_people_who_agree_beyond_chance_are_not_called_random() -> None:
+    """The verdict "not distinguishable" says that they agree; it is factions that cannot be ruled out."""
+    signal = "not distinguishable with this design"
+    panel = [PanelFigures(criterion="c", name="Color", votes=50, pairs=10, tied=0, raters="5", signal=signal)]
+    (words,) = judge_warnings([], panel, None, [])
+    assert "random" not in words
+    assert "says little" not in words
