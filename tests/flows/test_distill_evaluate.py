@@ -369,6 +369,19 @@ def test_targets_by_table_and_by_labels(home: Path, tmp_path: Path) -> None:
         evaluate_scores(home, Asked(["nobody"], against=["ratings"]), FEW)
 
 
+def test_the_command_tells_what_is_missing_beside_the_order_of_what_is_there(home: Path) -> None:
+    gaps = GOOD.copy()
+    gaps[::4] = np.nan
+    write(home, "lacking", gaps)
+    told = CliRunner().invoke(
+        evaluate, [str(home), "-s", "lacking", "-s", "good", "--against", "ratings", "--draws", "100"]
+    )
+    assert told.exit_code == 0, told.output
+    found = evaluate_scores(home, Asked(["lacking"], against=["ratings"]), FEW).targets[0].scorers[0].overall
+    assert f"36 of 48, SRCC of these {found.scored_srcc:.3f}" in told.output
+    assert "48 of 48\n" in told.output.replace(" \n", "\n")
+
+
 @pytest.mark.browser
 def test_the_command_prints_what_the_page_and_the_json_say(home: Path, chromium, tmp_path: Path) -> None:
     page = tmp_path / "report.html"

@@ -67,6 +67,15 @@ def test_each_round_starts_from_the_best_picture_of_the_one_before(tmp_path):
             assert one.score == round(0.2 * start + 0.8 * own)
 
 
+def test_the_gain_is_the_answer_less_the_best_of_stage_1(tmp_path):
+    report = chain(tmp_path / "c")
+    by_hand = [one.answer.score - max(seen.score for seen in one.decisions[0].seen if seen.score is not None)
+               for one in report.chains]  # fmt: skip
+    assert report.gain.value == pytest.approx(sum(by_hand) / len(by_hand))
+    assert report.gain.n == len(report.chains)
+    assert min(by_hand) >= 0
+
+
 def _ask(item):
     prompt, _, seed = item.rsplit("/", 2)
     from_text = next(one for one in PROMPTS if one.id == prompt)

@@ -80,6 +80,18 @@ def test_the_filling_is_the_worst_of_all_orders(missing: int) -> None:
         assert figures(filled, y)["srcc"] <= whole + 1e-12
 
 
+def test_a_scale_of_its_own_is_filled_alike() -> None:
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(size=20), rng.normal(size=20)
+    x[[2, 9, 11]] = np.nan
+    one, other = (figures(lowest_filling(of, y), y) for of in (x, 7 + x / 1000))
+    assert [other[name] for name in ("srcc", "plcc", "krcc")] == pytest.approx(
+        [one[name] for name in ("srcc", "plcc", "krcc")], abs=1e-9
+    )
+    same = lowest_filling([2.0, 2.0, np.nan], [1.0, 2.0, 3.0])  # no range to go by: one beyond
+    assert same[2] == pytest.approx(1.5)
+
+
 def test_the_filling_is_the_worst_of_different_numbers_where_predictions_tie() -> None:
     """Coarse scores tie, and a block of equal ones is passed as a whole: by trying every gap for every missing item."""
     rng = np.random.default_rng(9)

@@ -11,7 +11,7 @@ import click
 
 from salon.cli.console import json_option, print_closing, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
-from salon.report.numbers import MISSING, with_interval
+from salon.report.numbers import MISSING, fixed, with_interval
 from salon.report.page import page_target
 from salon.train.score_evaluation_results import ScoreEvaluationSettings
 
@@ -151,4 +151,7 @@ def _print_target(target: TargetFigures) -> None:
 
 def _figures(agreed: Agreed) -> tuple[str, ...]:
     numbers = (agreed.srcc, agreed.plcc, agreed.krcc, agreed.mae, agreed.rmse)
-    return (*(with_interval(one) for one in numbers), f"{agreed.scored:,} of {agreed.wanted:,}")
+    told = f"{agreed.scored:,} of {agreed.wanted:,}"
+    if agreed.scored < agreed.wanted and agreed.scored_srcc is not None:
+        told += f", SRCC of these {fixed(agreed.scored_srcc, 3)}"
+    return (*(with_interval(one) for one in numbers), told)

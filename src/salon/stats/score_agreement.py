@@ -63,7 +63,8 @@ def agreement_draws(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> Floats:
 def lowest_filling(x: ArrayLike, y: ArrayLike) -> Floats:
     """`x` with numbers in place of NaN that make SRCC with `y` as low as possible; see the module.
 
-    Numbers stand between those that are there, or one spread beyond their ends. All NaN: y reversed.
+    Numbers stand between those that are there, or one range beyond their ends: x on another scale is filled alike. All
+    NaN: y reversed.
     """
     pred, target = np.asarray(x, float), np.asarray(y, float)
     if pred.ndim != 1 or pred.shape != target.shape or not np.isfinite(target).all():
@@ -82,7 +83,7 @@ def lowest_filling(x: ArrayLike, y: ArrayLike) -> Floats:
 
 def _placed(pred: Floats, values: Floats, absent: NDArray[np.int64], before: NDArray[np.int64]) -> Floats:
     """Numbers for `absent`, which stand after `before` of the known values; several in one gap keep their order."""
-    spread = max(float(values[-1] - values[0]), 1.0)
+    spread = float(values[-1] - values[0]) or 1.0
     edges = np.concatenate([[values[0] - spread], values, [values[-1] + spread]])
     made = pred.copy()
     for gap in np.unique(before):
