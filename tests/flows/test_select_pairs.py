@@ -17,11 +17,13 @@ from PIL import Image
 
 from salon.cli.select_pairs import pairs
 from salon.errors import BadColumns, BadFile, DesignError, InputError, UnknownReference
-from salon.flows.select.pair_sources import fused_candidates, vote_candidates
+from salon.flows.select.pair_sources import fused_candidates, scorer_candidates, vote_candidates
 from salon.flows.select.pairs import _check_apart
+from salon.judge.score import ScoreRun
 from salon.select.pairs import Candidate, PairSettings
 from salon.store.folder import save_study
 from salon.study import Study
+from salon.study.scorer import ScorerCard
 
 PROMPTS = 8
 
@@ -117,6 +119,22 @@ def test_values_on_a_scale_where_lower_is_better_are_turned(study: Study, tmp_pa
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "fused.parquet")
     found = fused_candidates(study, PairSettings(), tmp_path / "fused.parquet")
     assert {(one.chosen, one.rejected) for one in found} == {("0-0", "0-1"), ("0-0", "0-2"), ("0-1", "0-2")}
+
+
+def test_a_scorer_s_numbers_where_lower_is_better_are_turned(folder: Path, study: Study) -> None:
+    (folder / "scores").mkdir(exist_ok=True)
+    items = [item.id for item in study.nouns("items")][:3]  # of one prompt
+    rows = [{"item": item, "value": float(n), "sigma": None} for n, item in enumerate(items)]
+    file = folder / "scores" / "flaws.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), file)
+    card = ScorerCard(higher_is_better=False, criterion="mood")
+    run = ScoreRun(scorer="flaws", items=3, scored=3, unscored={}, reused=0, low=0, high=2, card=card, data="",
+                   signature="test", file=file.name)  # fmt: skip
+    file.with_suffix(".json").write_text(json.dumps(run.model_dump(mode="json")))
+    found = scorer_candidates(study, PairSettings(), folder, "flaws")
+    a, b, c = items
+    assert {(one.chosen, one.rejected) for one in found} == {(a, b), (a, c), (b, c)}
+    file.unlink()
 
 
 def test_copies_of_a_picture_are_found_by_their_looks(tmp_path: Path) -> None:

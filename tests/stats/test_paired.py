@@ -87,3 +87,10 @@ def test_edges():
         compared([np.nan], [0], [0])
     with pytest.raises(BadValue):
         compared([1, 1], [0], [0])
+
+
+def test_a_drawn_p_is_never_0():
+    # thirty prompts that all lean one way: no random pattern is as extreme but the data's own, which counts as one
+    apart = paired_difference(np.ones(30), np.zeros(30), np.arange(30), draws=200, rng=np.random.default_rng(0))
+    assert apart.p == pytest.approx(1 / 201)
+    assert "200 random sign patterns of 30 prompts" in apart.law

@@ -133,3 +133,13 @@ def test_clusters_that_are_all_alike_have_no_interval_of_no_width():
     assert told.method == "no interval: the same in 200 draws of prompts"
     spread = bootstrap_totals(ratio, [[1, 1], [0, 1]] * 4, draws=200, rng=np.random.default_rng(0))
     assert with_width(spread, 200) == spread
+
+
+def test_bca_percentiles_by_hand():
+    # 700 of 1,000 draws lie below the value: z0 = .5244; folds 0, 0, 0, 4: away 1, 1, 1, -3, a = -24 / (6 12^1.5)
+    drawn, folds = np.arange(1000) / 1000, np.array([0.0, 0.0, 0.0, 4.0])
+    z0, a = stats.norm.ppf(0.7), -24 / (6 * 12**1.5)
+    ends = [stats.norm.cdf(z0 + (z0 + z) / (1 - a * (z0 + z))) for z in stats.norm.ppf([0.05, 0.95])]
+    made = interval(0.6999, drawn, n=4, unit="prompt", level=0.9, folds=folds)
+    assert (made.low, made.high) == pytest.approx(ends, abs=0.0011)
+    assert 0.15 < made.low < 0.5  # well above the plain fifth percentile
