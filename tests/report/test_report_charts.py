@@ -272,3 +272,10 @@ def test_a_small_multiple_that_stands_alone_is_drawn_wide():
     assert f'viewBox="0 0 {WIDE} ' in Figures([small]).__html__()
     assert f'viewBox="0 0 {NARROW} ' in Figures([small]).__html__()
     assert f'viewBox="0 0 {SMALL} ' in Figures([small, small]).__html__()
+
+
+def test_whole_steps_have_whole_ticks():
+    rounds = charts.line_curves([charts.Curve("best", [0, 1, 2], [0.1, 0.2, 0.3])], x_label="round")
+    assert re.findall(r'text-anchor="middle">([^<]+)<', rounds) == ["0", "1", "2", "round"]
+    shares = charts.line_curves([charts.Curve("best", [0, 0.5, 2], [0.1, 0.2, 0.3])])
+    assert ">0.2<" in shares

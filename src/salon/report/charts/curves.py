@@ -14,6 +14,8 @@ from salon.report.located import marks
 from salon.report.scale import Scale, domain, spread
 from salon.report.svg import canvas, drawn, element, group, line, text, text_width
 
+ROOM = 70
+"""Pixels for each tick of the x axis."""
 LOW = 220
 """Pixels: in lower drawings the ticks of the y axis stand closer."""
 
@@ -72,8 +74,14 @@ def line_curves(
         *(_band(c, x, y, i) for i, c in enumerate(curves) if c.low is not None and c.high is not None),
         *(_curve(c, x, y, i, percent) for i, c in enumerate(curves)),
         *(_end_label(c, x, levels[i], i) for i, c in enumerate(curves) if direct),
-        x_axis(x, bottom, width, label=x_label),
+        x_axis(x, bottom, width, room=_room(curves, x), label=x_label),
     )
+
+
+def _room(curves: Sequence[Curve], x: Scale) -> float:
+    """Pixels for each tick: a whole step at least where all x are whole, for there is no round 1.25."""
+    whole = all(float(at).is_integer() for curve in curves for at in curve.x)
+    return max(ROOM, (x(1) - x(0)) * 0.999) if whole else ROOM
 
 
 def _style(index: int) -> str:
