@@ -67,7 +67,8 @@ def test_the_people_are_checked_unless_told_otherwise(folder, capsys):
     made = json.loads(said.out)
     assert len(made["judges"]) == 1
     assert made["panel"][0]["signal"] == "not distinguishable with this design"
-    assert any("random raters" in words for words in made["warnings"])
+    assert "agree beyond chance" in made["panel"][0]["sentence"]
+    assert any("share one order or fall into factions cannot be told" in words for words in made["warnings"])
 
 
 def test_scores_stand_beside_judges(folder, capsys, tmp_path):
