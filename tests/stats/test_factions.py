@@ -217,7 +217,7 @@ def rejects(rng, studies, prompts, camps, noise, items=4):
     ("items", "prompts", "raters", "noise"), [(3, 20, 5, 0.5), (3, 60, 5, 1.0), (3, 20, 8, 1.0), (4, 20, 5, 1.0)]
 )
 def test_size_where_raters_agree_on_few_items(items, prompts, raters, noise):
-    # Panels simulated from the fitted Mallows model rejected .18, .13, .13 and .08 of these.
+    # Panels simulated from the fitted Mallows model rejected .18 of the first and .13 of the third.
     assert rejects(np.random.default_rng(10), 100, prompts, [raters], noise, items) <= 0.06
 
 
