@@ -46,6 +46,10 @@ def said(text: str, menu=AB, key: str = "verdict", **more) -> object:
         ("I prefer the second.\n\nB", "B"),
         ('<think>{"verdict": "B"}</think>{"verdict": "A"}', "A"),
         ('thoughts that began in the prompt: B</think>{"verdict": "A"}', "A"),
+        ('<thinking>{"verdict": "B"}</thinking>{"verdict": "A"}', "A"),
+        ('{"verdict": "A"}\n<reasoning>B is {dull}.</reasoning>', "A"),
+        ('<|channel|>analysis<|message|>{"verdict": "B"}<|end|><|channel|>final<|message|>{"verdict": "A"}', "A"),
+        ('{"reason": "it has a { in it", "verdict": "A"}', "A"),
         ('<answer>{"verdict": "B"}</answer> or rather <answer>{"verdict": "A"}</answer> is shown', "A"),
         ('<answer>{"verdict": "B"}', "B"),
         ("<answer>B</answer>", "B"),
@@ -93,6 +97,18 @@ def test_what_is_read(text: str, expected: str) -> None:
         ("<think>" + 100_000 * "x" + "\nVerdict: B", "thought without an answer"),
         (600 * '{"x": ' + '{"verdict": "A"}' + 600 * "}", "no verdict"),  # deeper than Python calls
         ("<answer></answer>", "empty"),
+        ('{"draft": {"verdict": "A"}, "verdict": "B', "breaks off"),  # inside an object that never ends
+        ('{"draft": {"verdict": "A"}, "ver', "breaks off"),
+        ('} {"draft": {"verdict": "A"}, "ver', "breaks off"),
+        ('{"draft": {"verdict": "A"}, "reason": "}', "breaks off"),
+        ('{"draft": {"verdict": "A"}, "reason": "}", "ver', "breaks off"),
+        (r'{"draft": {"verdict": "A"}, "reason": "\"}', "breaks off"),
+        ("<Think>\nVerdict: A\n</Think>\nI cannot decide.", "no verdict"),
+        ('<thinking>So {"verdict": "A"}?</thinking>\nI will not say.', "no verdict"),
+        ('◁think▷{"verdict": "A"}◁/think▷I will not say.', "no verdict"),
+        ('It may be {"verdict": "A"}</reasoning>\nI will not say.', "no verdict"),  # begun in the prompt
+        ('<reasoning>{"verdict": "A"} because', "thought without an answer"),
+        ('<|channel|>analysis<|message|>{"verdict": "A"}', "thought without an answer"),
     ],
     ids=lambda text: text[:40],
 )  # fmt: skip
@@ -227,8 +243,22 @@ def test_an_answer_cut_anywhere_is_never_another_answer(reasoning: str, verdict:
     assert found == Read(verdict) or isinstance(found, Unread)
 
 
+@given(hostile, st.sampled_from("AB"), st.data())
+def test_a_nested_answer_cut_anywhere_is_never_another_answer(
+    reasoning: str, verdict: str, data: st.DataObject
+) -> None:
+    """Also where nobody says that it was cut; the draft inside is not what the judge went on to say."""
+    draft = {"draft": {"verdict": "B" if verdict == "A" else "A"}, "reason": reasoning, "verdict": verdict}
+    answer = json.dumps(draft)
+    at = data.draw(st.integers(0, len(answer)))
+    found = read_verdict(answer[:at], "verdict", AB)
+    assert found == Read(verdict) or isinstance(found, Unread)
+
+
 def test_a_text_made_to_take_forever_is_read_in_no_time() -> None:
     for text in (
+        "<reasoning>" * 9_000,
+        "<reasoning></thinking>" * 4_000,
         '{"a":' * 500,
         '{"a":' * 50_000,
         "{" * 200_000,

@@ -6,9 +6,9 @@ A verdict is stated by
 - a line that says nothing else: `Verdict: B`;
 - a last line that is nothing but an answer: `B`.
 
-Prose never counts ("Image A has the better type"), nor does a `<think>` block. Of several statements the last one
-binds, also when it is not on the menu: the judge is then unparsed, and no earlier statement is fallen back on. A
-text that breaks off after its last statement might have said something else, so it is unparsed as well.
+Prose never counts ("Image A has the better type"), nor do thoughts. Of several statements the last one binds, also when
+it is not on the menu: the judge is then unparsed, and no earlier statement is fallen back on. A text that breaks off
+after its last statement, or in the middle of an object around it, might have said something else: unparsed as well.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from salon.study.criterion import Scale
+from salon.study.thoughts import spoken
 
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None, strict=False)  # models break lines inside strings
 _MARKS = " \t\"'`*_.“”"
@@ -27,6 +28,7 @@ _MARKS = " \t\"'`*_.“”"
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)", re.ASCII)
 _LINE = re.compile(r"^[\s>#*_`]*(?P<key>[A-Za-z ]{1,30}?)[\s*_`]*[:=][\s*_`]*(?P<value>\S[^\n]{0,60})$")
 _TAG = re.compile(r"</?answer>")
+_BRACE = re.compile(r'\\.|["{}]', re.DOTALL)
 _MOST_BRACES = 1000
 _LONGEST = 100_000
 """Characters that are read, from the end: a verdict stands at the end of a text. No answer needs more braces."""
@@ -68,7 +70,7 @@ def read_verdict(text: str, key: str, menu: Menu, *, cut: bool = False) -> Read 
     if last_line is not None and isinstance(menu(last_line.value), Read):
         stated.append(last_line)
     if not stated:
-        return Unread("breaks off" if cut or _is_open(body, 0) else "no verdict")
+        return Unread("breaks off" if cut or _is_open(body) else "no verdict")
     return _bind(body, max(stated, key=lambda one: one.end), menu, cut=cut)
 
 
@@ -85,7 +87,7 @@ def read_verdicts(
     keys = _keys(menus, titles)
     stated = list(_objects(body, lambda found: _by_criterion(found, keys)))
     if not stated:
-        reason = "breaks off" if cut or _is_open(body, 0) else "no verdict"
+        reason = "breaks off" if cut or _is_open(body) else "no verdict"
         return dict.fromkeys(menus, Unread(reason))
     last = stated[-1]
     if isinstance(last.value, Unread):
@@ -104,7 +106,7 @@ def read_object(text: str, keys: Sequence[str], menu: Menu, *, cut: bool = False
         return body
     stated = list(_objects(body, lambda found: found if set(keys) & found.keys() else None))
     if not stated:
-        return Unread("breaks off" if cut or _is_open(body, 0) else "no answer")
+        return Unread("breaks off" if cut or _is_open(body) else "no answer")
     return _bind(body, stated[-1], menu, cut=cut)
 
 
@@ -165,11 +167,11 @@ def number_menu(scale: Scale) -> Menu:
 
 
 def _answer_part(text: str) -> str | Unread:
-    """The text without its thoughts: what follows the last `</think>`, if no thought begins there that never ends."""
-    text = text.rpartition("</think>")[2]
-    if "<think>" in text:
+    """The text without its thoughts."""
+    said = spoken(text)
+    if said is None:
         return Unread("thought without an answer")
-    text = text[-_LONGEST:]
+    text = said[-_LONGEST:]
     if text.count("{") > _MOST_BRACES:
         return Unread("too much JSON")
     return text if _bare(text) else Unread("empty")
@@ -177,6 +179,14 @@ def _answer_part(text: str) -> str | Unread:
 
 def _objects(text: str, wanted: Callable[[dict[str, Any]], Any]) -> Iterator[_Statement]:
     """The JSON objects in `text` that hold what is `wanted`, none of them inside another."""
+    for found, _, end in _whole_objects(text):
+        value = wanted(found)
+        if value is not None:
+            yield _Statement(value, end)
+
+
+def _whole_objects(text: str) -> Iterator[tuple[dict[str, Any], int, int]]:
+    """Every JSON object that is not inside another, with where it begins and ends."""
     at = text.find("{")
     while at >= 0:
         try:
@@ -184,9 +194,7 @@ def _objects(text: str, wanted: Callable[[dict[str, Any]], Any]) -> Iterator[_St
         except (ValueError, RecursionError):
             at = text.find("{", at + 1)
             continue
-        value = wanted(found)
-        if value is not None:
-            yield _Statement(value, end)
+        yield found, at, end
         at = text.find("{", end)
 
 
@@ -239,7 +247,7 @@ def _last_line(text: str) -> _Statement | None:
 
 
 def _bind(text: str, last: _Statement, menu: Menu, *, cut: bool) -> Read | Unread:
-    if _is_open(text, last.end) or (cut and _bare(text[last.end :])):
+    if _is_open(text) or (cut and _bare(text[last.end :])):
         return Unread("breaks off")
     return last.value if isinstance(last.value, Unread) else menu(last.value)
 
@@ -249,7 +257,21 @@ def _bare(text: str) -> str:
     return _TAG.sub("", text).strip(_MARKS + "\n\r")
 
 
-def _is_open(text: str, start: int) -> bool:
-    """Whether an object begins after `start` and never ends."""
-    depth = text.count("{", start) - text.count("}", start)
-    return depth > 0
+def _is_open(text: str) -> bool:
+    """Whether an object begins and never ends: a brace outside all whole objects that no later one closes."""
+    around, at = "", 0
+    for _, start, end in _whole_objects(text):
+        around, at = around + text[at:start], end
+    around += text[at:]
+    return _left_open(around, quotes=False) or _left_open(around, quotes=True)
+
+
+def _left_open(text: str, *, quotes: bool) -> bool:
+    """Counts braces; with `quotes` those in strings of an object do not count."""
+    depth, quoted = 0, False
+    for mark in _BRACE.findall(text):
+        if mark == '"':
+            quoted = quotes and depth > 0 and not quoted
+        elif not quoted and mark in "{}":
+            depth = depth + 1 if mark == "{" else max(depth - 1, 0)
+    return depth > 0 or quoted

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from salon.study.thoughts import spoken
+
 LONGEST = 100_000
 """Characters that are read, from the end."""
 LONGEST_LINE = 400
@@ -59,8 +61,8 @@ def said(response: str | None) -> str | Unread:
     """The part of a response that answers."""
     if response is None:
         return Unread("missing")
-    text = response.rpartition("</think>")[2]
-    if "<think>" in text:
+    text = spoken(response)
+    if text is None:
         return Unread("thought without an answer")
     text = text[-LONGEST:]
     return text if lines(text) else Unread("empty")
