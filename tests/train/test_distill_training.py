@@ -10,6 +10,7 @@ import shutil
 import socket
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -39,7 +40,7 @@ from salon.models.weights import MissingWeights
 from salon.store.folder import save_study
 from salon.train.distill_data import Asking, OnePassData, look
 from salon.train.distill_format import learn_format
-from salon.train.distill_loop import train_one_pass
+from salon.train.distill_loop import _Watch, train_one_pass
 from salon.train.distill_processes import TorchProcesses
 from salon.train.distill_reward import DistillReward
 from salon.train.distill_setup import last_checkpoint
@@ -281,6 +282,33 @@ def scorer(place, study, labels, vlm):
     with pytest.raises(KeyboardInterrupt):
         distill_study(*asked, progress=stop)
     return place / "scorer", distill_study(*asked, resume=True)
+
+
+def test_the_best_weights_are_whole_whenever_a_run_is_killed(tmp_path, monkeypatch):
+    """Also while the best so far is removed for the better one: who goes on may never find a better one again."""
+    watch = object.__new__(_Watch)
+    saved = SimpleNamespace(save_pretrained=lambda place: (Path(place) / "tokenizer.json").write_text("{}"))
+    watch.is_main, watch.processor = True, SimpleNamespace(tokenizer=saved, image_processor=saved)
+
+    def save_model(place):
+        Path(place).mkdir(exist_ok=True)
+        for name in ("config.json", "model.safetensors"):
+            (Path(place) / name).write_text("weights")
+
+    watch.trainer = SimpleNamespace(save_model=save_model, accelerator=SimpleNamespace(wait_for_everyone=lambda: None))
+    watch.weigh(tmp_path / "best")
+
+    def killed(place, **_):
+        next(Path(place).glob("model.*"), Path(place)).unlink()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            watch.weigh(tmp_path / "best")
+    assert sorted(os.listdir(tmp_path / "best")) == ["config.json", "model.safetensors", "tokenizer.json"]
+    watch.weigh(tmp_path / "best")
+    assert sorted(os.listdir(tmp_path)) == ["best"], "nothing is left over"
 
 
 def test_a_study_becomes_a_scorer_in_a_folder(scorer, study, place):

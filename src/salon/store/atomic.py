@@ -68,9 +68,11 @@ def whole_folder(path: Path) -> Iterator[Path]:
             sync_folder(Path(folder))
         _put(stage, path)
     finally:
-        shutil.rmtree(stage, ignore_errors=True)  # the old contents by now, or a new folder that failed
-        if lock is not None:
-            os.close(lock)
+        try:
+            shutil.rmtree(stage, ignore_errors=True)  # the old contents by now, or a new folder that failed
+        finally:
+            if lock is not None:
+                os.close(lock)
 
 
 @contextmanager

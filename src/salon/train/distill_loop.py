@@ -28,7 +28,7 @@ from typing import Any
 from salon.errors import BadValue, MissingExtra, NotConverged
 from salon.models.one_pass import greedy_answers
 from salon.models.vlm import LoadedVlm, vlm_processor
-from salon.store.atomic import PART, whole_file
+from salon.store.atomic import PART, whole_file, whole_folder
 from salon.train.distill_adapters import trl_reward
 from salon.train.distill_data import OnePassData, Validation, look
 from salon.train.distill_format import FORMAT, adapters, learn_format, save_vlm
@@ -310,8 +310,10 @@ class _Watch(TrainerCallback):  # type: ignore[misc]
         if self.is_main:
             self.processor.tokenizer.save_pretrained(part)
             self.processor.image_processor.save_pretrained(part)
-            shutil.rmtree(place, ignore_errors=True)
-            os.replace(part, place)
+            with whole_folder(place) as stage:  # the best so far is there until the better one is, both of them whole
+                for one in part.iterdir():
+                    os.replace(one, stage / one.name)
+            part.rmdir()
         self.trainer.accelerator.wait_for_everyone()
 
     def _look(self, step: int) -> Validation:
