@@ -96,5 +96,6 @@ def greedy_answers(
 
 def write_card(folder: Path, card: OnePassCard, words: str) -> None:
     """Card and README of a scorer."""
-    (folder / CARD).write_text(json.dumps(card.model_dump(mode="json"), ensure_ascii=False, indent=2) + "\n")
+    told = json.dumps(card.model_dump(mode="json"), ensure_ascii=False, indent=2) + "\n"
+    (folder / CARD).write_text(told, encoding="utf-8")
     (folder / "README.md").write_text(words, encoding="utf-8")
