@@ -50,8 +50,8 @@ def test_the_whole_demo_fits_on_a_screen(
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= SCREEN
     assert max(map(len, lines)) <= 100 + len(str(tmp_path))
-    assert "no person gave these answers" in lines[0]
-    assert lines[1] == "Four houses draw 6 briefs ... 24 posters"
+    said = "Simulated raters: no person gave these answers. Four houses draw 6 briefs ... 24 posters"
+    assert lines[0] == said
     assert [line.split()[1:5] for line in lines if line.startswith("  entry ")] == [
         ["Capability", "EPS", "Overall", "rank"]
     ]

@@ -119,9 +119,9 @@ def _checked(study: Study, page: Path) -> CheckReport:
 def run(folder: Path) -> None:
     """The whole demo, told on the terminal; its pages and files in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    click.echo("Real posters, simulated raters: no person gave these answers.")
     prompts = read_prompts("briefs")[::EVERY]
-    click.echo(f"Four houses draw {len(prompts)} briefs ... ", nl=False)
+    words = f"Simulated raters: no person gave these answers. Four houses draw {len(prompts)} briefs ... "
+    click.echo(words, nl=False)
     drawn = draw_posters(folder, prompts)
     click.echo(f"{drawn.made + drawn.reused} posters")
     with ProcessPoolExecutor(1, get_context("spawn")) as beside:  # the experts need nothing of what comes before them
