@@ -60,7 +60,7 @@ LAY_OUT = """() => {
 WHOLE = "document.querySelector('.board').tBodies[0].rows.length"
 PRINT = "dispatchEvent(new Event('beforeprint')); document.body.offsetHeight"
 THROUGH = "scrollTo(0, document.body.scrollHeight)"
-BACK = "scrollTo(0, 0)"
+BACK = "scrollTo(0, 0); dispatchEvent(new Event('afterprint'))"
 PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
 
 
