@@ -50,7 +50,7 @@ WORDS = {
     "weights": """Bridge labels; the weights of pairs change, nothing else. By gap: Eq. 7 with tau .5. By posterior: how
     sure the errors of two labels make their order. *Eight parts*: the 64 items of a step are compared within eight
     parts of eight only, as processes do that do not gather. In order, weighting cannot be told from none in any row
-    (the paper: SRCC .709 against .660). It does widen the scores, and so lowers MAE a little where the policy is held.
+    (the paper: SRCC .709 against .660). It does widen the scores, and so lowers MAE a little: surely so held and free.
     Why so little: what near ties say wrongly, they say in both directions, and a policy with fewer weights than items
     averages it out, whether an item meets 63 partners or seven. The largest difference, not certain with three seeds,
     is that of 1,024 features, where the policy can learn labels by heart.""",
