@@ -6,7 +6,6 @@ Only records of posters are written, no pictures: simulated designers read nothi
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -91,10 +90,10 @@ class Recovered:
     """... so many of them beyond the interval of their duel ..."""
     wrong: int
     """... and so many the other way round beyond theirs."""
-    ranked: bool
-    """Whether the range of ranks of every house meets that of its true ones."""
-    best: bool
-    """Whether a house of the highest quality is in tier 1."""
+    ranked: bool | None
+    """Whether the range of ranks of every house meets that of its true ones; None on a board without such ranges."""
+    best: bool | None
+    """Whether a house of the highest quality is in tier 1; None on a board without tiers."""
 
 
 def recovered(board: ArenaBoard) -> Recovered:
@@ -102,20 +101,29 @@ def recovered(board: ArenaBoard) -> Recovered:
     truth = {name: expected_quality(house)[board.criterion] for name, house in HOUSES.items()}
     found = [_pair(board, *pair, truth) for pair in combinations(truth, 2)]
     told = [one for one in found if one is not None]
-    places = {place.generator: place for place in board.places}
-    top = max(truth.values())
     return Recovered(
         criterion=board.criterion,
         pairs=len(told),
         right=sum(value > 0.5 for value, _, _ in told),
         sure=sum(low > 0.5 for _, low, _ in told),
         wrong=sum(high < 0.5 for _, _, high in told),
-        ranked=all(
-            place.rank_low <= _most(truth, name) and place.rank_high >= _least(truth, name)
-            for name, place in places.items()
-        ),
-        best=any(place.tier == 1 and truth[name] > top - WITHIN for name, place in places.items()),
+        ranked=_ranked(board, truth),
+        best=_best(board, truth),
     )
+
+
+def _ranked(board: ArenaBoard, truth: dict[str, float]) -> bool | None:
+    ranges = [(place.generator, place.rank_low, place.rank_high) for place in board.places]
+    if any(low is None or high is None for _, low, high in ranges):
+        return None
+    return all(low <= _most(truth, name) and high >= _least(truth, name) for name, low, high in ranges)
+
+
+def _best(board: ArenaBoard, truth: dict[str, float]) -> bool | None:
+    if any(place.tier is None for place in board.places):
+        return None
+    top = max(truth.values())
+    return any(place.tier == 1 and truth[place.generator] > top - WITHIN for place in board.places)
 
 
 def _pair(board: ArenaBoard, one: str, other: str, truth: dict[str, float]) -> tuple[float, float, float] | None:
@@ -136,14 +144,6 @@ def _least(truth: dict[str, float], name: str) -> int:
 def _most(truth: dict[str, float], name: str) -> int:
     """The worst one."""
     return sum(value > truth[name] - WITHIN for value in truth.values())
-
-
-def pooled(found: Sequence[Recovered]) -> dict[str, float]:
-    """Counts over boards, and shares of boards."""
-    made: dict[str, float] = {name: sum(getattr(one, name) for one in found) for name in ("pairs", "right", "sure")}
-    made["wrong"] = sum(one.wrong for one in found)
-    made |= {name: float(np.mean([getattr(one, name) for one in found])) for name in ("ranked", "best")}
-    return made
 
 
 def snapshot_recovered(snapshot: ArenaSnapshot) -> list[Recovered]:

@@ -50,11 +50,12 @@ studies, {studies} of every size, and `salon bench arena` fitted each of them al
 law: [simulate](simulate.md); the houses' flaws, and what they are expected to be worth: [houses](houses.md).
 """
 RECOVERY = """
-Pairs of houses whose expected qualities differ under a criterion: *right*, the arena has them in that order; *surely*,
-beyond the 95% interval of their duel; *surely wrong*, beyond it in the other order, where 2.5% is the most that chance
-explains. *ranks*: boards on which the range of ranks of every house meets its true ones; *best*: boards with a house of
-the highest quality in tier 1. *no scores*: boards that answers did not identify, and that said so. In brackets 95%
-intervals over studies.
+Pairs of houses whose expected qualities differ under a criterion: *right*, the arena has them in that order;
+*surely*, beyond the 95% interval of their duel; *surely wrong*, beyond it in the other order, where 2.5% is the most
+that chance explains. *ranks*: boards on which the range of ranks of every house meets its true ones; *best*: boards
+with a house of the highest quality in tier 1; both with the number of boards where some have neither ranges nor tiers
+(a house whose answers are all alike has no interval). *no scores*: boards that answers did not identify, and that
+said so. In brackets 95% intervals over studies.
 """
 TURNED = """
 **Where a panel settles on another order, more prompts do not help.** What a house is expected to be worth is the mean
@@ -115,11 +116,19 @@ def recovery_table(judged: Sequence[Judged]) -> str:
             missing = sum(not board.places for made in studies for board in made.boards)
             rows.append([
                 protocol, str(prompts), str(len(studies)), *(ratio(found, name) for name in ("right", "sure", "wrong")),
-                *(f"{np.mean([getattr(one, name) for one in boards]):.1%}" for name in ("ranked", "best")),
+                *(boards_share([getattr(one, name) for one in boards]) for name in ("ranked", "best")),
                 f"{missing} of {missing + len(boards)}",
             ])  # fmt: skip
     head = ["answers", "prompts", "studies", "right, %", "surely, %", "surely wrong, %", "ranks", "best", "no scores"]
     return table(head, rows)
+
+
+def boards_share(held: Sequence[bool | None]) -> str:
+    """Share of boards, and of how many where some cannot tell."""
+    told = [one for one in held if one is not None]
+    if not told:
+        return "–"
+    return f"{np.mean(told):.1%}" + (f" of {len(told)}" if len(told) < len(held) else "")
 
 
 def criteria_table(judged: Sequence[Judged]) -> str:
@@ -132,7 +141,7 @@ def criteria_table(judged: Sequence[Judged]) -> str:
         rows.append([
             criterion.removeprefix("taste/"), str(told[0][0].pairs),
             *(ratio(told, name) for name in ("right", "sure", "wrong")),
-            *(f"{np.mean([getattr(one, name) for (one,) in told]):.1%}" for name in ("ranked", "best")),
+            *(boards_share([getattr(one, name) for (one,) in told]) for name in ("ranked", "best")),
         ])  # fmt: skip
     return table(["criterion", "pairs", "right, %", "surely, %", "surely wrong, %", "ranks", "best"], rows)
 
@@ -202,8 +211,8 @@ def recovery_verdict(judged: Sequence[Judged]) -> str:
     pairs, right, sure, wrong = (sum(getattr(one, k) for one in found) for k in ("pairs", "right", "sure", "wrong"))
     return (
         f"**Of {pairs:,} pairs of houses in studies of {MIDDLE} prompts that were ranked, {right / pairs:.1%} stand in "
-        f"the expected order, {sure / pairs:.1%} surely, and {wrong / pairs:.1%} surely in the wrong one. A house of "
-        f"the highest quality is in tier 1 on {np.mean([one.best for one in found]):.1%} of the boards.**"
+        f"the expected order, {sure / pairs:.1%} surely, and {wrong / pairs:.1%} surely in the wrong one. Boards "
+        f"with a house of the highest quality in tier 1: {boards_share([one.best for one in found])}.**"
     )
 
 
