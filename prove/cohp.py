@@ -292,7 +292,8 @@ def drawing(runs: dict[str, dict[str, Run]]) -> str:
     for name, one in runs["apprentices"].items():
         levels = [level(one.so_far[..., number]) for number in range(one.so_far.shape[-1])]
         curves.append(charts.Curve(f"right {name}", list(range(len(levels))), [value for value, _, _ in levels]))
-    return charts.line_curves(curves, title="True quality of the best so far, by round", x_label="round", width=WIDE)
+    title = "True quality of the best so far, by round"
+    return charts.line_curves(curves, title=title, x_label="round", y_label="true quality", width=WIDE)
 
 
 def main() -> int:

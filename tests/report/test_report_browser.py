@@ -6,7 +6,7 @@ import pytest
 from browser import OVERFLOW, OVERLAPS, open_page, page_faults
 from markupsafe import Markup
 
-from salon.report import SMALL, Figure, Page, Section, charts
+from salon.report import SMALL, Badge, Card, Column, Figure, Page, Section, Table, charts
 from salon.report.filmstrip import Filmstrip, Frame
 
 pytestmark = pytest.mark.browser
@@ -116,6 +116,39 @@ def test_theme_toggle_and_sorting(chromium, address):
     assert down == sorted(down, reverse=True)
     table.locator("th button").nth(3).click()
     assert table.locator("tbody tr").evaluate_all(taus) == down[::-1]
+    page.context.close()
+
+
+def test_the_theme_button_follows_the_system(chromium, address):
+    page = open_page(chromium, address, theme="light")
+    assert page.inner_text("#theme").lower() == "dark"
+    page.emulate_media(color_scheme="dark")
+    page.locator("#theme", has_text="Light").wait_for()
+    page.context.close()
+
+
+def wide_page() -> Page:
+    """Seven cards; a table of eight intervals and one of narrow badges."""
+    rows = [{"name": f"judge {n}", **{str(k): (0.5, 0.401, 0.6) for k in range(8)}} for n in range(3)]
+    wide = Table([Column("name", "Judge"), *(Column(str(k), f"Figure {k}", "estimate", 3) for k in range(8))], rows)
+    told = [{"a": "good less flat", "b": (0.1, 0.0, 0.2), "c": (0.1, 0.0, 0.2), "d": Badge("no", "open")}]
+    names = (("a", "First less second", "text"), ("b", "SRCC", "estimate"), ("c", "MAE", "estimate"))
+    badges = Table([*(Column(*one) for one in names), Column("d", "Told apart", "badge")], told)
+    return Page("Wide", "", [Section("Wide", [wide, badges])], cards=[Card(f"Card {n}", f"{n}") for n in range(7)])
+
+
+def test_what_is_wide_stands_in_rows_and_reaches_into_the_margin(chromium, tmp_path):
+    page = open_page(chromium, wide_page().write(tmp_path / "wide.html").as_uri())
+    starts = page.locator(".card-label").evaluate_all("all => all.map(one => one.getBoundingClientRect().left)")
+    tops = page.locator(".card").evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
+    assert len(set(tops)) == 2
+    assert {starts[tops.index(top)] for top in tops} == {page.locator("h1").bounding_box()["x"]}  # of both rows
+    assert page.evaluate(OVERFLOW) == 0
+    scrolls = "all => all.map(one => one.scrollWidth - one.clientWidth)"
+    assert page.locator(".scroll").evaluate_all(scrolls) == [0, 0]
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate(OVERFLOW) == 0
+    assert page.locator("td .badge").bounding_box()["height"] < 26  # its shape and its word on one line
     page.context.close()
 
 

@@ -50,6 +50,13 @@ def drawings(label: str, width: int) -> dict[str, str]:
     }  # fmt: skip
 
 
+def test_the_name_of_a_reference_stands_over_the_curves():
+    curve = charts.Curve("a", [1, 2], [0.1, 0.2])
+    drawing = charts.line_curves([curve], reference_lines=[("chance", 0.15)], width=WIDTHS[0])
+    assert drawing.index("reference dashed") < drawing.index('class="series-1 curve"') < drawing.index(">chance<")
+    assert 'class="reference-label haloed"' in drawing
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("label", [*HOSTILE, "", "Mood", "色の調和" * 20])
 def test_charts_are_well_formed_and_inert(label, width):

@@ -150,3 +150,5 @@ def test_a_table_of_words_alone_wraps_them_all():
     assert "dense" in Table([Column(str(n), "N", "count") for n in range(8)], []).look
     assert "dense" in Table([Column(str(n), "N", "estimate") for n in range(6)], []).look  # an interval is wide
     assert "dense" not in Table([Column(str(n), "N", "estimate") for n in range(5)], []).look
+    assert "over" in Table([Column(str(n), "N", "estimate") for n in range(8)], []).look
+    assert "over" not in Table([Column(str(n), "N", "estimate") for n in range(7)], []).look

@@ -66,6 +66,7 @@ class Inspector:
         if path is not None:
             self.page.goto(f"{self.address}{path}")
         self.seen.append(name)
+        assert self.page.locator("h1").count() >= 1, name  # Markdown of the owner may add its own
         for width, theme in ((1280, "light"), (390, "dark")):
             self.page.set_viewport_size({"width": width, "height": 900})
             self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # colors at rest

@@ -17,8 +17,10 @@ Kind = Literal["text", "number", "count", "percent", "exact", "estimate", "p", "
 WORDS = ("text", "badge")
 POINTED = ("number", "count", "percent", "estimate")
 """Kinds whose decimal points line up on a terminal; the other numbers end flush right."""
-DENSE, DENSE_WIDE = 7, 10
-"""A table of more columns stands closer; so does one of fewer that are wide: intervals and badges count twice."""
+DENSE, DENSE_WIDE, OVER = 7, 10, 15
+"""A table of more columns stands closer; so does one of fewer that are wide: intervals and badges count twice.
+One wider still may reach into the margin of the page.
+"""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Table(Block):
         n = len(self.columns)
         wide = sum(column.kind in ("estimate", "badge") for column in self.columns)
         dense = n > DENSE or n + wide > DENSE_WIDE
-        given = {"sortable": self.sortable, "dense": dense, "words": words}
+        given = {"sortable": self.sortable, "dense": dense, "over": n + wide > OVER, "words": words}
         return " ".join(name for name, holds in given.items() if holds)
 
     def html_rows(self) -> list[list[Markup]]:

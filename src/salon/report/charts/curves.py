@@ -70,9 +70,10 @@ def line_curves(
         top_block,
         text(0, used + 12, y_label, "axis-label", room=width) if y_label else None,
         y_grid(y, left, right, room=room, percent=percent),
-        *(_reference(name, at, y, left, right) for name, at in reference_lines),
+        *(line(left, y(at), right, y(at), "reference dashed") for _, at in reference_lines),
         *(_band(c, x, y, i) for i, c in enumerate(curves) if c.low is not None and c.high is not None),
         *(_curve(c, x, y, i, percent) for i, c in enumerate(curves)),
+        *(_reference_label(name, y(at), left, right) for name, at in reference_lines),
         *(_end_label(c, x, levels[i], i) for i, c in enumerate(curves) if direct),
         x_axis(x, bottom, width, room=_room(curves, x), label=x_label),
     )
@@ -111,11 +112,9 @@ def _band(curve: Curve, x: Scale, y: Scale, index: int) -> Markup:
     return element("path", d="M" + "L".join(there + back) + "Z", class_=f"{_style(index)} band")
 
 
-def _reference(name: str, at: float, y: Scale, left: float, right: float) -> Markup:
-    return group(
-        line(left, y(at), right, y(at), "reference dashed"),
-        text(left + 5, y(at) - 5, name, "reference-label", room=right - left - 10),
-    )
+def _reference_label(name: str, level: float, left: float, right: float) -> Markup:
+    """Over the curves, for they may run through it."""
+    return text(left + 5, level - 5, name, "reference-label haloed", room=right - left - 10)
 
 
 def _check(curves: Sequence[Curve]) -> None:

@@ -8,6 +8,7 @@
   if (stored()) root.dataset.theme = stored();
   theme.hidden = false;
   name();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", name);
   theme.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; store(root.dataset.theme); name(); });
 
   const copy = document.getElementById("copy");
