@@ -88,5 +88,6 @@ def test_nobody_is_offered_a_websocket(door: Served) -> None:
 def test_the_login_page_needs_no_script_and_no_inline_style(door: Served) -> None:
     page = door.client().get("/login").text
     assert 'type="password"' in page
+    assert "“salon serve”" in page  # in plain words: nothing here reads Markdown
     assert "<script" not in page
     assert "style=" not in page
