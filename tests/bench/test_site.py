@@ -58,6 +58,12 @@ def folder(board, tmp_path_factory) -> Path:
     return place
 
 
+def test_names_on_cards_are_escaped_once(folder):
+    text = (folder / "index.html").read_text(encoding="utf-8")
+    assert "not told apart: &lt;/script&gt;" in text
+    assert "&amp;lt;" not in text
+
+
 class Reader(HTMLParser):
     """Addresses, elements and attributes of a page."""
 

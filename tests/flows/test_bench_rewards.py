@@ -19,6 +19,7 @@ from salon.cli.main import salon
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
 from salon.flows.bench.rewards import RewardSettings, reward_tables
 from salon.report import disagreements
+from salon.report.values import numbers_in
 from salon.store.folder import open_study, save_study
 from salon.study import Item, Prompt, Study
 from salon.study.scorer import ScorerCard
@@ -120,6 +121,7 @@ def test_pages_hold_the_numbers_of_the_json(folder: Path, chromium, tmp_path: Pa
         assert "Simulated study" in html
         assert page_faults(chromium, html, tmp_path) == []
     assert "Quality report: bo" in html
+    assert {"rank", "rank_low", "rank_high"} <= {key.rsplit(".", 1)[1] for key, _ in numbers_in(html)}
     assert html.count('data-key="boards.') >= 6 * 3
 
 

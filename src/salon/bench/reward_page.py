@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from salon.bench.reward_table import RewardBoard, RewardPlace, RewardTables, Verdict
 from salon.report import Badge, Cell, Column, Figure, Page, Section, Table, charts, located
+from salon.report.numbers import count, estimate
 from salon.report.words import SIMULATED, brief, listed, one_way, sentence
 
 ALL = "All"
@@ -21,7 +22,7 @@ _BADGES: dict[Verdict, Badge] = {
 def reward_page(tables: RewardTables, generator: str | None = None) -> Page:
     """All generators under each scorer; or one generator under all of them."""
     here: RewardTables = located(tables)
-    many = f"{len(tables.generators):,} generators"
+    many = f"{count(len(tables.generators))} generators"
     sections = [_scorer_section(here, one.name) for one in tables.scorers] if generator is None else []
     if generator is not None:
         sections = [_lead_section(here, generator), _report_section(here, generator)]
@@ -45,9 +46,9 @@ def _scorer_section(tables: RewardTables, name: str) -> Section:
     scorer = next(one for one in tables.scorers if one.name == name)
     columns = [
         Column("generator", "Generator"),
-        Column("rank", "Rank", hint="By the mean over all categories, with the ranks it may truly have."),
+        Column("rank", "Rank", "estimate", 0, "By the mean over all categories, with the ranks it may truly have."),
         *(
-            Column(f"c{number}", f"{board.category or ALL} ({board.prompts:,})", "estimate", 2)
+            Column(f"c{number}", f"{board.category or ALL} ({count(board.prompts)})", "estimate", 2)
             for number, board in enumerate(boards)
         ),
     ]
@@ -71,20 +72,21 @@ def _cell(place: RewardPlace | None, ranked: bool) -> Cell:
     if place is None:
         return Cell(None, why="no pictures in this category")
     if place.mean is None:
-        return Cell(None, why=f"{place.lacking:,} prompts without a picture or a score")
-    return Cell(place.mean, under=f"rank {_rank(place)}" if ranked and place.rank is not None else "")
+        return Cell(None, why=_lacking(place))
+    return Cell(place.mean, under=f"rank {estimate(*_rank(place), 0)}" if ranked and place.rank is not None else "")
 
 
-def _rank(place: RewardPlace) -> str:
-    if place.rank is None:
-        return ""
-    low, high = place.rank_low, place.rank_high
-    return f"{place.rank}" if low is None or low == high else f"{place.rank} ({low} to {high})"
+def _lacking(place: RewardPlace) -> str:
+    return f"{count(place.lacking)} prompts without a picture or a score"
+
+
+def _rank(place: RewardPlace) -> tuple[int, int | None, int | None] | None:
+    return None if place.rank is None else (place.rank, place.rank_low, place.rank_high)
 
 
 def _reasons(boards: Sequence[RewardBoard]) -> list[str]:
     told = [f"{board.category or ALL}: {board.reason}." for board in boards if board.reason]
-    left = [f"{board.category or ALL}: {board.left_out:,} prompts left out." for board in boards if board.left_out]
+    left = [f"{board.category or ALL}: {count(board.left_out)} prompts left out." for board in boards if board.left_out]
     return [*told, *left]
 
 
@@ -139,14 +141,14 @@ def _report_section(tables: RewardTables, generator: str) -> Section:
         Column("mean", "Mean", "estimate", 2),
         Column("lead", "Lead", "estimate", 2, "Its mean less that of all others on the same prompts."),
         Column("beats", "Beats", "estimate", 2, "Share of the others that its picture exceeds, ties half."),
-        Column("rank", "Rank"),
+        Column("rank", "Rank", "estimate", 0, "With the ranks it may truly have."),
     ]
     rows = [
         {
             "scorer": brief(board.scorer),
             "category": board.category or ALL,
             "prompts": board.prompts,
-            "mean": Cell(one.mean, why="" if one.mean else f"{one.lacking:,} prompts without a picture or a score"),
+            "mean": Cell(one.mean, why="" if one.mean else _lacking(one)),
             "lead": one.lead,
             "beats": one.beats,
             "rank": _rank(one),

@@ -73,11 +73,12 @@ def _leaders(material: Material, axis: Axis) -> Iterator[Card]:
     named = [material.labels[name] for name in first[:LEADERS]]
     more = len(first) - len(named)
     best = places[0].figure
+    others = listed([*named[1:], *([f"{more} more"] if more else [])]).unescape()
     yield Card(
         label=axis.title,
         value=brief(material.labels[places[0].entry], 28),
         note=f"{numbers.fixed(best.value, 1)} {numbers.interval(best.low, best.high, 1)}"
-        + ("" if len(first) == 1 else f"; not told apart: {listed([*named[1:], *([f'{more} more'] if more else [])])}"),
+        + ("" if len(first) == 1 else f"; not told apart: {others}"),
     )
 
 
