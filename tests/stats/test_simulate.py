@@ -20,7 +20,6 @@ from salon.stats.signal import cells_votes, votes_rankings
 from salon.stats.simulate import (
     TIE,
     bradley_terry_comparisons,
-    each_rater,
     faction_rankings,
     mallows_rankings,
     plackett_luce_rankings,
@@ -56,6 +55,11 @@ def mallows_table(theta: float, items: int) -> dict[tuple[int, ...], float]:
     }
     total = sum(weight.values())
     return {ranks: w / total for ranks, w in weight.items()}
+
+
+def each_rater(pairs: np.ndarray | list[tuple[int, int]], raters: int) -> tuple[np.ndarray, np.ndarray]:
+    """Every rater on every pair: `pairs` repeated, and the rater of each row."""
+    return np.tile(pairs, (raters, 1)), np.repeat(np.arange(raters), len(pairs))
 
 
 # ----------------------------------------------------------------------------------------------- by hand

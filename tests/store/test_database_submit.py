@@ -104,13 +104,12 @@ def test_nobody_answers_for_another(database: Database) -> None:
         lambda: send(database, task, pair(rater="max")),
         lambda: send(database, replace(task, id=999)),
         lambda: database.task(task.id, "max"),
-        lambda: database.mark_shown(task.id, "max"),
         lambda: database.mark_ready(task.id, "max"),
     ):
         with pytest.raises(NotYours):
             attempt()
     assert rows(database) == []
-    assert database.task(task.id, "zoe").shown_at is None
+    assert database.task(task.id, "zoe").ready_at is None
 
 
 def test_someone_elses_task_and_no_task_sound_alike(database: Database) -> None:
@@ -277,11 +276,10 @@ def test_a_rater_is_asked_the_same_once(database: Database) -> None:
         database.add_task("zoe", 1, about=first.about, question={}, screen={})
 
 
-def test_the_first_look_counts(database: Database) -> None:
+def test_the_first_time_a_rater_is_ready_counts(database: Database) -> None:
     task = ask(database)
-    assert database.mark_shown(task.id, "zoe", at=5).shown_at == 5
-    assert database.mark_shown(task.id, "zoe", at=9).shown_at == 5
-    assert database.mark_ready(task.id, "zoe", at=7).ready_at == 7
+    assert database.mark_ready(task.id, "zoe", at=5).ready_at == 5
+    assert database.mark_ready(task.id, "zoe", at=9).ready_at == 5
 
 
 def test_readers_wait_for_no_writer(database: Database) -> None:

@@ -184,25 +184,6 @@ def test_nouns_come_back_as_they_went_in() -> None:
 # -- new studies from old ----------------------------------------------------------------------------------
 
 
-def test_erasing_a_rater_makes_a_new_revision_without_a_trace_in_the_tables() -> None:
-    study = example()
-    erased = study.without_rater("ann", at="2026-03-03")
-    assert erased.revision == 3
-    assert erased.revisions[-1].at == "2026-03-03"
-    assert "ann" not in erased.ids("raters").to_pylist()
-    for kind in ("comparisons", "rankings", "ratings", "checklists", "choices"):
-        kept = [noun for noun in study.nouns(kind) if noun.rater != "ann"]
-        assert list(erased.nouns(kind)) == kept
-    assert erased.comparisons.rater.tolist() == [0, 2, 2]  # bob and arena have moved up
-    assert erased.hash != study.hash
-    assert study.revision == 2  # the old study is as it was
-
-
-def test_an_unknown_rater_cannot_be_erased() -> None:
-    with pytest.raises(UnknownReference, match="'nobody'"):
-        example().without_rater("nobody")
-
-
 def test_a_revision_keeps_everything_else() -> None:
     revised = example().revised("a correction", note="corrected")
     assert revised.note == "corrected"

@@ -160,12 +160,6 @@ class SimulatedComparisons:
     """0: a wins; 1: b wins; 2: tie."""
 
 
-def each_rater(pairs: ArrayLike, raters: int) -> tuple[Ints, Ints]:
-    """Every rater on every pair: `pairs` repeated, and the rater of each row."""
-    rows = np.asarray(pairs, dtype=np.int64)
-    return np.tile(rows, (raters, 1)), np.repeat(np.arange(raters), len(rows))
-
-
 def bradley_terry_comparisons(
     q: ArrayLike,
     pairs: ArrayLike,

@@ -20,7 +20,7 @@ from salon.study.fingerprint import fingerprint
 from salon.study.judged import check_judgments
 from salon.study.noun import Noun
 from salon.study.rater import Cohort, RaterKind
-from salon.study.tables import JUDGMENTS, KINDS, conform, empty_table, nouns_from_table, table_from_nouns
+from salon.study.tables import KINDS, conform, empty_table, nouns_from_table, table_from_nouns
 from salon.study.validate import check_columns, check_named
 
 CompareWithin = Literal["prompt", "category", "all"]
@@ -269,26 +269,9 @@ class Study:
         study._validate()
         return study
 
-    def without_rater(self, rater: str, *, at: str | None = None) -> Study:
-        """The study with one rater and all their answers erased, as a new revision."""
-        if not pc.any(pc.equal(self.table("raters").column("id"), rater)).as_py():
-            raise UnknownReference("a rater of the study is needed", found=repr(rater), where=f"study {self.name!r}")
-        tables = dict(self.tables)
-        tables["raters"] = _without(tables["raters"], "id", rater)
-        for kind in JUDGMENTS:
-            if kind in tables:
-                tables[kind] = _without(tables[kind], "rater", rater)
-        return self.revised("a rater was erased", at=at, tables=tables)
-
 
 def _table(kind: str, table: pa.Table | Iterable[Noun], where: str | None) -> pa.Table:
     return conform(kind, table, where=where) if isinstance(table, pa.Table) else table_from_nouns(kind, table)
-
-
-def _without(table: pa.Table, column: str, value: str) -> pa.Table:
-    labels = table.column(column)
-    plain = labels.cast(pa.string()) if pa.types.is_dictionary(labels.type) else labels
-    return table.filter(pc.not_equal(plain, value))
 
 
 def _words(column: pa.ChunkedArray, words: tuple[str, ...], *, default: int) -> NDArray[np.int8]:

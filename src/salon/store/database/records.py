@@ -29,7 +29,6 @@ class Task:
     screen: dict[str, Any]
     """What stood where: sides, order, code-names."""
     created_at: int
-    shown_at: int | None = None
     ready_at: int | None = None
     answered_at: int | None = None
 

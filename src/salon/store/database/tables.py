@@ -119,7 +119,6 @@ tasks = _table(
     _text("question"),
     _text("screen"),
     _time("created_at"),
-    _time("shown_at", nullable=True),
     _time("ready_at", nullable=True),
     _time("answered_at", nullable=True),
     UniqueConstraint("rater", "position"),

@@ -68,13 +68,13 @@ class Tasks(Connected):
         with self.reading() as connection:
             return [task_of(row) for row in _ALL.rows(connection, {"own": rater})]
 
-    def mark_shown(self, id: int, rater: str, *, at: int | None = None) -> Task:
-        """Note when a task was first on the screen; a reload changes nothing."""
-        return self._mark("shown_at", id, rater, at)
-
     def mark_ready(self, id: int, rater: str, *, at: int | None = None) -> Task:
-        """Note when the rater first said "I'm ready"."""
-        return self._mark("ready_at", id, rater, at)
+        """Note when the rater first said "I'm ready"; saying it again changes nothing."""
+        with self.writing() as connection:
+            own_task(connection, id, rater)
+            first = (tasks.c.id == id) & tasks.c.ready_at.is_(None)
+            connection.execute(update(tasks).where(first).values(ready_at=now_ms() if at is None else at))
+            return own_task(connection, id, rater)
 
     def asked(self) -> list[Asked]:
         """How often each question was answered or lies open, raters left out of reading left out here too."""
@@ -88,13 +88,6 @@ class Tasks(Connected):
         )
         with self.reading() as connection:
             return [Asked(*row) for row in connection.execute(query)]
-
-    def _mark(self, column: str, id: int, rater: str, at: int | None) -> Task:
-        with self.writing() as connection:
-            own_task(connection, id, rater)
-            first = (tasks.c.id == id) & tasks.c[column].is_(None)
-            connection.execute(update(tasks).where(first).values({column: now_ms() if at is None else at}))
-            return own_task(connection, id, rater)
 
 
 def task_row(rater: str, new: NewTask) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def _answers() -> None:
         _text("question"),
         _text("screen"),
         _time("created_at"),
-        *(_time(name, nullable=True) for name in ("shown_at", "ready_at", "answered_at")),
+        *(_time(name, nullable=True) for name in ("ready_at", "answered_at")),
         sa.UniqueConstraint("rater", "position", name="uq_tasks_rater_position"),
         sa.UniqueConstraint("rater", "about", name="uq_tasks_rater_about"),
         _rater("tasks"),
