@@ -21,7 +21,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from threading import Lock
 from types import FunctionType, ModuleType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from salon.errors import BadValue, SalonError
 
@@ -75,7 +75,7 @@ class _Rest:
         self._of: Any = None
         self._since = 0.0
 
-    def take(self, function: Callable) -> list[_Worker]:
+    def take(self, function: Callable[..., Any]) -> list[_Worker]:
         """Those that can go on with `function`; the others end."""
         with self._lock:
             found, self._workers = self._workers, []
@@ -84,7 +84,7 @@ class _Rest:
         _end([worker for worker in found if worker not in fit])
         return fit
 
-    def add(self, function: Callable, workers: list[_Worker]) -> None:
+    def add(self, function: Callable[..., Any], workers: list[_Worker]) -> None:
         """Let `workers` rest, in the place of any others; not those of an object, which may hold a large model."""
         if not isinstance(function, FunctionType):
             _end(workers)
@@ -100,12 +100,12 @@ class _Rest:
 _rest = _Rest()
 
 
-def _circumstances(function: Callable) -> Any:
+def _circumstances(function: Callable[..., Any]) -> Any:
     """All of which must be equal for a worker to go on; a fork must not talk through its parent's pipes."""
     return function, os.getpid(), os.getcwd(), dict(os.environ)
 
 
-def _spread(function: Callable, tasks: Iterator[tuple[int, Any]], count: int) -> Iterator[tuple[int, Any]]:
+def _spread(function: Callable[..., Any], tasks: Iterator[tuple[int, Any]], count: int) -> Iterator[tuple[int, Any]]:
     idle: list[_Worker] = _rest.take(function)
     busy: dict[Connection, tuple[_Worker, int]] = {}
     try:
@@ -130,7 +130,7 @@ def _spread(function: Callable, tasks: Iterator[tuple[int, Any]], count: int) ->
     _rest.add(function, idle)
 
 
-def _start(function: Callable) -> _Worker:
+def _start(function: Callable[..., Any]) -> _Worker:
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(function, theirs), daemon=True)
@@ -162,7 +162,7 @@ def _send(worker: _Worker, said: tuple[bool, Any]) -> None:
 
 def _finished(busy: dict[Connection, tuple[_Worker, int]], idle: list[_Worker]) -> Iterator[tuple[int, Any]]:
     """Wait until some worker is done, and give what is there."""
-    for pipe in wait(list(busy)):
+    for pipe in cast("list[Connection]", wait(list(busy))):
         worker, index = busy.pop(pipe)
         try:
             good, answer = pipe.recv()
@@ -196,7 +196,7 @@ def _end(workers: list[_Worker]) -> None:
             worker.process.join()
 
 
-def _work(function: Callable, pipe: Connection) -> None:
+def _work(function: Callable[..., Any], pipe: Connection) -> None:
     """A worker's life: a task in, an answer out, until the pipe closes or it rested too long."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     there = True
@@ -220,12 +220,12 @@ def _attempt(function: Callable[[Task], Result], task: Task) -> Result | Excepti
         return error
 
 
-def _kept(error: Exception) -> tuple[type, tuple, dict]:
+def _kept(error: Exception) -> tuple[type[Exception], tuple[Any, ...], dict[str, Any]]:
     """An exception taken apart: pickle would call its class again, with arguments it may not take."""
     return type(error), error.args, dict(error.__dict__)
 
 
-def _restored(kind: type[Exception], args: tuple, kept: dict) -> Exception:
+def _restored(kind: type[Exception], args: tuple[Any, ...], kept: dict[str, Any]) -> Exception:
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(kept)
