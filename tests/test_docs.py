@@ -173,6 +173,12 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert anchor in anchors(there), f"{name(page)} links to {target}: no such heading"
 
 
+def test_the_index_leads_to_every_page() -> None:
+    index = ROOT / "docs" / "index.md"
+    linked = {(index.parent / target).resolve() for target in re.findall(r"\]\(([^)\s#]+)", prose(index))}
+    assert {page for page in (ROOT / "docs").rglob("*.md") if page != index} - linked == set()
+
+
 # -- commands ----------------------------------------------------------------------------------------------------
 
 
