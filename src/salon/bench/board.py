@@ -12,7 +12,6 @@ Every file is written whole and every entry appears whole: a process killed at a
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import unicodedata
 from dataclasses import dataclass, replace
@@ -40,7 +39,7 @@ from salon.bench.suite import Suite
 from salon.bench.suite_folder import open_suite, prompts_hash, save_suite
 from salon.bench.suite_records import read_json
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.store.atomic import present, whole_file, whole_folder
+from salon.store.atomic import present, whole_folder, write_json
 from salon.study.noun import Noun
 
 __all__ = [
@@ -110,7 +109,7 @@ def new_board(folder: Path, suite: Suite, *, name: str | None = None) -> Board:
     with whole_folder(home) as new:
         made = save_suite(replace(suite, frozen=True), new / SUITE)
         card = BoardCard(name=name or home.name, suite=made.hash)
-        _write_json(new / CARD, card)
+        write_json(new / CARD, card, indent=1)
         (new / ENTRIES).mkdir()
     return open_board(home)
 
@@ -144,11 +143,6 @@ def _own_entry(folder: Path, suite: Suite) -> Entry:
             f"an entry for the prompts {prompts_hash(suite)[:16]} is needed", found=entry.suite[:16], where=str(folder)
         )
     return entry
-
-
-def _write_json(path: Path, noun: Noun) -> None:
-    with whole_file(path) as file:
-        file.write((json.dumps(noun.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n").encode())
 
 
 # -- entries -------------------------------------------------------------------------------------------------------

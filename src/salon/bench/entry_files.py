@@ -15,7 +15,7 @@ from salon.bench.entry import ANSWERS, ANSWERS_FILE, CARD, LOGITS, LOGITS_FILE, 
 from salon.bench.results import EntryResult
 from salon.bench.suite_records import LOST, read_json
 from salon.errors import BadFile
-from salon.store.atomic import whole_file
+from salon.store.atomic import whole_file, write_json
 from salon.study.noun import Noun
 
 PUBLISHED = "published.json"
@@ -54,12 +54,7 @@ def write_entry(folder: Path, entry: Entry) -> None:
             remedy=_REMEDY,
         )
     folder.mkdir(parents=True, exist_ok=True)
-    _write_json(folder / CARD, entry)
-
-
-def _write_json(path: Path, noun: Noun) -> None:
-    with whole_file(path) as file:
-        file.write((json.dumps(noun.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n").encode())
+    write_json(folder / CARD, entry, indent=1)
 
 
 # -- answers and scores --------------------------------------------------------------------------------------------
@@ -126,10 +121,10 @@ def write_result(folder: Path, result: EntryResult) -> bool:
     if published is not None:
         _check_same(folder, published, result)
         return True
-    _write_json(folder / RESULT, result)
+    write_json(folder / RESULT, result, indent=1)
     if result.status != "complete":
         return False
-    _write_json(folder / PUBLISHED, parts_now(folder, result))
+    write_json(folder / PUBLISHED, parts_now(folder, result), indent=1)
     return True
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.judge.record import Verdict
 from salon.judge.settings import JudgeSettings
-from salon.store.atomic import present, whole_file, whole_folder
+from salon.store.atomic import present, whole_file, whole_folder, write_json
 from salon.store.metadata import Metadata, write_metadata
 from salon.store.table_files import write_table
 from salon.study import Study
@@ -97,8 +97,7 @@ def write_judge(folder: Path, study: Study, verdicts: Iterable[Verdict], record:
         for kind in study.counts:
             write_table(kind, study.table(kind), new / f"{kind}.parquet")
         write_verdicts(new, verdicts)
-        with whole_file(new / RECORD) as file:
-            file.write((json.dumps(record.model_dump(mode="json"), ensure_ascii=False, indent=2) + "\n").encode())
+        write_json(new / RECORD, record)
 
 
 def write_verdicts(folder: Path, verdicts: Iterable[Verdict] | pa.Table) -> None:

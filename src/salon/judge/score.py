@@ -9,7 +9,6 @@ goes on where it stopped, and copies of a picture cost nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +21,7 @@ from pydantic import Field
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.judge.scorers.picture import Result, Scored, TextInput, Unscored
 from salon.models.kept import Kept
-from salon.store.atomic import whole_file
+from salon.store.atomic import whole_file, write_json
 from salon.study import Item, Prompt, Study
 from salon.study.noun import Noun
 from salon.study.scorer import Scorer, ScorerCard
@@ -167,8 +166,7 @@ def write_scores(file: Path, scorer: Scorer, table: pa.Table, *, reused: int, da
     with whole_file(file) as target:
         pq.write_table(table.cast(COLUMNS), target, compression="zstd", row_group_size=_ROWS_IN_GROUP)
     run = _run(scorer, table, reused, data, file)
-    with whole_file(file.with_suffix(".json")) as target:
-        target.write(json.dumps(run.model_dump(mode="json"), ensure_ascii=False, indent=2).encode())
+    write_json(file.with_suffix(".json"), run)
     return run
 
 

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from markupsafe import Markup
 from salon.errors import BadFile
 from salon.report import palette, svg
 from salon.report.block import Block, Card, templates
+from salon.store.quick_file import put_file
 
 GENERATOR = b'<meta name="generator" content="salon">'
 """What every page of Salon's holds in its head."""
@@ -70,16 +70,7 @@ class Page:
     def write(self, target: str | os.PathLike[str]) -> Path:
         """Write the page whole or not at all; only a page of Salon's own is ever replaced."""
         path = page_target(target)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(self.html())
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        put_file(path, self.html().encode())
         return path
 
 

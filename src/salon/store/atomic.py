@@ -11,13 +11,16 @@ One writer at a time: two that replace the same folder at once leave one of the 
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+from pydantic import BaseModel
 
 from salon.errors import BadFile
 
@@ -45,6 +48,13 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         sync_folder(path.parent)
     finally:
         part.unlink(missing_ok=True)
+
+
+def write_json(path: Path, record: BaseModel | Mapping[str, Any] | Sequence[Any], *, indent: int | None = 2) -> None:
+    """A record as a JSON file, whole or not at all; a number that JSON does not know is a ValueError."""
+    told = record.model_dump(mode="json") if isinstance(record, BaseModel) else record
+    with whole_file(path) as file:
+        file.write(json.dumps(told, ensure_ascii=False, indent=indent, allow_nan=False).encode() + b"\n")
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import BadColumns, BadFile, BadValue
-from salon.store.atomic import present, whole_file, whole_folder
+from salon.store.atomic import present, whole_file, whole_folder, write_json
 from salon.study.noun import Noun
 
 Floats = NDArray[np.float64]
@@ -120,8 +120,7 @@ def write_pseudo_scores(
             _write(new / PAIRS, _pair_table(scores, scores.pairs))
         for name, table in tables.items():
             _write(new / name, table)
-        with whole_file(new / CARD) as file:
-            file.write((json.dumps(told.model_dump(mode="json"), ensure_ascii=False, indent=2) + "\n").encode())
+        write_json(new / CARD, told)
 
 
 def read_pseudo_scores(folder: Path | str) -> PseudoScores:

@@ -11,7 +11,7 @@ from pydantic import Field
 from salon.bench.posters.answers_boxes import Convention
 from salon.bench.posters.files import CARD, JUDGES
 from salon.errors import BadFile
-from salon.store.atomic import whole_file
+from salon.store.atomic import write_json
 from salon.study.noun import Noun
 
 POSTERS = "posters"
@@ -39,8 +39,7 @@ def claim(out: Path, card: RunCard) -> None:
             remedy="choose another folder with -o",
         )  # fmt: skip
     out.mkdir(parents=True, exist_ok=True)
-    with whole_file(out / CARD) as file:
-        file.write((json.dumps(card.record(), ensure_ascii=False, indent=2) + "\n").encode())
+    write_json(out / CARD, card.record())
 
 
 def read_card(out: Path) -> RunCard | None:
@@ -82,5 +81,4 @@ def note_judge(out: Path, judge: str, signature: str, verdicts: int) -> None:
     known = {(one.judge, one.signature): one.verdicts for one in read_judges(out)}
     known[judge, signature] = known.get((judge, signature), 0) + verdicts
     cards = [JudgeCard(judge=name, signature=told, verdicts=n).record() for (name, told), n in known.items()]
-    with whole_file(out / JUDGES) as file:
-        file.write((json.dumps(cards, ensure_ascii=False, indent=2) + "\n").encode())
+    write_json(out / JUDGES, cards)

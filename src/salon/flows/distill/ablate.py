@@ -21,7 +21,7 @@ from salon.flows.distill.label import plan_labels, write_labels
 from salon.flows.distill.label_settings import LabelSettings
 from salon.fuse.splits import item_prompts, split_items
 from salon.judge.named import Named, named_vlm
-from salon.store.atomic import whole_file
+from salon.store.atomic import write_json
 from salon.store.folder import open_study
 from salon.study import Signature, Study
 from salon.study.split import SPLITS
@@ -101,8 +101,7 @@ def _cell(cell: Cell, out: Path, makers: tuple[Label, Train, Test], progress: Pr
     train(cell, labels, folder / "model")
     progress(f"cell {place}: test")
     made = _record(cell, test(cell, folder / "model"), read_label_card(labels).calls_made)
-    with whole_file(file) as target:
-        target.write(json.dumps(made, ensure_ascii=False, indent=2).encode())
+    write_json(file, made)
     return made
 
 
@@ -176,8 +175,7 @@ def _same_run(fixed: Ablation, out: Path) -> None:
     if out.is_dir() and any(out.iterdir()):
         raise BadFile("a new folder is needed for an ablation", found="something else", where=str(out))
     out.mkdir(parents=True, exist_ok=True)
-    with whole_file(file) as target:
-        target.write(json.dumps(told, ensure_ascii=False, indent=2).encode())
+    write_json(file, told)
 
 
 def _shared(fixed: Ablation) -> dict[str, Any]:

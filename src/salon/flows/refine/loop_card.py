@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from salon.errors import BadFile, BadValue
-from salon.store.atomic import whole_file
+from salon.store.atomic import write_json
 from salon.store.folder import is_study, save_study
 from salon.study import Prompt, Study
 from salon.study.noun import Noun
@@ -38,8 +38,7 @@ def _begin(folder: Path, inside: str, prompts: Sequence[Prompt], card: Noun) -> 
         save_study(Study.build(folder.resolve().name, [], tables={"prompts": list(prompts)}), folder)
     home = folder / inside
     home.mkdir(exist_ok=True)
-    with whole_file(home / CARD) as file:
-        file.write(json.dumps(card.model_dump(mode="json"), indent=1).encode())
+    write_json(home / CARD, card)
 
 
 def _is_bare(folder: Path, inside: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -15,7 +14,7 @@ from salon.flows.refine.results import RefineReport
 from salon.flows.refine.scores import POINTS, Marks, point_marks, scorer_marks, true_marks
 from salon.flows.simulate.true_scorer import TRUTH
 from salon.judge.vlm import Vlm
-from salon.store.atomic import whole_file
+from salon.store.atomic import write_json
 from salon.study import Generator, Prompt, Scorer
 from salon.study.point import Point
 
@@ -49,8 +48,7 @@ def refine_study(
     choose = {"choose": lambda several: _best(marking.of(chosen), several)} if chosen and settings.images > 1 else {}
     notes = run_loop(prompts, generator, vlm, settings, home, watch=watch, **choose)
     report = report_loop(home, generator, vlm.name, settings, marking.all(), pick=chosen, notes=notes)
-    with whole_file(home / FOLDER / REPORT) as file:
-        file.write(json.dumps(report.model_dump(mode="json"), ensure_ascii=False, allow_nan=False).encode())
+    write_json(home / FOLDER / REPORT, report, indent=None)
     return report.model_copy(update={"study": str(folder)})
 
 

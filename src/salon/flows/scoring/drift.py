@@ -41,7 +41,7 @@ from salon.flows.scoring.drift_results import (
 from salon.report.estimate import Figure
 from salon.stats.behavior import wilson
 from salon.stats.drift import AgreementLook, DriftLook, agreement_look, drift_look
-from salon.store.atomic import whole_file
+from salon.store.atomic import write_json
 from salon.study.signature import Signature
 
 
@@ -263,8 +263,7 @@ def watch_log(log: Path, settings: DriftSettings, reference: DriftReference | No
 
 def write_drift_reference(reference: DriftReference, path: Path) -> None:
     """Keep a reference in a file."""
-    with whole_file(path) as file:
-        file.write(json.dumps(reference.model_dump(mode="json")).encode() + b"\n")
+    write_json(path, reference, indent=None)
 
 
 def read_drift_reference(path: Path) -> DriftReference:

@@ -33,7 +33,7 @@ from salon.select.pick import PickSettings
 from salon.select.reference import ScoreReference
 from salon.select.route import Choice
 from salon.select.weights import Blend, ScoreColumn, blend, read_weights
-from salon.store.atomic import whole_file
+from salon.store.atomic import whole_file, write_json
 from salon.store.folder import open_study
 from salon.store.plain_table import write_plain
 from salon.study import Generator, Prompt, Scorer, Study
@@ -183,8 +183,7 @@ def _drawn_for(one: Offered, routing: Routing | None) -> bool:
 def write_best(report: BestReport, out: Path, pictures: Path) -> Path:
     """Write the report, its table and its page to the folder `out`; the page's place."""
     out.mkdir(parents=True, exist_ok=True)
-    with whole_file(out / "best.json") as file:
-        file.write(json.dumps(report.model_dump(mode="json"), ensure_ascii=False, allow_nan=False).encode())
+    write_json(out / "best.json", report, indent=None)
     with whole_file(out / "picks.jsonl") as file:
         for one in report.picks:
             file.write(json.dumps(one.model_dump(mode="json"), ensure_ascii=False, allow_nan=False).encode() + b"\n")

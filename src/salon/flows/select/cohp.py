@@ -14,7 +14,6 @@ there yet. Failures of a round that is not decided are tried again; those of one
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +40,7 @@ from salon.models.kept import Kept
 from salon.select.cohp import CohpSettings, Decision, Seen, choose_generator, choose_start
 from salon.select.score_table import ScoreTable
 from salon.select.weights import Blend
-from salon.store.atomic import whole_file
+from salon.store.atomic import write_json
 from salon.store.folder import open_study
 from salon.store.journal import Journal, open_journal, read_journal
 from salon.study import Generator, Prompt, Scorer
@@ -97,8 +96,7 @@ def chain_study(
             run.round(number)
         notes = [*run.notes] + (["the last decision was torn by an interrupted run, and made again"] * journal.torn)
     report = report_chain(home, generators, settings, read_decisions(home), marking.last, marking.blend, notes=notes)
-    with whole_file(home / FOLDER / REPORT) as file:
-        file.write(json.dumps(report.model_dump(mode="json"), ensure_ascii=False, allow_nan=False).encode())
+    write_json(home / FOLDER / REPORT, report, indent=None)
     return report.model_copy(update={"study": str(folder)})
 
 

@@ -24,7 +24,7 @@ from salon.judge.templates import Templates
 from salon.judge.vlm import Sight
 from salon.select.pair_files import DIFFUSERS, TRL, diffusers_rows, trl_rows, write_rows
 from salon.select.pairs import NO_PICTURE, Candidate, KeptPairs, PairSettings, keep_pairs, sides
-from salon.store.atomic import whole_file, whole_folder
+from salon.store.atomic import whole_folder, write_json
 from salon.store.near_pictures import PictureKey, near_groups, picture_key
 from salon.store.pictures import read_picture
 from salon.study import Signature, Study
@@ -105,9 +105,8 @@ def write_pairs(
             write_rows(stage / "diffusers", diffusers_rows(look, generators), DIFFUSERS, kept.pairs, first)
         if "trl" in kinds:
             write_rows(stage / "trl", trl_rows(look, _talker(study, folder)), TRL, kept.pairs, first)
-        with whole_file(stage / "pairs.json") as file:
-            line = {"signature_line": str(report.signature)}
-            file.write(json.dumps({**report.model_dump(mode="json"), **line}, ensure_ascii=False, indent=2).encode())
+        line = {"signature_line": str(report.signature)}
+        write_json(stage / "pairs.json", {**report.model_dump(mode="json"), **line})
     return report
 
 
