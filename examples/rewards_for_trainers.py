@@ -14,12 +14,13 @@ import numpy as np
 
 import salon
 from salon.flows.select.reward import open_scorers
-from salon.select.reference import make_reference, write_reference
+from salon.select.reference import make_reference
 from salon.select.rewards.flow_factory import flow_factory_reward
 from salon.select.rewards.flow_grpo import flow_grpo_score
 from salon.select.rewards.swift import swift_reward
 from salon.select.rewards.trl import trl_reward
 from salon.select.rewards.verl import verl_score
+from salon.select.sealed import write_sealed
 
 SCORERS = ("palette", "balance")
 PROMPT = "A poster for a jazz night in red and black"
@@ -40,7 +41,7 @@ def freeze(file: Path) -> None:
     pictures = [drawn(f"reference {n}") for n in range(20)]
     values = [salon.reward(one)(pictures, [PROMPT] * len(pictures)) for one in scorers.values()]
     signatures = [str(one.signature) for one in scorers.values()]
-    write_reference(make_reference("blocks", list(scorers), np.array(values, float).T, signatures=signatures), file)
+    write_sealed(make_reference("blocks", list(scorers), np.array(values, float).T, signatures=signatures), file)
 
 
 def main() -> None:

@@ -30,7 +30,8 @@ from salon.report.values import disagreements
 from salon.select.best import NO_ERRORS, BestReport
 from salon.select.gate import GateSettings
 from salon.select.pick import PickSettings
-from salon.select.route import Arm, Feedback, Route, Routes, heed, write_routes
+from salon.select.route import Arm, Feedback, Route, Routes, heed
+from salon.select.sealed import write_sealed
 from salon.store.folder import open_study, save_study
 from salon.study import Criterion, Item, Prompt, Rater, Rating, Scale, Signature, Study
 
@@ -115,7 +116,7 @@ def test_each_prompt_is_drawn_by_the_generator_its_route_names(tmp_path: Path) -
     second.name = "other"  # type: ignore[misc]
     arms = (Arm(generator="painter", score=0.1, sd=1.0), Arm(generator="other", score=0.0, sd=1.0))
     job = Route(job="all", weights={"lightness": 1.0}, arms=arms)
-    write_routes(Routes(source="s", routes=(job,), signature=Signature(method="select-route")), tmp_path / "r.json")
+    write_sealed(Routes(source="s", routes=(job,), signature=Signature(method="select-route")), tmp_path / "r.json")
     routing, notes = routed(tmp_path / "r.json", PROMPTS, None, 1, "thompson")
     assert "routes: explored by thompson, seed 1" in notes
     report = best_of_drawn(
@@ -249,7 +250,7 @@ def test_routes_come_from_a_study_or_its_arena_and_decide_for_prompts(tmp_path: 
     prompts = [Prompt(id="a", text="x", category="mug"), Prompt(id="b", text="x", category="flag")]
     found = choices(routes, prompts, weights="type=1")
     assert [(one.generator, one.category) for one in found] == [("bo", "mug"), ("bo", None)]
-    write_routes(routes, tmp_path / "routes.json")
+    write_sealed(routes, tmp_path / "routes.json")
     routing, notes = routed(tmp_path / "routes.json", prompts, "type=1", 0)
     assert {id: one.generator for id, one in routing.items()} == {"a": "bo", "b": "bo"}
     assert any("1 prompts are of a category without a route" in note for note in notes)

@@ -14,7 +14,8 @@ import reward_worker
 from PIL import Image
 
 from salon.flows.select.reward import open_scorers, reward
-from salon.select.reference import make_reference, write_reference
+from salon.select.reference import make_reference
+from salon.select.sealed import write_sealed
 
 PICTURES = 13
 
@@ -34,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     values = [reward(one)(others, ["a poster"] * len(others)) for one in scorers.values()]
     signatures = [str(one.signature) for one in scorers.values()]
     made = make_reference("noise", list(scorers), np.array(values, float).T, signatures=signatures)
-    write_reference(made, tmp_path / "reference.json")
+    write_sealed(made, tmp_path / "reference.json")
     return tmp_path
 
 

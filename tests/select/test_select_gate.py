@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from salon.errors import BadFile, BadValue, NotIdentified, TooFew
-from salon.select.gate import GateSettings, make_gate, read_gate, write_gate
+from salon.select.gate import GateSettings, make_gate, read_gate
+from salon.select.sealed import write_sealed
 from salon.select.weights import ScoreColumn
 
 UP = ScoreColumn(criterion="flag", scorer="head", higher_is_better=False)
@@ -102,7 +103,7 @@ def test_a_promise_about_prompts_is_stricter() -> None:
 def test_the_file_is_read_back_and_a_changed_one_refused(tmp_path: Path) -> None:
     made = make_gate("flag", "s", UP, *labelled(), GateSettings(recall=0.8), **TOLD)
     path = tmp_path / "gate.json"
-    write_gate(made, path)
+    write_sealed(made, path)
     assert read_gate(path) == made
     path.write_text(path.read_text().replace('"threshold": ', '"threshold": 1', 1))
     with pytest.raises(BadFile, match="by hand promises nothing"):

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.select.route import Arm, Feedback, Route, Routes, choose_route, heed, read_routes, write_routes
+from salon.select.route import Arm, Feedback, Route, Routes, choose_route, heed, read_routes
+from salon.select.sealed import write_sealed
 from salon.study.signature import Signature
 
 ARMS = (
@@ -129,10 +130,10 @@ def test_feedback_about_strangers_is_refused() -> None:
 
 def test_the_file_is_read_back_and_a_changed_one_refused(tmp_path: Path) -> None:
     path = tmp_path / "routes.json"
-    write_routes(ROUTES, path)
+    write_sealed(ROUTES, path)
     assert read_routes(path) == ROUTES
     path.write_text(path.read_text().replace("ada", "eva", 1))
-    with pytest.raises(BadFile, match="as they were written"):
+    with pytest.raises(BadFile, match="as it was written"):
         read_routes(path)
     path.write_text("{}")
     with pytest.raises(BadFile, match="format"):

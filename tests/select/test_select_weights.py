@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from salon.errors import BadFile, BadValue, NotIdentified, TooFew, UnknownReference
-from salon.select.reference import make_reference, read_reference, write_reference
+from salon.select.reference import make_reference, read_reference
+from salon.select.sealed import write_sealed
 from salon.select.weights import ScoreColumn, blend, check_weights, read_weights
 
 CRITERIA = ("taste/mood", "taste/aesthetics-typography", "taste/descriptions-typography", "words")
@@ -84,7 +85,7 @@ def test_a_reference_measures_in_its_own_standard_deviations(tmp_path: Path) -> 
     values = rng.normal((10, -400), (2, 50), (200, 2))
     values[0, 1] = np.nan
     columns = [ScoreColumn(criterion="a", signature="A"), ScoreColumn(criterion="b", signature="B")]
-    write_reference(make_reference("posters", ["a", "b"], values, signatures=["A", "B"]), tmp_path / "r.json")
+    write_sealed(make_reference("posters", ["a", "b"], values, signatures=["A", "B"]), tmp_path / "r.json")
     kept = read_reference(tmp_path / "r.json")
     made = blend(columns, {"a": 1, "b": 1}, reference=kept)
     mean, sd = np.nanmean(values, 0), np.nanstd(values, 0, ddof=1)
@@ -101,7 +102,7 @@ def test_a_reference_measures_in_its_own_standard_deviations(tmp_path: Path) -> 
 
 def test_a_changed_or_foreign_reference_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
-    write_reference(make_reference("x", ["a"], np.arange(20.0)[:, None]), path)
+    write_sealed(make_reference("x", ["a"], np.arange(20.0)[:, None]), path)
     path.write_text(path.read_text().replace('"mean": 9.5', '"mean": 9.0'))
     with pytest.raises(BadFile, match="changed after"):
         read_reference(path)

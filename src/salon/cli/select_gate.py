@@ -16,7 +16,8 @@ from salon.flows.select.gate_page import SIMULATED_GATE, gate_page
 from salon.flows.select.scores import Watch
 from salon.judge.score import ScoreSettings
 from salon.report.numbers import fixed, with_interval
-from salon.select.gate import Gate, GateRow, GateSettings, read_gate, write_gate
+from salon.select.gate import Gate, GateRow, GateSettings, read_gate
+from salon.select.sealed import write_sealed
 from salon.store.folder import open_study
 from salon.store.plain_table import plain_target, write_plain
 
@@ -72,7 +73,7 @@ def gate(
             word = _word(place, name, model, criterion)
             found = gate_for_study(place, word, settings, criterion=criterion, scoring=scoring, watch=watch)
             if output is not None:
-                write_gate(found, output)
+                write_sealed(found, output)
     if as_json:
         print_json({**found.model_dump(mode="json"), **({"hash": found.hash} if isinstance(found, Gate) else {})})
     elif isinstance(found, Gate):

@@ -11,7 +11,8 @@ from salon.cli.console import json_option, print_json, print_table, say, watchin
 from salon.errors import BadFile
 from salon.flows.select.scores import reference_of, scorer_words, study_scores
 from salon.judge.score import ScoreSettings
-from salon.select.reference import ScoreReference, write_reference
+from salon.select.reference import ScoreReference
+from salon.select.sealed import write_sealed
 from salon.store.folder import local, open_study
 
 
@@ -59,7 +60,7 @@ def reference(
         settings = ScoreSettings(device=device, batch=batch, limit=limit)
         table = study_scores(opened, local(study), words, settings, watch)
     made = reference_of(table, name or opened.name)
-    write_reference(made, output)
+    write_sealed(made, output)
     if as_json:
         print_json({"file": str(output), "hash": made.hash, **made.model_dump(mode="json")})
     else:

@@ -11,7 +11,8 @@ from salon.errors import BadFile, InputError
 from salon.flows.select.route import routes_in, study_routes
 from salon.flows.select.routed import choices, read_feedback
 from salon.generate.prompts import read_prompts
-from salon.select.route import Choice, Explore, Routes, heed, write_routes
+from salon.select.route import Choice, Explore, Routes, heed
+from salon.select.sealed import write_sealed
 
 
 @click.command()
@@ -63,7 +64,7 @@ def route(
     if feedback is not None:
         routes = heed(routes, read_feedback(feedback))
     if output is not None:
-        write_routes(routes, output)
+        write_sealed(routes, output)
     chosen = None
     if prompts is not None:
         asked = read_prompts(prompts)

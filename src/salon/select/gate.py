@@ -10,8 +10,6 @@ small JSON file with everything one has to know before using it.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,11 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
-from salon.errors import BadFile, BadValue, NotIdentified, StatsError, TooFew
+from salon.errors import BadValue, NotIdentified, StatsError, TooFew
 from salon.report.estimate import Figure
+from salon.select.sealed import Sealed, read_sealed
 from salon.select.weights import ScoreColumn
 from salon.stats.recall_bound import Holding, positives_needed, recall_threshold
-from salon.store.atomic import whole_file
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
@@ -71,7 +69,7 @@ class GateRow(Noun):
     needed: int | None = Field(None, description="Positives that this promise needs, where there are too few.")
 
 
-class Gate(Noun):
+class Gate(Sealed):
     """A threshold with its promise."""
 
     format: Literal["salon.gate/1"] = FORMAT
@@ -93,12 +91,6 @@ class Gate(Noun):
     missing: str = POLICY
     notes: tuple[str, ...] = ()
     signature: Signature
-
-    @property
-    def hash(self) -> str:
-        """Twelve hex digits over everything above."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def held(self, value: float | None) -> bool:
         """Whether an item with this score is held back; always, without a score."""
@@ -223,31 +215,9 @@ def _signature(settings: GateSettings, scorer: str, data: str) -> Signature:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def write_gate(gate: Gate, path: Path) -> None:
-    """Write the file, its hash with it."""
-    record = {**gate.model_dump(mode="json"), "hash": gate.hash}
-    with whole_file(path) as file:
-        file.write(json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n")
-
-
 def read_gate(path: Path) -> Gate:
     """The gate in a file; BadFile where it is none, or was changed after it was written."""
-    try:
-        record = json.loads(path.read_bytes())
-    except OSError as error:
-        raise BadFile("a file with a gate is needed", found=error.strerror, where=str(path)) from None
-    except (ValueError, RecursionError) as error:
-        raise BadFile("a gate is JSON", found=str(error), where=str(path)) from None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise BadFile(
-            f"a gate of the format {FORMAT} is needed", found="another file", where=str(path),
-            remedy="make one with salon select gate STUDY -o gate.json",
-        )  # fmt: skip
-    hash = record.pop("hash", None)
-    found = Gate.parse(record, where=str(path))
-    if hash != found.hash:
-        raise BadFile(
-            "a gate as it was written is needed", found=f"hash {hash} in the file, {found.hash} of what it holds",
-            where=str(path), remedy="a threshold changed by hand promises nothing: make the gate again",
-        )  # fmt: skip
-    return found
+    return read_sealed(
+        Gate, path, name="a gate", make="make one with salon select gate STUDY -o gate.json",
+        changed="a threshold changed by hand promises nothing: make the gate again",
+    )  # fmt: skip

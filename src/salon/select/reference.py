@@ -7,8 +7,6 @@ picked among never enter it.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from salon.errors import BadFile, BadValue, NotIdentified, TooFew, UnknownReference
-from salon.store.atomic import whole_file
+from salon.errors import BadValue, NotIdentified, TooFew, UnknownReference
+from salon.select.sealed import Sealed, read_sealed
 from salon.study.noun import Noun
 
 FORMAT: Final = "salon.reference/1"
@@ -42,19 +40,13 @@ class Level(Noun):
     signature: str = Field("", description="Of the scorer; scores of another one do not fit.")
 
 
-class ScoreReference(Noun):
+class ScoreReference(Sealed):
     """Levels of several criteria over one set of items."""
 
     format: Literal["salon.reference/1"] = FORMAT
     name: str = Field(description="Of the set of items, in words.")
     data: str = Field("", description="Content hash of the set.")
     levels: tuple[Level, ...] = Field(min_length=1)
-
-    @property
-    def hash(self) -> str:
-        """Twelve hex digits over everything above."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def level(self, criterion: str, signature: str = "") -> Level:
         """The level of a criterion; refused where it is another scorer's."""
@@ -111,31 +103,9 @@ def _level(criterion: str, column: NDArray[np.float64], signature: str) -> Level
     )  # fmt: skip
 
 
-def write_reference(reference: ScoreReference, path: Path) -> None:
-    """Write the file, its hash with it."""
-    record = {**reference.model_dump(mode="json"), "hash": reference.hash}
-    with whole_file(path) as file:
-        file.write(json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n")
-
-
 def read_reference(path: Path) -> ScoreReference:
     """The reference in a file; BadFile where it is none, or was changed after it was written."""
-    try:
-        record = json.loads(path.read_bytes())
-    except OSError as error:
-        raise BadFile("a file with a reference is needed", found=error.strerror, where=str(path)) from None
-    except (ValueError, RecursionError) as error:
-        raise BadFile("a reference is JSON", found=str(error), where=str(path)) from None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise BadFile(
-            f"a reference of the format {FORMAT} is needed", found="another file", where=str(path),
-            remedy="make one with salon select reference",
-        )  # fmt: skip
-    hash = record.pop("hash", None)
-    found = ScoreReference.parse(record, where=str(path))
-    if hash != found.hash:
-        raise BadFile(
-            "a frozen reference is needed", found=f"hash {hash} in the file, {found.hash} of what it holds",
-            where=str(path), remedy="it was changed after it was written: make it again",
-        )  # fmt: skip
-    return found
+    return read_sealed(
+        ScoreReference, path, name="a reference", make="make one with salon select reference",
+        changed="it was changed after it was written: make it again",
+    )  # fmt: skip

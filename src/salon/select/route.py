@@ -23,7 +23,6 @@ no route has are an error, since scores of one job say nothing about another.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -33,9 +32,9 @@ import numpy as np
 from pydantic import Field
 from scipy.special import expit
 
-from salon.errors import BadFile, BadValue, UnknownReference
+from salon.errors import BadValue, UnknownReference
+from salon.select.sealed import Sealed, read_sealed
 from salon.select.weights import full_id, read_weights
-from salon.store.atomic import whole_file
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
@@ -88,7 +87,7 @@ class Feedback(Noun):
     category: str | None = None
 
 
-class Routes(Noun):
+class Routes(Sealed):
     """All jobs that are known, and how much was heard since."""
 
     format: Literal["salon.routes/1"] = FORMAT
@@ -98,12 +97,6 @@ class Routes(Noun):
     heard: int = Field(0, ge=0, description="Comparisons that came back and moved the scores.")
     policies: tuple[str, ...] = ()
     signature: Signature
-
-    @property
-    def hash(self) -> str:
-        """Twelve hex digits over everything above."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     @property
     def criteria(self) -> tuple[str, ...]:
@@ -258,31 +251,9 @@ def marked(ordered: Sequence[Arm]) -> list[Arm]:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def write_routes(routes: Routes, path: Path) -> None:
-    """Write the file, its hash with it."""
-    record = {**routes.model_dump(mode="json"), "hash": routes.hash}
-    with whole_file(path) as file:
-        file.write(json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n")
-
-
 def read_routes(path: Path) -> Routes:
     """The routes in a file; BadFile where it is none, or was changed by hand."""
-    try:
-        record = json.loads(path.read_bytes())
-    except OSError as error:
-        raise BadFile("a file of routes is needed", found=error.strerror, where=str(path)) from None
-    except (ValueError, RecursionError) as error:
-        raise BadFile("routes are JSON", found=str(error), where=str(path)) from None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise BadFile(
-            f"routes of the format {FORMAT} are needed", found="another file", where=str(path),
-            remedy="make them with salon select route STUDY -o routes.json",
-        )  # fmt: skip
-    hash = record.pop("hash", None)
-    found = Routes.parse(record, where=str(path))
-    if hash != found.hash:
-        raise BadFile(
-            "routes as they were written are needed", found=f"hash {hash} in the file, {found.hash} of what it holds",
-            where=str(path), remedy="make them again, or move them with --feedback",
-        )  # fmt: skip
-    return found
+    return read_sealed(
+        Routes, path, name="routes", make="make them with salon select route STUDY -o routes.json",
+        changed="make them again, or move them with --feedback",
+    )  # fmt: skip
