@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,14 +37,21 @@ POINTS = [
 ]
 
 
-@pytest.fixture
-def study(tmp_path: Path) -> Path:
-    """Two clean posters, and the points about them."""
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two clean posters, drawn once."""
+    folder = tmp_path_factory.mktemp("drawn") / "s"
     prompts = [brief_prompt(brief) for brief in BRIEFS]
-    house = house_generator("proof", processes=1)
-    generate_items(prompts, [house], GenerateSettings(size="368x520"), tmp_path / "s")
-    with (tmp_path / "s/study.toml").open("a") as file:
+    generate_items(prompts, [house_generator("proof", processes=1)], GenerateSettings(size="368x520"), folder)
+    with (folder / "study.toml").open("a") as file:
         file.write('\n[[criteria]]\nid = "points"\n')
+    return folder
+
+
+@pytest.fixture
+def study(drawn: Path, tmp_path: Path) -> Path:
+    """A copy of the two posters, and the points about them."""
+    shutil.copytree(drawn, tmp_path / "s")
     (tmp_path / "points.jsonl").write_text("".join(json.dumps(point.record()) + "\n" for point in POINTS))
     return tmp_path / "s"
 
