@@ -99,6 +99,9 @@ def test_what_is_read(text: str, expected: str) -> None:
         ("<answer></answer>", "empty"),
         ('{"draft": {"verdict": "A"}, "verdict": "B', "breaks off"),  # inside an object that never ends
         ('{"draft": {"verdict": "A"}, "ver', "breaks off"),
+        ('{"reason": "It reads "{"verdict": "A"}" below", "verdict": "B"}', "inside a broken object"),  # quotations
+        ('{"verdict": "B", "reason": "It "reads"\nVerdict: A\n"}', "inside a broken object"),
+        ('{"reason": "It reads:\nVerdict: A\nbelow", "choice": "B"}', "inside a broken object"),
         ('} {"draft": {"verdict": "A"}, "ver', "breaks off"),
         ('{"draft": {"verdict": "A"}, "reason": "}', "breaks off"),
         ('{"draft": {"verdict": "A"}, "reason": "}", "ver', "breaks off"),
@@ -267,3 +270,8 @@ def test_a_text_made_to_take_forever_is_read_in_no_time() -> None:
         "Verdict: " * 50_000,
     ):
         assert isinstance(read_verdict(text, "verdict", AB), Unread)
+
+
+@pytest.mark.parametrize("line", ["#" + " " * 90_000 + "!", "x" + " " * 90_000 + "!", "Verdict" + "*" * 90_000 + "!"])
+def test_a_line_of_ninety_thousand_spaces_is_read_at_once(line: str) -> None:
+    assert said(f"{line}\nVerdict: A") == "A"  # by a pattern that goes back over them it would take an hour

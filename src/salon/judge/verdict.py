@@ -8,7 +8,8 @@ A verdict is stated by
 
 Prose never counts ("Image A has the better type"), nor do thoughts. Of several statements the last one binds, also when
 it is not on the menu: the judge is then unparsed, and no earlier statement is fallen back on. A text that breaks off
-after its last statement, or in the middle of an object around it, might have said something else: unparsed as well.
+after its last statement, or in the middle of an object around it, might have said something else: unparsed as well. So
+is one whose last statement stands inside an object that is broken, or in one of its strings: it may be a quotation.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from salon.study.criterion import Scale
@@ -26,7 +27,7 @@ _DECODER = json.JSONDecoder(parse_constant=lambda _: None, strict=False)  # mode
 _MARKS = " \t\"'`*_.“”"
 """What may stand around an answer without being part of it."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)", re.ASCII)
-_LINE = re.compile(r"^[\s>#*_`]*(?P<key>[A-Za-z ]{1,30}?)[\s*_`]*[:=][\s*_`]*(?P<value>\S[^\n]{0,60})$")
+_LINE = re.compile(r"^[\s>#*_`]*+(?P<key>[A-Za-z][A-Za-z ]{0,29}?)[\s*_`]*+[:=][\s*_`]*+(?P<value>\S[^\n]{0,60})$")
 _TAG = re.compile(r"</?answer>")
 _BRACE = re.compile(r'\\.|["{}]', re.DOTALL)
 _MOST_BRACES = 1000
@@ -53,8 +54,9 @@ class Unread:
 @dataclass(frozen=True, slots=True)
 class _Statement:
     value: Any
+    start: int
     end: int
-    """Where it ends in the text."""
+    """Where it stands in the text."""
 
 
 Menu = Callable[[Any], Read | Unread]
@@ -94,7 +96,7 @@ def read_verdicts(
         return dict.fromkeys(menus, last.value)
     missing = Unread("criterion not answered")
     return {
-        id: _bind(body, _Statement(last.value[id], last.end), menu, cut=cut) if id in last.value else missing
+        id: _bind(body, replace(last, value=last.value[id]), menu, cut=cut) if id in last.value else missing
         for id, menu in menus.items()
     }
 
@@ -179,10 +181,10 @@ def _answer_part(text: str) -> str | Unread:
 
 def _objects(text: str, wanted: Callable[[dict[str, Any]], Any]) -> Iterator[_Statement]:
     """The JSON objects in `text` that hold what is `wanted`, none of them inside another."""
-    for found, _, end in _whole_objects(text):
+    for found, start, end in _whole_objects(text):
         value = wanted(found)
         if value is not None:
-            yield _Statement(value, end)
+            yield _Statement(value, start, end)
 
 
 def _whole_objects(text: str) -> Iterator[tuple[dict[str, Any], int, int]]:
@@ -238,17 +240,19 @@ def _lines(text: str, key: str) -> Iterator[_Statement]:
         end += len(line)
         found = _LINE.match(_bare(line))
         if found and found["key"].lower().strip() in (key, f"final {key}", f"my {key}"):
-            yield _Statement(found["value"], end)
+            yield _Statement(found["value"], end - len(line), end)
 
 
 def _last_line(text: str) -> _Statement | None:
     lines = [bare for line in text.splitlines() if (bare := _bare(line))]
-    return _Statement(lines[-1], len(text)) if lines else None
+    return _Statement(lines[-1], text.rfind(lines[-1]), len(text)) if lines else None
 
 
 def _bind(text: str, last: _Statement, menu: Menu, *, cut: bool) -> Read | Unread:
     if _is_open(text) or (cut and _bare(text[last.end :])):
         return Unread("breaks off")
+    if _is_inside(text, last.start):
+        return Unread("inside a broken object")
     return last.value if isinstance(last.value, Unread) else menu(last.value)
 
 
@@ -259,10 +263,19 @@ def _bare(text: str) -> str:
 
 def _is_open(text: str) -> bool:
     """Whether an object begins and never ends: a brace outside all whole objects that no later one closes."""
+    return _is_inside(text, len(text))
+
+
+def _is_inside(text: str, place: int) -> bool:
+    """Whether `place` stands in an object: a whole one, or one that begins before it and does not end there."""
     around, at = "", 0
     for _, start, end in _whole_objects(text):
+        if start >= place:
+            break
+        if place < end:
+            return True
         around, at = around + text[at:start], end
-    around += text[at:]
+    around += text[at:place]
     return _left_open(around, quotes=False) or _left_open(around, quotes=True)
 
 
