@@ -54,6 +54,21 @@ def test_a_changed_picture(board: Path) -> None:
     assert "found no file" in next(check.told for check in report.checks if not check.holds)
 
 
+@pytest.mark.parametrize("trick", ["outside", "shared"])
+def test_a_picture_that_is_anothers(board: Path, trick: str) -> None:
+    card = board / "entries" / "one" / "entry.json"
+    told = json.loads(card.read_text())
+    first, second = told["pictures"][:2]
+    if trick == "outside":
+        (board / "entries" / "one" / first["image"]).rename(board / "better.png")
+        first["image"] = "../../better.png"
+    else:
+        second["item"] = first["item"]
+    card.write_text(json.dumps(told))
+    report = verify(str(board), recompute=entry_result)
+    assert ("one", "pictures") in failed(report)
+
+
 def test_a_changed_answer_or_score(board: Path) -> None:
     folder = board / "entries" / "one"
     rows = read_answers(folder).to_pylist()

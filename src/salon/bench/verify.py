@@ -33,6 +33,7 @@ from salon.bench.suite import Suite
 from salon.bench.suite_checks import suite_faults
 from salon.bench.suite_folder import is_suite, open_suite, prompts_hash, read_suite, suite_folder
 from salon.errors import BadFile, SalonError
+from salon.store.pictures import is_inside
 from salon.study.noun import Noun
 
 Kind = Literal["suite", "board", "bundle"]
@@ -147,10 +148,15 @@ def _picture_faults(suite: Suite, entry: Entry, folder: Path) -> Iterator[str]:
     listed = [(one.prompt, one.seed) for one in entry.pictures]
     if sorted(listed) != sorted(wanted(suite)):
         yield f"{len(set(listed)):,} prompts and seeds are listed, the suite asks for {len(wanted(suite)):,}"
+    if len({one.item for one in entry.pictures}) < len(entry.pictures):
+        yield "two pictures are one item, and share its answers"
     for one in entry.pictures:
         if one.image is None:
             continue
         path = folder / one.image
+        if not is_inside(path, folder):
+            yield f"{one.image}: outside the entry's folder"
+            continue
         found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
         if found != one.sha256:
             yield f"{one.image}: expected {(one.sha256 or 'none')[:16]}, found {found[:16]}"
