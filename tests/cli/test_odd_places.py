@@ -69,6 +69,27 @@ def test_a_folder_whose_name_is_no_utf8(monkeypatch: pytest.MonkeyPatch) -> None
     assert _run(monkeypatch, ["bench", "new", f"{ODD} suite"])[0] == 0
 
 
+@pytest.mark.parametrize("name", ["what?", "a%20b", "two\nlines", ODD])
+def test_a_studio_is_kept_in_its_folder_whatever_that_is_called(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    assert _run(monkeypatch, [*IMPORT, name])[0] == 0
+    code, _, err = _run(monkeypatch, ["invite", name, "--cohort", "raters"])
+    assert (code, err) == (0, "")
+    assert sorted(os.listdir()) == sorted([name, "votes.csv"])
+    assert "studio.db" in os.listdir(name)
+    code, out, err = _run(monkeypatch, ["status", name, "--json"])
+    assert (code, len(json.loads(out)["raters"])) == (0, 1), err
+    code, out, err = _run(monkeypatch, ["fuse", name, "--json"])
+    assert (code, "studio's database" in err) == (0, True), err
+
+
+@pytest.mark.parametrize("backup", ["votes.csv", "nothing.db"])
+def test_a_restore_that_fails_leaves_a_study_that_can_be_read(monkeypatch: pytest.MonkeyPatch, backup: str) -> None:
+    assert _run(monkeypatch, [*IMPORT, "study"])[0] == 0
+    assert _run(monkeypatch, ["restore", "study", backup])[0] == 2
+    code, out, err = _run(monkeypatch, ["fuse", "study", "--json"])
+    assert (code, len(json.loads(out)["scores"])) == (0, 3), err
+
+
 def test_a_text_that_cannot_be_written_is_the_names_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("salon.cli.main._main", lambda _: ODD.encode())
     code, _, err = _run(monkeypatch, ["check", ODD])

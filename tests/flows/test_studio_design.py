@@ -6,7 +6,7 @@ import pytest
 import tomli_w
 
 from salon.collect.question import Given
-from salon.flows.studio.open import database_url, open_studio
+from salon.flows.studio.open import open_studio
 from salon.store.folder import save_study
 from salon.store.place import open_place
 from salon.study import Criterion, Design, Item, Prompt, Study
@@ -33,7 +33,7 @@ def collect(folder, *phases, answers=0):
         for n in range(answers):
             given = Given(answers={"overall": "left"})
             studio.submit(rater, studio.next(rater).id, given, key=f"{rater}-{n}")
-    return open_place(database_url(folder))
+    return open_place(folder)
 
 
 @pytest.mark.parametrize(

@@ -423,11 +423,16 @@ def test_everything_else_in_the_folder_stays(tmp_path: Path) -> None:
     (tmp_path / "s" / "images" / "deep" / "x.png").write_bytes(b"png")
     (tmp_path / "s" / "notes.txt").write_text("mine")
     os.symlink("notes.txt", tmp_path / "s" / "link.txt")
+    (tmp_path / "elsewhere").mkdir()
+    os.symlink("../elsewhere", tmp_path / "s" / "photographs")
+    (tmp_path / "s" / "empty").mkdir()
     (tmp_path / "s" / ".comparisons.parquet.1234.part").write_text("left by a killed writer")
     save_study(example(), tmp_path / "s", overwrite=True, form="csv")
     assert (tmp_path / "s" / "images" / "deep" / "x.png").read_bytes() == b"png"
     assert (tmp_path / "s" / "link.txt").read_text() == "mine"
     assert os.readlink(tmp_path / "s" / "link.txt") == "notes.txt"
+    assert os.readlink(tmp_path / "s" / "photographs") == "../elsewhere"
+    assert (tmp_path / "s" / "empty").is_dir()
     assert not list((tmp_path / "s").glob(".*"))
 
 

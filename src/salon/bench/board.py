@@ -40,6 +40,7 @@ from salon.bench.suite_folder import open_suite, prompts_hash, save_suite
 from salon.bench.suite_records import read_json
 from salon.errors import BadFile, BadValue, UnknownReference
 from salon.store.atomic import present, whole_folder, write_json
+from salon.store.folder import name_after
 from salon.study.noun import Noun
 
 __all__ = [
@@ -108,7 +109,7 @@ def new_board(folder: Path, suite: Suite, *, name: str | None = None) -> Board:
         raise BadFile("a new folder is needed for a board", found=found, where=str(folder))
     with whole_folder(home) as new:
         made = save_suite(replace(suite, frozen=True), new / SUITE)
-        card = BoardCard(name=name or home.name, suite=made.hash)
+        card = BoardCard(name=name or name_after(home), suite=made.hash)
         write_json(new / CARD, card, indent=1)
         (new / ENTRIES).mkdir()
     return open_board(home)

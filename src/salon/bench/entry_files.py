@@ -16,6 +16,7 @@ from salon.bench.results import EntryResult
 from salon.bench.suite_records import LOST, read_json
 from salon.errors import BadFile
 from salon.store.atomic import whole_file, write_json
+from salon.store.parquet_table import arrow_file
 from salon.study.noun import Noun
 
 PUBLISHED = "published.json"
@@ -84,7 +85,7 @@ def _read_table(path: Path, schema: pa.Schema) -> pa.Table:
     if not path.exists():
         return schema.empty_table()
     try:
-        return pq.ParquetFile(path).read().select(schema.names).cast(schema)
+        return pq.ParquetFile(arrow_file(path)).read().select(schema.names).cast(schema)
     except (pa.ArrowException, KeyError, OSError, ValueError) as error:
         needed = f"a table with {', '.join(schema.names)} is needed"
         raise BadFile(needed, found=error, where=str(path), remedy=LOST) from None

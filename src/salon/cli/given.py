@@ -8,7 +8,7 @@ import click
 
 from salon.cli.console import say
 from salon.store.formats import import_files, recognize
-from salon.store.place import is_address, open_place, studio_url
+from salon.store.place import is_address, open_place, studio_file
 from salon.study import Study
 
 
@@ -28,7 +28,7 @@ STUDY = StudyPlace()
 def given_study(place: Path | str, kind: str | None = None) -> Study:
     """The study in a folder or database, or in a file read as `kind` (recognised when left out)."""
     if isinstance(place, str) or not place.is_file():
-        if isinstance(place, Path) and studio_url(place):
+        if isinstance(place, Path) and studio_file(place):
             say("note: read from the studio's database, as it stands now", dim=True, err=True)
         return open_place(place)
     imported = import_files(kind or recognize(place), [place])

@@ -9,7 +9,7 @@ import click
 
 from salon.cli.console import json_option, print_json, print_table, say, working
 from salon.errors import BadFile
-from salon.flows.studio.open import database_url, open_studio
+from salon.flows.studio.open import database_file, open_studio
 from salon.store.atomic import held
 from salon.store.database import open_database
 from salon.store.database.backup import restore as put_back
@@ -192,7 +192,7 @@ def backup(study: Path, file: Path, db: str | None, overwrite: bool, as_json: bo
       salon backup posters posters-monday.db
     """
     folder = _folder(study)
-    with open_database(db or database_url(folder)) as database:
+    with open_database(db or database_file(folder)) as database:
         database.backup(file, overwrite=overwrite)
     size = file.stat().st_size
     if as_json:
@@ -217,7 +217,7 @@ def restore(study: Path, file: Path, db: str | None, as_json: bool) -> None:
       salon restore posters posters-monday.db --db postgresql://salon@localhost/posters
     """
     folder = _folder(study)
-    with open_database(db or database_url(folder), create=True) as database:
+    with open_database(db or database_file(folder), create=True) as database:
         put_back(file, database)
         found = database.read_study()
     judgments = {kind: count for kind, count in found.counts.items() if kind not in ("prompts", "items", "raters")}

@@ -15,7 +15,7 @@ from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import BadFile, BadValue
 from salon.store.export import EXPORTS, export_study
 from salon.store.field_files import FIELD_FILES, Written, export_field
-from salon.store.folder import is_study, save_study
+from salon.store.folder import is_study, name_after, save_study
 from salon.store.formats import KINDS, Columns, Imported, ImportOptions, Policies, import_files
 from salon.store.place import open_place
 from salon.study import Study, builtin_criteria, builtin_criterion, merge
@@ -55,7 +55,7 @@ def init(
     """
     _refuse_to_replace(study, overwrite)
     chosen = [found for pattern in criteria for found in _criteria(pattern)]
-    made = Study.build(name or study.resolve().name, dict.fromkeys(chosen), tables={}, compare_within=compare_within)
+    made = Study.build(name or name_after(study), dict.fromkeys(chosen), tables={}, compare_within=compare_within)
     save_study(made, study, overwrite=overwrite)
     if as_json:
         print_json({"study": str(study), "name": made.name, "criteria": [criterion.id for criterion in made.criteria]})
@@ -116,7 +116,7 @@ def import_(kind: str, files: Sequence[Path], output: Path, overwrite: bool, as_
     with TemporaryDirectory(prefix="salon-") as folder:
         options = ImportOptions(
             columns=settings_from(Columns, flags),
-            policies=settings_from(Policies, flags | {"name": flags["name"] or output.resolve().name}),
+            policies=settings_from(Policies, flags | {"name": flags["name"] or name_after(output)}),
             left_known=flags["left_known"],
             images=Path(folder) if flags["images"] else None,
         )
@@ -237,7 +237,7 @@ def merge_(studies: Sequence[Path | str], output: Path, name: str | None, overwr
     if len(studies) < 2:
         raise BadValue("at least two studies are needed to merge", found=str(len(studies)))
     _refuse_to_replace(output, overwrite)
-    merged = merge([open_place(place) for place in studies], name=name or output.resolve().name)
+    merged = merge([open_place(place) for place in studies], name=name or name_after(output))
     save_study(merged, output, overwrite=overwrite)
     _print_written(merged, output, as_json, merged=[str(place) for place in studies])
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from salon.errors import BadFile, BadValue
 from salon.generate.matrix import judged_items
 from salon.generate.record import Generation, locked
-from salon.store.folder import is_study, open_study, save_study
+from salon.store.folder import is_study, name_after, open_study, save_study
 from salon.study import Item, Prompt, Study
 from salon.study.tables import conform, table_from_nouns
 
@@ -31,7 +31,7 @@ def start_study(folder: Path, prompts: Sequence[Prompt]) -> Study:
             where=str(folder),
             remedy="choose another -o; nothing was changed",
         )
-    study = Study.build(folder.name, [], tables={"prompts": list(prompts)})
+    study = Study.build(name_after(folder), [], tables={"prompts": list(prompts)})
     save_study(study, folder)
     return study
 

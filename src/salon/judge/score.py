@@ -22,6 +22,7 @@ from salon.errors import BadColumns, BadFile, BadValue
 from salon.judge.scorers.picture import Result, Scored, TextInput, Unscored
 from salon.models.kept import Kept
 from salon.store.atomic import whole_file, write_json
+from salon.store.parquet_table import arrow_file
 from salon.study import Item, Prompt, Study
 from salon.study.noun import Noun
 from salon.study.scorer import Scorer, ScorerCard
@@ -199,7 +200,7 @@ def scores_file(folder: Path, name: str) -> Path:
 def read_scores(file: Path) -> pa.Table:
     """A table of scores: item, value, and sigma where it has one; BadFile or BadColumns where it is none."""
     try:
-        table = pq.read_table(file)
+        table = pq.read_table(arrow_file(file))
     except (OSError, pa.ArrowException) as error:
         raise BadFile("a Parquet table of scores is needed", found=str(error).split("\n")[0], where=str(file)) from None
     for name in ("item", "value"):

@@ -67,6 +67,11 @@ def local(path: Place) -> Path:
     return Path(path)
 
 
+def name_after(folder: Path) -> str:
+    """What a study in `folder` is called when nobody says; bytes of the name that are no UTF-8 become a mark."""
+    return os.fsencode(folder.resolve().name).decode(errors="replace")
+
+
 def table_files(folder: Path) -> dict[str, Path]:
     """The file of every table in a study folder; BadFile when a kind has two."""
     found: dict[str, Path] = {}
@@ -201,10 +206,11 @@ def _keep_the_rest(old: Path, new: Path) -> None:
 
 def _add_tree(source: Path, target: Path, *, link: bool, leave_out: frozenset[Path] | set[Path] = frozenset()) -> None:
     """Copy files into `target` unless they are there. A link keeps a hundred thousand images without copying them."""
-    for folder, _, names in os.walk(source):
+    for folder, inner, names in os.walk(source):
         inside = target / Path(folder).relative_to(source)
-        kept = [name for name in names if Path(folder, name) not in leave_out and not name.endswith(PART)]
-        if kept:
+        files = [*names, *(name for name in inner if Path(folder, name).is_symlink())]  # a link to a folder is kept too
+        kept = [name for name in files if Path(folder, name) not in leave_out and not name.endswith(PART)]
+        if kept or not files + inner:
             inside.mkdir(parents=True, exist_ok=True)
         for name in kept:
             if not (inside / name).exists():

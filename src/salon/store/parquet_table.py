@@ -7,6 +7,7 @@ text and numbers.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,17 +30,22 @@ def read(kind: str, path: Path) -> pa.Table:
     three times slower, and fails where a writer gave up on the dictionary half-way.
     """
     columns = KINDS[kind].columns
-    with pq.ParquetFile(path) as plain:
+    with pq.ParquetFile(arrow_file(path)) as plain:
         metadata = plain.metadata
     leaves = [metadata.schema.column(number) for number in range(len(metadata.schema))]
     references = [
         leaf.path for leaf in leaves if columns.get(leaf.path) == REFERENCE and leaf.physical_type == "BYTE_ARRAY"
     ]
-    with pq.ParquetFile(path, metadata=metadata, read_dictionary=references) as file:
+    with pq.ParquetFile(arrow_file(path), metadata=metadata, read_dictionary=references) as file:
         if file.num_row_groups == 0:
             return file.read()
         groups = (file.read_row_group(number) for number in range(file.num_row_groups))
         return pa.concat_tables([_numbered(columns, group) for group in groups])
+
+
+def arrow_file(path: Path) -> pa.OSFile:
+    """A file for Arrow to read, by the bytes of its name: a name need not be UTF-8, and says nothing of the columns."""
+    return pa.OSFile(os.fsencode(path))
 
 
 def _numbered(columns: dict[str, pa.DataType], table: pa.Table) -> pa.Table:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from salon.store.atomic import present
@@ -28,17 +30,29 @@ def open_place(place: Place) -> Study:
     if is_address(place):
         return _read(os.fspath(place))
     folder = Path(place).resolve()
-    url = studio_url(folder)
-    return open_study(folder) if url is None else _read(url)
+    file = studio_file(folder)
+    return open_study(folder) if file is None else _read(file)
 
 
-def studio_url(folder: Path) -> str | None:
-    """The address of the studio's database in a study folder; None where the study is not collected there."""
+def studio_file(folder: Path) -> Path | None:
+    """The studio's database in a study folder; None where the study is not collected there, or not yet.
+
+    A restore that failed, or a studio that was killed as it began, leaves a database without a study.
+    """
     path = present(folder.resolve()) / DATABASE
-    return f"sqlite:///{path}" if path.is_file() else None
+    return path if path.is_file() and not _is_empty(path) else None
 
 
-def _read(url: str) -> Study:
+def _is_empty(path: Path) -> bool:
+    try:
+        with closing(sqlite3.connect(path)) as database:
+            (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            return not tables or database.execute("SELECT 1 FROM study").fetchone() is None
+    except sqlite3.Error:  # whoever reads it says what is wrong
+        return False
+
+
+def _read(url: str | Path) -> Study:
     databases = importlib.import_module("salon.store.database")  # SQLAlchemy only for those who need it
     with databases.open_database(url) as database:
         study: Study = database.read_study()

@@ -23,6 +23,7 @@ from pydantic import Field
 
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.store.atomic import present, whole_file, whole_folder, write_json
+from salon.store.parquet_table import arrow_file
 from salon.study.noun import Noun
 
 Floats = NDArray[np.float64]
@@ -208,7 +209,7 @@ def _read_pairs(path: Path, items: Sequence[str], criteria: Sequence[str]) -> Ps
 
 def _table(path: Path, columns: Sequence[str]) -> pa.Table:
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(arrow_file(path))
     except (OSError, pa.ArrowException) as error:
         raise BadFile("a table of labels is needed", found=str(error), where=str(path)) from None
     for name in columns:

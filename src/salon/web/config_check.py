@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from salon.collect.plan import make_plan
 from salon.collect.settings import FILE, read_settings, read_settings_file
 from salon.errors import SalonError
-from salon.flows.studio.open import database_url, default_settings, study_to_collect
+from salon.flows.studio.open import database_file, default_settings, study_to_collect
 from salon.generate.ready import ReadySettings, check_ready
 from salon.store.database import open_database
 from salon.store.database.errors import NoStudy, Unavailable
@@ -35,7 +35,7 @@ def check_config(settings: WebSettings, db: str | None, *, progress: Callable[[s
     return [
         _line("study", lambda: _study(folder)),
         _line(FILE, lambda: _settings(folder)),
-        _line("database", lambda: _database(db or database_url(folder), folder)),
+        _line("database", lambda: _database(db or database_file(folder), folder)),
         _pictures(folder, progress),
         _address(settings),
         _line("private files", lambda: _private(folder)),
@@ -64,7 +64,7 @@ def _settings(folder: Path) -> str:
     return f"questions by cohort: {asked}" + ("" if there else " (will be written at the first start)")
 
 
-def _database(url: str, folder: Path) -> str:
+def _database(url: str | Path, folder: Path) -> str:
     try:
         with open_database(url) as database:
             with suppress(NoStudy):

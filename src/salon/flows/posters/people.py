@@ -23,7 +23,7 @@ from salon.bench.posters.answers_said import Read
 from salon.bench.posters.files import PosterFile, find_picture
 from salon.bench.posters.item import PosterItem
 from salon.errors import TooFew
-from salon.store.folder import save_study
+from salon.store.folder import name_after, save_study
 from salon.study import Checklist, Criterion, Item, Prompt, Rater, Study
 from salon.study.noun import Noun
 
@@ -95,7 +95,7 @@ def people_study(
         )  # fmt: skip
     chosen = np.sort(np.random.default_rng(seed).choice(len(there), n, replace=False))
     drawn = [there[int(at)] for at in chosen]
-    save_study(_study(out.resolve().name, judge, drawn), out)
+    save_study(_study(name_after(out), judge, drawn), out)
     for one in drawn:
         place = out / _place(one)
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from salon.errors import BadFile, BadValue
 from salon.store.atomic import write_json
-from salon.store.folder import is_study, save_study
+from salon.store.folder import is_study, name_after, save_study
 from salon.study import Prompt, Study
 from salon.study.noun import Noun
 
@@ -35,7 +35,7 @@ def _begin(folder: Path, inside: str, prompts: Sequence[Prompt], card: Noun) -> 
             remedy="choose another -o; nothing was changed",
         )  # fmt: skip
     if not is_study(folder):
-        save_study(Study.build(folder.resolve().name, [], tables={"prompts": list(prompts)}), folder)
+        save_study(Study.build(name_after(folder), [], tables={"prompts": list(prompts)}), folder)
     home = folder / inside
     home.mkdir(exist_ok=True)
     write_json(home / CARD, card)

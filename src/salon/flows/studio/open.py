@@ -35,7 +35,7 @@ def open_studio(folder: Path, url: str | None = None, *, create: bool = True) ->
     Without `create` both must be there.
     """
     place = present(folder)
-    with open_database(url or database_url(place), create=create) as database:
+    with open_database(url or database_file(place), create=create) as database:
         if create and not database.has_study():
             database.put_study(study_to_collect(place))
         text = settings_text(place, database, create=create)
@@ -72,9 +72,9 @@ def say_design(database: Database, settings: StudioSettings) -> None:
     database.put_design(design)
 
 
-def database_url(folder: Path) -> str:
-    """The address of the database in a study folder."""
-    return f"sqlite:///{folder.absolute() / DATABASE}"
+def database_file(folder: Path) -> Path:
+    """The database in a study folder."""
+    return folder.absolute() / DATABASE
 
 
 def settings_text(folder: Path, database: Database, *, create: bool) -> str:

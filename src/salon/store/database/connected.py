@@ -15,6 +15,7 @@ that see one moment.
 from __future__ import annotations
 
 import math
+import os
 import sqlite3
 import threading
 import time
@@ -44,7 +45,8 @@ class Connected:
 
     def __init__(self, url: URL) -> None:
         self.url = url
-        self.name = url.set(query={}).render_as_string(hide_password=True)  # a query may hold a password too
+        plain = url.database and os.fsencode(url.database).decode(errors="replace")  # a file's name need not be UTF-8
+        self.name = url.set(query={}, database=plain).render_as_string()  # a query may hold a password too
         self.sqlite = url.get_backend_name() == "sqlite"
         self.engine = _engine(url)
         self._writers = self.engine.execution_options(writing=True)

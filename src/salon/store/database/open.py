@@ -34,12 +34,12 @@ class Database(Tasks, Added, Links, Raters, Audit, Backups):
         self.close()
 
 
-def open_database(url: str, *, create: bool = False) -> Database:
-    """The database at `sqlite:///PATH` or `postgresql://USER@HOST/NAME`.
+def open_database(url: str | Path, *, create: bool = False) -> Database:
+    """The database at `sqlite:///PATH` or `postgresql://USER@HOST/NAME`, or SQLite's in a file of any name.
 
     With `create` its tables are made, or brought up to date; without, they must be there and be those of this Salon.
     """
-    parsed = _parse(url)
+    parsed = URL.create(_DRIVERS["sqlite"], database=str(url.absolute())) if isinstance(url, Path) else _parse(url)
     if parsed.get_backend_name() == "sqlite":
         _check_file(parsed, create)
     database = Database(parsed)
