@@ -90,6 +90,17 @@ def test_a_restore_that_fails_leaves_a_study_that_can_be_read(monkeypatch: pytes
     assert (code, len(json.loads(out)["scores"])) == (0, 3), err
 
 
+def test_json_on_a_terminal_obeys_nobodys_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = "x\x9b31m\u202e\x7f é"
+    Path("votes.csv").write_text(VOTES.replace("x,", f"{odd},"), encoding="utf-8")
+    code, out, err = _run(monkeypatch, ["fuse", "votes.csv", "--json"])
+    assert (code, any(one["item"] == odd for one in json.loads(out)["scores"])) == (0, True), err
+    assert all(mark not in out for mark in "\x9b\u202e\x7f")
+    assert "é" in out
+    code, out, _ = _run(monkeypatch, ["check", f"no{odd}", "--json"])
+    assert (code, json.loads(out)["where"].endswith(odd), out.isascii()) == (2, True, True)
+
+
 def test_a_text_that_cannot_be_written_is_the_names_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("salon.cli.main._main", lambda _: ODD.encode())
     code, _, err = _run(monkeypatch, ["check", ODD])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,8 @@ from rich.progress import (
 from rich.table import Table
 
 UNBOUNDED = 10_000
+_OBEYED = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Control characters and turns of the reading direction that JSON leaves as they are."""
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything drawn by chance.")
 
@@ -34,8 +37,9 @@ def out() -> Console:
 
 
 def print_json(record: Any) -> None:
-    """One JSON object; NaN and infinity are never written."""
-    click.echo(json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False))
+    """One JSON object; NaN and infinity are never written. Marks that a terminal would obey are written as escapes."""
+    text = json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False)
+    click.echo(_OBEYED.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text))
 
 
 def print_table(

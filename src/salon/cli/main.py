@@ -208,7 +208,7 @@ def _say(text: str, record: dict[str, str | None], arguments: Sequence[str]) -> 
         click.secho("error: ", fg="red", bold=True, nl=False, err=True)
         click.echo("".join(c if c.isprintable() or c == "\n" else "�" for c in text), err=True)
         if "--json" in arguments:
-            click.echo(json.dumps(record, ensure_ascii=False))
+            click.echo(json.dumps(record))  # in ASCII: what was found may hold anything
     except OSError:  # the reader went away, or the disk that takes the output is full
         _forget_stdout()
 
