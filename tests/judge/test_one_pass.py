@@ -88,6 +88,11 @@ def test_the_last_answer_binds(text: str) -> None:
     assert TWO.read(text).scores == (2.0, 4.5)
 
 
+def test_a_fence_full_of_empty_lines_is_read_at_once() -> None:
+    text = "<answer>```json" + "\n" * 90_000 + "</answer>"
+    assert TWO.read(text).problem == "not JSON"  # by a pattern that goes back over them it would take months
+
+
 def test_criteria_need_scales_and_stand_once() -> None:
     with pytest.raises(BadValue, match="scale"):
         OnePass(criteria=(Criterion(id="mood"),))

@@ -28,7 +28,7 @@ from salon.study.noun import Noun
 OUT_OF_RANGE = "out of range"
 ROLE = "You are an expert in visual design and aesthetics."
 _OPEN, _CLOSE = "<answer>", "</answer>"
-_FENCE = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
+_FENCE = re.compile(r"```(?:json)?(.*)```", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
