@@ -70,6 +70,18 @@ def test_two_scorers_are_apart_where_the_interval_of_their_difference_leaves_out
     assert not told[frozenset(("near", "as near"))].apart
 
 
+def test_items_that_repeat_within_their_prompt_make_nothing_surer() -> None:
+    rng = np.random.default_rng(3)
+    y = rng.normal(size=24)
+    x, once = y + rng.normal(size=24), frame([14, 10])
+    thrice = frame([42, 30], prompt=np.repeat(np.arange(24), 3))
+    alone, copied = figures(once, x, y).overall, figures(thrice, np.repeat(x, 3), np.repeat(y, 3)).overall
+    for name in ("srcc", "plcc", "krcc", "mae", "rmse"):
+        one, other = getattr(alone, name), getattr(copied, name)
+        assert (other.value, other.low, other.high) == pytest.approx((one.value, one.low, one.high))
+        assert (one.n, one.unit, other.n, other.unit) == (24, "item", 24, "prompt")
+
+
 @pytest.mark.parametrize("each", [1, 3])
 def test_intervals_cover(each: int) -> None:
     """Normal pairs of rho .6, alone or three to a prompt that share half of both: SRCC is 6/pi asin(rho/2)."""
