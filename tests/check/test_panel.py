@@ -70,6 +70,14 @@ def test_errors_over_several_shapes_are_those_of_all_prompts_together() -> None:
     assert matrix(alone.study()).error[0][1] > 0
 
 
+def test_two_raters_who_are_the_same_on_every_prompt_have_no_error() -> None:
+    ranks = random_ranks(12, 3, 4, RNG(5))
+    ranks[:, 1] = ranks[:, 0]
+    made = matrix(Drawn(12, 4).rank(ranks).study())
+    assert (made.tau[0][1], made.error[0][1]) == (1, None)
+    assert made.error[0][2] > 0
+
+
 def test_raters_who_never_meet_have_no_tau() -> None:
     rng = RNG(3)
     drawn = Drawn(8, 3).rank(random_ranks(4, 2, 3, rng), raters=["a", "b"])

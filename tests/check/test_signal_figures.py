@@ -122,6 +122,18 @@ def test_one_prompt_has_no_interval() -> None:
     assert tests["cycle"].p is not None
 
 
+def test_prompts_that_are_all_alike_leave_what_they_cannot_exclude() -> None:
+    """Five of five raters agree on every prompt: Clopper and Pearson's bound for as many prompts, on each range."""
+    for n in (4, 20):
+        ends = signal(answers_of(np.tile([1, 2, 3, 4], (n, 5, 1)))).statistics(SETTINGS, RNG(0)).intervals
+        still = 0.025 ** (1 / n)
+        assert (ends["mean_tau"].low, ends["mean_tau"].high) == pytest.approx((2 * still - 1, 1))
+        assert (ends["mean_pmax"].low, ends["mean_pmax"].high) == pytest.approx((0.5 + still / 2, 1))
+        assert (ends["cycle_rate"].low, ends["cycle_rate"].high) == pytest.approx((0, 1 - still))
+        # four medians of 1 are seen with chance 1/8 where the median is not 1; twenty are not
+        assert (ends["median_T"].low, ends["median_T"].high) == ((None, None) if n == 4 else (1, 1))
+
+
 @pytest.mark.parametrize(("raters", "items"), [(4, 4), (2, 5), (5, 2), (2, 2)])
 def test_panels_that_cannot_cycle_say_so(raters: int, items: int) -> None:
     found = signal(answers_of(-random_ranks(60, raters, items, RNG(8))))

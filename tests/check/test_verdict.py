@@ -125,6 +125,10 @@ def test_tests_that_reject_without_a_direction_are_not_called_agreement() -> Non
         found = judged(wide)
         assert found.verdict == "not distinguishable with this design"
         assert "neither agree nor oppose" in found.sentence
+    alike = criterion(1e-6, tau=0.0, factions=camps(0.5))  # 0 on every prompt: no draw moves it, there is no interval
+    ends = {"mean_tau": Interval(low=None, high=None)}
+    update = {"statistics": alike.statistics.model_copy(update={"intervals": ends})}
+    assert judged(alike.model_copy(update=update)).verdict == "not distinguishable with this design"
 
 
 def test_without_a_faction_test_the_order_stays_open() -> None:

@@ -235,6 +235,8 @@ class TestKappa:
         with pytest.raises(BadValue):
             fleiss_kappa([1, 2])
         assert fleiss_kappa([[1, 2]]).kappa.low is None  # one unit: no spread
+        alike = fleiss_kappa([[3, 0], [0, 3], [3, 0], [0, 3]]).kappa  # four unanimous units: none either
+        assert (alike.value, alike.low, alike.high) == (1, None, None)
 
 
 class TestW:

@@ -59,6 +59,7 @@ class TestRuns:
         mixed = np.append(rng.integers(1, 6, 60), np.full(12, 3))
         assert longest_run(mixed, rng=rng).p < 0.01
         assert longest_run(np.zeros(50), rng=rng).p == 1
+        assert longest_run(np.repeat([0, 1], 40), rng=rng).p == 1 / 1000  # 999 shuffles never give 0
 
     def test_size(self):
         rng = np.random.default_rng(4)

@@ -26,6 +26,7 @@ def test_a_full_design_is_its_own_reference():
     rows = comparison_budget(8, 3, 1.0, fractions=[0.5, 1.0], studies=20, rng=np.random.default_rng(0))
     assert [r.pairs for r in rows] == [14, 28]
     assert rows[1].to_full.value == pytest.approx(1.0)
+    assert (rows[0].to_full.low is None, rows[1].to_full.low) == (False, None)  # no interval without width
     assert (rows[1].diameter, rows[1].mean_path, rows[1].judgments) == (1.0, 1.0, 84)
 
 

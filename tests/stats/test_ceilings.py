@@ -283,3 +283,18 @@ def test_cells_hold_all_that_ceilings_need() -> None:
         )
     assert (slow.pairs, slow.tied_share) == (fast.pairs, fast.tied_share)
     assert {b.name: b.share.value for b in slow.buckets} == pytest.approx({b.name: b.share.value for b in fast.buckets})
+
+
+def test_panels_that_all_agree_leave_what_their_prompts_cannot_exclude() -> None:
+    """Ten prompts of six unanimous pairs, and four of them with a pair of three raters."""
+    k, raters = np.r_[np.full(60, 5), np.full(4, 3)], np.r_[np.full(60, 5), np.full(4, 3)]
+    found = ceilings(
+        k, raters, np.r_[np.repeat(np.arange(10), 6), np.arange(4)], draws=200, rng=np.random.default_rng(0)
+    )
+    for name in ("panel", "leave_one_out", "leave_one_out_dropped", "cap", "next_rater", "oracle"):
+        one = getattr(found, name)
+        assert (one.value, one.low, one.high) == pytest.approx((1, 0.025 ** (1 / 10), 1)), name
+    shares = {(b.raters, b.name): (b.share.low, b.share.high) for b in found.buckets}
+    assert shares[5, "3-2"] == pytest.approx((0, 1 - 0.025 ** (1 / 10)))
+    assert shares[3, "3-0"] == pytest.approx((0.025 ** (1 / 4), 1))
+    assert found.next_rater_range[0] < found.next_rater.low  # other laws of p allow a split that was not seen

@@ -192,7 +192,7 @@ def test_difference_of_two_judges_is_paired():
     assert found.value == pytest.approx(0.05)
     assert 0.02 < found.low < 0.05 < found.high < 0.09
     same = accuracy_difference(tables[0], tables[0], draws=200, rng=rng)
-    assert (same.value, same.low, same.high) == (0, 0, 0)
+    assert (same.value, same.low, same.high) == (0, None, None)  # never differing is no proof of being alike
 
 
 def test_against_another_tool():
@@ -233,6 +233,25 @@ def test_a_rate_of_none_is_not_sure():
     one = figures([(WITH, WITH)] * 20).pooled
     assert (one.tie_rate.low, one.tie_rate.high) == (0, pytest.approx(1 - 0.025 ** (1 / 20)))
     assert (one.accuracy.low, one.accuracy.high) == (pytest.approx(0.025 ** (1 / 20)), 1)
+
+
+def test_the_bound_counts_the_prompts_that_a_share_rests_on():
+    """Six pairs a prompt are no six prompts; a mean over criteria is no surer than the criterion with the fewest."""
+    prompts = np.repeat(np.arange(10), 6)
+    found = figures([(WITH, WITH)] * 60, prompts).pooled
+    assert (found.accuracy.low, found.accuracy.method) == (
+        pytest.approx(0.025 ** (1 / 10)), "exact bound for 10 prompts alike"
+    )  # fmt: skip
+    rows = [(WITH, WITH)] * 60 + [(WITH, AGAINST)] * 6  # took_first rests on prompts 8 and 9 alone
+    table = kind_table(rows, [*prompts, *[8] * 3, *[9] * 3])
+    took = judge_accuracy(table, draws=2000, rng=np.random.default_rng(0)).pooled.took_first
+    assert (took.value, took.low) == (1, None)  # too many draws miss both
+    criteria = np.repeat([0, 1], [54, 6])
+    both = judge_accuracy(
+        kind_table([(WITH, WITH)] * 60, prompts, criteria, of=2), draws=200, rng=np.random.default_rng(0)
+    )
+    assert both.macro.accuracy.low is None
+    assert both.macro.unseen.high is None
 
 
 def test_one_prompt_has_no_interval():

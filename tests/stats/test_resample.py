@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.resample import bootstrap_totals, draw_totals, interval, row_kinds, with_width
+from salon.stats.resample import SHARE, bootstrap_totals, draw_totals, interval, row_kinds
 
 
 def ratio(totals):
@@ -126,13 +126,40 @@ def test_same_seed_same_interval():
 
 
 def test_clusters_that_are_all_alike_have_no_interval_of_no_width():
-    alike = bootstrap_totals(ratio, [[1, 1]] * 8, draws=200, rng=np.random.default_rng(0))
-    assert (alike.low, alike.high) == (1, 1)
-    told = with_width(alike, 200)
-    assert (told.value, told.low, told.high, told.n) == (1, None, None, 8)
-    assert told.method == "no interval: the same in 200 draws of prompts"
-    spread = bootstrap_totals(ratio, [[1, 1], [0, 1]] * 4, draws=200, rng=np.random.default_rng(0))
-    assert with_width(spread, 200) == spread
+    told = bootstrap_totals(ratio, [[0.3, 3]] * 8, draws=200, rng=np.random.default_rng(0))  # not alike to the last bit
+    assert (told.value, told.low, told.high, told.n) == (pytest.approx(0.1), None, None, 8)
+    assert told.method == "no interval: no width in bootstrap of prompts, 200 draws"
+    inside = bootstrap_totals(ratio, [[0.3, 3]] * 8, draws=200, rng=np.random.default_rng(0), ends=SHARE)
+    assert (inside.low, inside.high) == (None, None)  # the bound is for the ends alone
+
+
+@pytest.mark.parametrize(("value", "ends"), [(0, SHARE), (1, SHARE), (-1, (-1.0, 1.0)), (1, (0.5, 1.0))])
+def test_a_mean_at_its_end_has_the_bound_of_clopper_and_pearson(value, ends):
+    # six answers a prompt: the bound knows the eight prompts, not the 48 answers
+    made = bootstrap_totals(ratio, [[6 * value, 6]] * 8, draws=200, rng=np.random.default_rng(0), level=0.9, ends=ends)
+    exact = stats.binomtest(8 if value == ends[1] else 0, 8).proportion_ci(0.9, method="exact")
+    width = ends[1] - ends[0]
+    assert (made.low, made.high) == pytest.approx((ends[0] + width * exact.low, ends[0] + width * exact.high))
+    assert (made.value, made.n, made.method) == (value, 8, "exact bound for 8 prompts alike")
+
+
+def test_the_bound_knows_how_many_clusters_are_behind_a_share():
+    drawn = np.ones(200)
+    drawn[:4] = np.nan
+    made = interval(1.0, drawn, n=100, unit="prompt", ends=SHARE, behind=4)
+    assert (made.low, made.high, made.n) == (pytest.approx(0.025**0.25), 1, 100)
+
+
+def test_shares_near_their_end_are_covered_however_answers_cluster():
+    # a refusal takes all six answers of a prompt: 5% of 30 prompts, none seen in .95^30 = 21% of studies. A bound for
+    # 180 independent answers, 1 - .025^(1/180) = .020, would miss .05 in all of these.
+    rng = np.random.default_rng(12)
+    held = []
+    for _ in range(200):
+        lost = 6 * (rng.random(30) < 0.05)
+        made = bootstrap_totals(ratio, np.stack([lost, np.full(30, 6)], 1), draws=200, rng=rng, ends=SHARE)
+        held.append(made.low <= 0.05 <= made.high)
+    assert np.mean(held) > 0.93
 
 
 def test_bca_percentiles_by_hand():

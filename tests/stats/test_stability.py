@@ -163,6 +163,7 @@ class TestProtocols:
         assert (found.value, found.n) == (4.0, 8)
         assert found.high - found.value == pytest.approx(1.959964 * np.sqrt(12.75) / 2)
         assert jackknife_mean([2.0], [np.array([1.0, 2, 3, np.nan])]).low is None
+        assert jackknife_mean([1.0, 1.0], [np.ones(5), np.ones(5)]).low is None  # moved by no item: not sure
 
     def test_equal_judgment_count_lowers_the_richer_protocol(self):
         x = panel(7, items=20, noise=0.6)

@@ -171,7 +171,11 @@ def test_edges():
     perfect = measured([YES] * 8, [YES] * 8).pooled
     assert (perfect.accuracy.value, perfect.balanced, perfect.kappa, perfect.constant.value) == (1, None, None, 1)
     assert perfect.accuracy.low == pytest.approx(0.025 ** (1 / 8))
-    assert (perfect.lean.low, perfect.lean.method) == (None, "no interval: all draws alike")
+    parted = measured([YES] * 18 + [NO] * 12, [YES] * 18 + [NO] * 12, np.repeat(np.arange(10), 3)).pooled
+    assert (parted.on_yes.low, parted.on_no.low) == pytest.approx((0.025 ** (1 / 6), 0.025 ** (1 / 4)))
+    assert parted.balanced.low == parted.on_no.low  # no prompt has both: the four with a no bound it
+    assert parted.accuracy.low == pytest.approx(0.025 ** (1 / 10))
+    assert (perfect.lean.low, perfect.lean.method) == (None, "no interval: no width in bootstrap of prompts, 100 draws")
     assert measured([YES, NO], [YES, NO], [0, 0]).pooled.accuracy.low is None
     agreed = ceiling([3, 3, 3], [3, 3, 3])
     assert (agreed.two_people.value, agreed.kappa, agreed.next_rater.value) == (1, None, 1)

@@ -8,6 +8,7 @@ panels and intervals come from panels drawn again, since draws that share raters
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +18,7 @@ from pydantic import Field
 
 from salon.check.answers import rank_scores
 from salon.check.results import STATISTICS, AnchorFigures, Interval
-from salon.check.signal import median_of_counts
+from salon.check.signal import median_of_counts, percentiles
 from salon.errors import TooFew, UnknownReference
 from salon.stats.signal import cycles, cycles_possible, kendall_t, p_max, votes_rankings
 from salon.study import Signature, Study
@@ -116,7 +117,7 @@ def anchor(study: Study, settings: AnchorSettings) -> AnchorReport:
         seed=settings.seed,
     )
     values: dict[str, float | None] = {k: float(v[0]) for k, v in _statistics(figures, cluster, once).items()}
-    intervals = _intervals(figures, cluster, settings, rng)
+    intervals = _intervals(figures, values, cluster, settings, rng)
     if not cycles_possible(p, R):
         values["cycle_rate"], intervals["cycle_rate"] = None, Interval(low=None, high=None)
     return AnchorReport(
@@ -332,17 +333,21 @@ def _statistics(figures: Figures, cluster: NDArray[np.int64], weights: NDArray[n
 
 
 def _intervals(
-    figures: Figures, cluster: NDArray[np.int64], settings: AnchorSettings, rng: np.random.Generator
+    figures: Figures,
+    values: Mapping[str, float | None],
+    cluster: NDArray[np.int64],
+    settings: AnchorSettings,
+    rng: np.random.Generator,
 ) -> dict[str, Interval]:
     """Percentile intervals from whole clusters drawn again."""
     clusters = int(cluster.max()) + 1
-    if clusters < 2:
-        return {name: Interval(low=None, high=None) for name in ANCHORED}
     weights = rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=RESAMPLES).astype(float)
     drawn = _statistics(figures, cluster, weights)
-    tails = [(1 - settings.level) / 2, (1 + settings.level) / 2]
-    ends = {name: np.quantile(drawn[name], tails) for name in ANCHORED}
-    return {name: Interval(low=float(low), high=float(high)) for name, (low, high) in ends.items()}
+    return {
+        name: percentiles(name, value, drawn[name], clusters, settings.level)
+        for name in ANCHORED
+        if (value := values[name]) is not None
+    }
 
 
 def _tie_rate(drawn: NDArray[np.float32]) -> float:

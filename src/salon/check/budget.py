@@ -20,6 +20,7 @@ from salon.check.results import Figure
 from salon.errors import StatsError, TooFew
 from salon.stats.budget import BudgetRow, comparison_budget, smallest_fraction
 from salon.stats.graph import connectivity
+from salon.stats.resample import with_width
 from salon.stats.result import Estimate
 from salon.stats.thinning import Thinning, thin_comparisons
 from salon.study import Signature, Study
@@ -273,7 +274,7 @@ def _mean(values: Floats) -> Figure | None:
     value, n = float(each.mean()), len(each)
     half = float(student.ppf(0.975, n - 1) * each.std(ddof=1) / np.sqrt(n))
     method = f"t interval over random choices, {len(known)} groups"
-    return Figure.of(Estimate(value, value - half, value + half, n, "choice", method=method))
+    return Figure.of(with_width(Estimate(value, value - half, value + half, n, "choice", method=method)))
 
 
 def _known_mean(values: Floats) -> float | None:

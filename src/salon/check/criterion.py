@@ -27,7 +27,7 @@ from salon.stats.ceilings import Ceilings, VoteTable, cells_table, table_ceiling
 from salon.stats.concordance import alpha_from_w, group_concordances
 from salon.stats.laws import RankingLaw, fit_tau
 from salon.stats.power import power_signal
-from salon.stats.resample import bootstrap_totals
+from salon.stats.resample import SHARE, bootstrap_totals
 from salon.stats.result import Estimate
 from salon.stats.signal import kendall_t, votes_rankings
 from salon.stats.vote_test import vote_test
@@ -234,7 +234,8 @@ def _mean_w(answers: Answers, starts, settings: CheckSettings, rng: np.random.Ge
     w = group_concordances(answers.scores, answers.size, starts)
     table = np.column_stack([w[np.isfinite(w)], np.ones(int(np.isfinite(w).sum()))])
     table[:, 0] = np.round(table[:, 0], 9)  # equal values become one kind of row for the bootstrap
-    return bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, draws=settings.draws, rng=rng, level=settings.level)
+    given = {"draws": settings.draws, "rng": rng, "level": settings.level}
+    return bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, ends=SHARE, **given)
 
 
 def _tie_control(answers: Answers, rng: np.random.Generator) -> float:

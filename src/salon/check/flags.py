@@ -11,7 +11,7 @@ from salon.errors import StatsError
 from salon.stats.agreement import fleiss_kappa
 from salon.stats.alpha import alpha_bootstrap
 from salon.stats.behavior import split_pattern
-from salon.stats.resample import bootstrap_totals
+from salon.stats.resample import SHARE, bootstrap_totals
 from salon.study import Study
 
 MOST_LEVELS = 10
@@ -73,6 +73,7 @@ def _shares(counts, clusters, settings: CheckSettings, rng: np.random.Generator)
                 draws=settings.draws,
                 rng=rng,
                 level=settings.level,
+                ends=SHARE,
             )
         )
         for level in range(counts.shape[1])

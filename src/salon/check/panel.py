@@ -21,6 +21,9 @@ MOST_PANELS = 10
 FACTION_PROMPTS = 2000
 """Prompts the faction test looks at: its simulations cost time in proportion, and power is long complete."""
 
+NO_ERROR = 1e-7
+"""Standard errors below are of taus that are the same on every prompt: they tell nothing of how sure their mean is."""
+
 
 def rater_figures(study: Study, found: list[Shape]) -> RaterFigures | None:
     """Mean tau of every two raters over all prompts both ranked."""
@@ -46,7 +49,7 @@ def rater_figures(study: Study, found: list[Shape]) -> RaterFigures | None:
     return RaterFigures(
         raters=labels,
         tau=_rows(mean, off),
-        error=_rows(error, off & (total[2] > 1)),
+        error=_rows(error, off & (total[2] > 1) & (error > NO_ERROR)),
         prompts=tuple(tuple(int(n) for n in row) for row in total[2]),
         mean_tau={label: _number(value) for label, value in zip(labels, to_rest)},
         most_agreeing=_extreme(mean, known, labels, np.nanargmax),

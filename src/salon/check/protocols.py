@@ -20,7 +20,7 @@ from salon.check.results import Figure, ProtocolFigures, ProtocolRater, Protocol
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
 from salon.stats import stability
-from salon.stats.resample import bootstrap_totals
+from salon.stats.resample import bootstrap_totals, with_width
 from salon.stats.result import Estimate
 from salon.study import Study
 
@@ -178,7 +178,7 @@ def _equal_row(cells: list[Cell], settings: CheckSettings, rng: np.random.Genera
     return ProtocolRow(
         name=EQUAL.name,
         comparisons=Figure.of(
-            Estimate(float(thinned.mean()), low, high, EQUAL_REPEATS, "choice", settings.level, method)
+            with_width(Estimate(float(thinned.mean()), low, high, EQUAL_REPEATS, "choice", settings.level, method))
         ),
         ratings=None if full is None else full.ratings,
         difference=_plain(float(np.mean(gap)), len(cells), "group", "no interval", settings),

@@ -85,18 +85,21 @@ def _taus(criteria: Sequence[CriterionFigures], settings: CheckSettings) -> dict
         for row, label in enumerate(panel.raters):
             tau = panel.mean_tau[label]
             errors = [error for error in panel.error[row] if error is not None]
-            if tau is not None and errors:
-                sums[label].append((tau, float(np.mean(errors)), max(n for n in panel.prompts[row])))
+            shared = max((n for column, n in enumerate(panel.prompts[row]) if column != row), default=0)
+            if tau is not None and shared > 1:
+                error = float(np.mean(errors)) if errors else np.nan
+                sums[label].append((tau, error, max(n for n in panel.prompts[row])))
     made = {}
     for label, parts in sums.items():
         tau, error, n = (np.array(column, float) for column in zip(*parts))
         share = n / n.sum()
         half = float(stats.norm.ppf((1 + settings.level) / 2)) * float(np.sqrt((share**2 * error**2).sum()))
         value = float((share * tau).sum())
+        ends: tuple[float | None, float | None] = (value - half, value + half)
         method = "normal, prompts as units; pairs of a rater taken as fully correlated"
-        made[label] = Figure.of(
-            Estimate(value, value - half, value + half, int(n.sum()), "prompt", settings.level, method)
-        )
+        if np.isnan(half):
+            ends, method = (None, None), "no interval: the same tau on every prompt"
+        made[label] = Figure.of(Estimate(value, *ends, int(n.sum()), "prompt", settings.level, method))
     return made
 
 
@@ -226,7 +229,7 @@ def _flags(  # type: ignore[no-untyped-def]
         return ()
     tau, left, repeat = facts.get("mean_tau"), facts.get("left_rate"), facts.get("repeat_agreement")
     said = [outlier] if outlier else []
-    if tau is not None and tau.low <= 0 and tau.high < usual:
+    if tau is not None and _end(tau, tau.low) <= 0 and _end(tau, tau.high) < usual:
         said.append(f"agrees with the others no more than chance (tau {tau.value:+.2f}, usual {usual:+.2f})")
     if left is not None and left.n >= FEW and abs(left.value - 0.5) > 0.05 and _coin(left) <= RARE:
         said.append(f"prefers the {'left' if left.value > 0.5 else 'right'} side ({left.value:.0%} left)")
@@ -237,6 +240,11 @@ def _flags(  # type: ignore[no-untyped-def]
     if run_p is not None and run_p <= RARE and facts["longest_run"] >= FEW:
         said.append(f"straight-lines ({facts['longest_run']} equal answers in a row)")
     return tuple(said)
+
+
+def _end(of: Figure, end: float | None) -> float:
+    """An end of an interval; the value itself where it was the same on every prompt."""
+    return of.value if end is None else end
 
 
 def _coin(share: Figure) -> float:

@@ -20,7 +20,7 @@ FORMAT = "salon.check/1"
 
 
 class Interval(Noun):
-    """Two ends at the report's confidence level; None where n does not allow one."""
+    """Two ends at the report's confidence level; None for one prompt, or where prompts drawn again do not move it."""
 
     low: float | None
     high: float | None
@@ -137,7 +137,9 @@ class RaterFigures(Noun):
 
     raters: tuple[str, ...]
     tau: tuple[tuple[float | None, ...], ...] = Field(description="Mean Kendall tau of each pair over prompts.")
-    error: tuple[tuple[float | None, ...], ...] = Field(description="Standard errors of the same.")
+    error: tuple[tuple[float | None, ...], ...] = Field(
+        description="Standard errors of the same; none for one prompt, or one tau on all prompts."
+    )
     prompts: tuple[tuple[int, ...], ...] = Field(description="Prompts behind each cell.")
     mean_tau: dict[str, float | None] = Field(description="Each rater's mean tau to the rest.")
     most_agreeing: tuple[str, str] | None = None

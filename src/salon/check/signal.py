@@ -14,11 +14,13 @@ from salon.check.results import STATISTICS, Interval, NullFigures, ShapeFigures,
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
 from salon.stats.nulls import Null
-from salon.stats.result import Test
+from salon.stats.resample import SHARE, with_width
+from salon.stats.result import Estimate, Test
 from salon.stats.signal import Cells, cells_votes, cycles_possible, votes_rankings
 from salon.stats.signal_tests import cycle_test, pmax_test, t_test
 
 Lookup = Callable[[int, int], Null]
+_ENDS = {"mean_tau": (-1.0, 1.0), "mean_pmax": (0.5, 1.0), "cycle_rate": SHARE}
 
 
 @dataclass(frozen=True)
@@ -44,15 +46,16 @@ class Signal:
         """The four statistics with percentile intervals from prompts drawn again (pooled over tie-breaks)."""
         draws = -(-settings.draws // len(self.repeats))
         drawn = [_resample(cells, draws, rng) for cells in self.repeats]
-        tails = [(1 - settings.level) / 2, (1 + settings.level) / 2]
+        cyclable = sum(c.n for c, _ in _cyclable(self.repeats[0]))
         intervals = {}
         for name in STATISTICS:
-            pooled = [one[name] for one in drawn]
-            if self.prompts < 2 or any(values is None for values in pooled):
+            value, pooled = self.values[name], [one[name] for one in drawn]
+            if value is None or any(values is None for values in pooled):
                 intervals[name] = Interval(low=None, high=None)
                 continue
-            low, high = np.quantile(np.concatenate([v for v in pooled if v is not None]), tails)
-            intervals[name] = Interval(low=float(low), high=float(high))
+            n = cyclable if name == "cycle_rate" else self.prompts
+            together = np.concatenate([values for values in pooled if values is not None])
+            intervals[name] = percentiles(name, value, together, n, settings.level)
         return Statistics(**self.values, intervals=intervals)
 
     def null_figures(self) -> NullFigures:
@@ -113,6 +116,21 @@ def signal_of(answers: Answers, settings: CheckSettings, null: Lookup, rng: np.r
         found = first if repeat == 0 else shapes(answers, ties=settings.ties, rng=rng)
         made.append(tuple((cells_of(shape), null(shape.items, shape.raters)) for shape in found))
     return Signal(tuple(made), first)
+
+
+def percentiles(name: str, value: float, drawn: NDArray[np.float64], n: int, level: float) -> Interval:
+    """The middle of the draws of a statistic over n prompts; where they show no width, what the prompts still allow.
+
+    A mean at an end of its range has the exact bound (`resample`), any other has none. A median is sure of its value
+    where all of n are alike and 2 / 2^n is no more than 1 - level: its order statistics say so.
+    """
+    if n < 2:
+        return Interval(low=None, high=None)
+    low, high = (float(end) for end in np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]))
+    if name == "median_T" and 2 / 2**n <= 1 - level:
+        return Interval(low=low, high=high)
+    made = with_width(Estimate(value, low, high, n, "prompt", level), _ENDS.get(name))
+    return Interval(low=made.low, high=made.high)
 
 
 def cells_of(shape: Shape) -> Cells:

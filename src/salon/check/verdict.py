@@ -76,11 +76,12 @@ def _signal(criterion: CriterionFigures, settings: CheckSettings) -> Judged:
         return _votes(criterion)
     agree = f"Raters agree beyond chance (mean tau {tau:+.3f})"
     ends = criterion.statistics.intervals.get("mean_tau")
-    if ends is not None and ends.low is not None and ends.high is not None and ends.low <= 0 <= ends.high:
+    low, high = (tau, tau) if ends is None or ends.low is None or ends.high is None else (ends.low, ends.high)
+    if low <= 0 <= high:
         return Judged(
             "not distinguishable with this design",
             f"The answers are not those of random raters, yet on the whole raters neither agree nor oppose each other "
-            f"(mean tau {tau:+.3f}, interval {ends.low:+.3f} to {ends.high:+.3f}).",
+            f"(mean tau {tau:+.3f}, interval {low:+.3f} to {high:+.3f}).",
         )
     if tau < 0:
         return Judged("factions", f"Raters oppose each other more than chance would (mean tau {tau:+.3f}).")

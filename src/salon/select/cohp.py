@@ -221,7 +221,7 @@ def _interval(values: Sequence[float]) -> Estimate:
 def _apart(seen: Mapping[str, Sequence[Seen]], one: GeneratorMean, other: GeneratorMean) -> bool:
     """Whether two generators can be told apart: Welch's interval of the difference leaves 0 out.
 
-    Means of one picture cannot. Where neither set of scores varies, different means are apart.
+    Means of one picture cannot, nor can scores of which neither set varies: a spread that is not shown is not none.
     """
     x, y = (np.array(_scores(seen[each.generator])) for each in (one, other))
     if min(len(x), len(y)) < 2:
@@ -229,7 +229,7 @@ def _apart(seen: Mapping[str, Sequence[Seen]], one: GeneratorMean, other: Genera
     difference = float(x.mean() - y.mean())
     a, b = (float(values.var(ddof=1)) / len(values) for values in (x, y))
     if a + b == 0:
-        return difference != 0
+        return False
     freedom = (a + b) ** 2 / (a**2 / (len(x) - 1) + b**2 / (len(y) - 1))
     return abs(difference) > float(stdtrit(freedom, (1 + LEVEL) / 2)) * float(np.sqrt(a + b))
 

@@ -84,7 +84,8 @@ def fleiss_kappa(counts: ArrayLike) -> Kappa:
     Interval: Gwet's linearised variance over units, normal. Test: z = kappa/se_0 with the null error of
     Fleiss, Nee & Landis 1979 (equal m; the mean m stands in otherwise). Both assume independent units: with
     several units from one prompt use `alpha_bootstrap`, which for large n is the same number.
-    Edges: fewer than two units with two answers raises TooFew; one category only raises NotIdentified.
+    Edges: fewer than two units with two answers raises TooFew; one category only raises NotIdentified; units that are
+    all unanimous have a kappa of 1 and no interval.
     """
     table = _counts(counts)
     m = table.sum(axis=1)
@@ -179,6 +180,8 @@ def _gwet_interval(
     of_unit = np.where(paired, (agree - expected) / (1 - expected) * n / paired.sum(), 0.0)
     of_unit = of_unit - 2 * (1 - kappa) * (expected_u - expected) / (1 - expected)
     error = np.sqrt(((of_unit - kappa) ** 2).sum() / (n * (n - 1)))
+    if error < 1e-9:  # all units unanimous: they show no spread, which is no certainty
+        return None, None
     half = float(stats.norm.ppf(0.975) * error)
     return kappa - half, kappa + half
 

@@ -26,6 +26,7 @@ from salon.errors import BadValue, DesignError, TooFew
 from salon.stats.graph import connectivity
 from salon.stats.pair_counts import PairCounts
 from salon.stats.pair_fit import fit_pairs
+from salon.stats.resample import with_width
 from salon.stats.result import Estimate
 
 Floats = NDArray[np.float64]
@@ -180,7 +181,8 @@ def _mean(values: Floats) -> Estimate:
     n = values.size
     half = float(student.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n))
     value = float(values.mean())
-    return Estimate(value, value - half, value + half, n, "simulated studies", method="t interval of the mean")
+    made = Estimate(value, value - half, value + half, n, "simulated studies", method="t interval of the mean")
+    return with_width(made)
 
 
 def _mask(items: int, pairs: Ints) -> NDArray[np.bool_]:

@@ -24,6 +24,9 @@ and `next_rater_range` hold the values over *all* laws of p whose expected table
 bounds of the observed one: sampling error and unknown shape together. Where every pair has p = .7 the beta
 oracle says .765 and the truth, .837, lies only in the range.
 
+Where all prompts agree on a share of 0 or 1 (every pair unanimous; no pair split 3-2), its interval is the exact bound
+for as many prompts (`resample`). Where the fit stands at coin flips in every draw, next_rater and oracle have none.
+
 Sources: TASTE 7.1 for panel and cap; Williams 1975 for the beta-binomial; Lord & Cressie 1975 for the ranges.
 """
 
@@ -31,6 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +43,7 @@ from scipy.special import betainc
 
 from salon.errors import BadValue, NotIdentified, TooFew
 from salon.stats.pair_law import accuracy_ranges, beta_binomial_rho, full_cells
-from salon.stats.resample import check_settings, draw_totals, interval, row_kinds
+from salon.stats.resample import SHARE, check_settings, draw_totals, interval, row_kinds
 from salon.stats.result import Estimate
 from salon.stats.signal import Cells, pmax_bins
 
@@ -176,18 +180,21 @@ def table_ceilings(table: VoteTable, *, draws: int, rng: np.random.Generator, le
     check_settings(n, draws, level)
     drawn = draw_totals(rows, kinds, draws=draws, rng=rng)
 
-    def estimate(statistic: Callable[[FloatArray], FloatArray]) -> Estimate:
-        return _estimate(statistic, total, drawn, n=n, level=level)
+    def estimate(statistic: Callable[[FloatArray], FloatArray], cells: FloatArray) -> Estimate:
+        return _estimate(statistic, total, drawn, n=n, behind=_behind(table, cells), level=level)
+
+    def ceiling(statistic: Callable[[VoteTable, FloatArray], FloatArray]) -> Estimate:
+        return estimate(lambda t: statistic(table, t), np.ones(len(table.raters)))
 
     _needs_majority(table)
     next_range, oracle_range = _shape_free(table, total, drawn, level)
     return Ceilings(
-        panel=estimate(lambda t: panel(table, t)),
-        leave_one_out=estimate(lambda t: leave_one_out(table, t)),
-        leave_one_out_dropped=estimate(lambda t: leave_one_out(table, t, drop_ties=True)),
-        cap=estimate(lambda t: cap(table, t)),
-        next_rater=estimate(lambda t: next_rater(table, t)),
-        oracle=estimate(lambda t: oracle(table, t)),
+        panel=ceiling(panel),
+        leave_one_out=ceiling(leave_one_out),
+        leave_one_out_dropped=ceiling(partial(leave_one_out, drop_ties=True)),
+        cap=ceiling(cap),
+        next_rater=ceiling(next_rater),
+        oracle=ceiling(oracle),
         next_rater_range=next_range,
         oracle_range=oracle_range,
         fit=beta_binomial_fit(table),
@@ -252,7 +259,7 @@ def buckets(k: ArrayLike, raters: ArrayLike) -> tuple[Bucket, ...]:
     table = vote_table(k, raters)
     total = table.total
 
-    def plain(statistic: Callable[[FloatArray], FloatArray]) -> Estimate:
+    def plain(statistic: Callable[[FloatArray], FloatArray], cells: FloatArray) -> Estimate:
         value = float(statistic(total[None])[0])
         return Estimate(value, None, None, int(total.sum()), "pair", method="no interval asked")
 
@@ -278,25 +285,37 @@ def accuracy_warnings(accuracy: Estimate, of: Ceilings) -> list[str]:
 
 
 def _buckets(
-    table: VoteTable, estimate: Callable[[Callable[[FloatArray], FloatArray]], Estimate]
+    table: VoteTable, estimate: Callable[[Callable[[FloatArray], FloatArray], FloatArray], Estimate]
 ) -> tuple[Bucket, ...]:
     out = []
     for size in np.unique(table.raters).tolist():
         same = (table.raters == size).astype(float)
         for m in range(size, (size - 1) // 2, -1):
             cell = same * (table.larger == m)
-            share = estimate(lambda t, cell=cell, same=same: _ratio(t @ cell, t @ same))  # type: ignore[misc]
+            share = estimate(lambda t, cell=cell, same=same: _ratio(t @ cell, t @ same), same)  # type: ignore[misc]
             out.append(Bucket(size, m, share))
     return tuple(out)
 
 
 def _estimate(
-    statistic: Callable[[FloatArray], FloatArray], total: FloatArray, drawn: FloatArray, *, n: int, level: float
+    statistic: Callable[[FloatArray], FloatArray],
+    total: FloatArray,
+    drawn: FloatArray,
+    *,
+    n: int,
+    behind: int,
+    level: float,
 ) -> Estimate:
     value = float(statistic(total[None])[0])
     if n == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    return interval(value, statistic(drawn), n=n, unit="prompt", level=level)
+    return interval(value, statistic(drawn), n=n, unit="prompt", level=level, ends=SHARE, behind=behind)
+
+
+def _behind(table: VoteTable, cells: FloatArray) -> int:
+    """Prompts with a pair in these cells."""
+    held = table.counts @ cells > 0
+    return int(held.sum() if table.prompts is None else table.prompts[held].sum())
 
 
 def _mean(totals: FloatArray, per_cell: FloatArray) -> FloatArray:
@@ -323,10 +342,14 @@ def _shape_free(
     for i, (size, m) in enumerate(cells):
         cell = ((table.raters == size) & (table.larger == m)).astype(float)
         observed[i] = total @ cell
-        shares = _ratio(drawn @ cell, drawn @ (table.raters == size).astype(float))
+        same = (table.raters == size).astype(float)
+        shares = _ratio(drawn @ cell, drawn @ same)
         low[i], high[i] = np.nanquantile(shares, [tail, 1 - tail])
-        if observed[i] == 0:  # the bootstrap cannot draw what was not seen: the exact bound for no success in n
-            high[i] = 1 - tail ** (1 / table.n)
+        still = tail ** (1 / _behind(table, same))  # the bootstrap cannot draw what was not seen: the exact bound
+        if observed[i] == 0:
+            high[i] = 1 - still
+        if observed[i] == total @ same:
+            low[i] = still
     return accuracy_ranges(cells, observed, low, high)
 
 

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from salon.errors import BadValue
-from salon.stats.resample import check_settings, draw_totals, interval, row_kinds, with_width
+from salon.stats.resample import check_settings, draw_totals, interval, row_kinds
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -82,12 +82,11 @@ def generator_ranks(
 
 
 def _estimate(value: float, drawn: FloatArray, clusters: int, level: float) -> Estimate | None:
-    """With its interval; without one where no draw changes it: it would have no width."""
     if np.isnan(value):
         return None
     if clusters == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    return with_width(interval(value, drawn, n=clusters, unit="prompt", level=level), len(drawn))
+    return interval(value, drawn, n=clusters, unit="prompt", level=level)
 
 
 def _reflected(made: Estimate | None) -> Estimate | None:

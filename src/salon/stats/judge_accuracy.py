@@ -21,7 +21,8 @@ b = 0 in the identity. A coin has accuracy 1/2, and so has a judge that always t
 
 Intervals: whole prompts are drawn again; everything is a function of the counts of kinds by prompt and criterion, so
 all figures of a judge come from the same draws. A share of 0 or 1 has no spread to draw from: its open end is the
-exact bound for n pairs that are all alike, 1 - ((1 - level)/2)^(1/n), as if they were independent.
+exact bound for as many prompts as it rests on (of a mean over criteria, in the criterion with the fewest), all of them
+alike; pairs of one prompt may depend on each other in any way (`resample`).
 
 Sources: Zheng et al. 2023 (MT-Bench) for S1; TASTE 6.6 for b, c and the identity.
 """
@@ -35,7 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, TooFew
-from salon.stats.resample import check_settings, draw_totals, interval, row_kinds
+from salon.stats.resample import SHARE, check_settings, draw_totals, interval, row_kinds
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -139,23 +140,23 @@ def judge_accuracy(table: KindTable, *, draws: int, rng: np.random.Generator, le
     check_settings(prompts, draws, level)
     flat = table.counts.reshape(prompts, -1)
     drawn = drawn_totals(flat, draws, rng).reshape(draws, criteria, _KINDS)
-    total = flat.sum(axis=0).astype(float).reshape(1, criteria, _KINDS)
-    here = np.flatnonzero(total[0].sum(axis=1) > 0)
+    here = np.flatnonzero(table.counts.sum(axis=(0, 2)) > 0)
 
-    def figures(totals: FloatArray, draws_of: FloatArray) -> Accuracy:
-        """The mean over the criteria of (draws, criteria, kinds); of one criterion, itself."""
+    def figures(rows: IntArray, draws_of: FloatArray) -> Accuracy:
+        """The mean over the criteria of (prompts, criteria, kinds); of one criterion, itself."""
         made = {
-            name: _estimate(of, totals, draws_of, n=prompts, level=level)
+            name: _estimate(of, rows, draws_of, level=level)
             for name, of in _RATIOS.items()
             if table.orders == 2 or name not in ("position_bias", "took_first")
         }
         absent = dict.fromkeys(("position_bias", "took_first"))
-        return Accuracy(**{**absent, **made}, pairs=int(totals.sum()))  # type: ignore[arg-type]
+        return Accuracy(**{**absent, **made}, pairs=int(rows.sum()))  # type: ignore[arg-type]
 
+    each = [figures(table.counts[:, [k]], drawn[:, [k]]) if k in here else None for k in range(criteria)]
     found = JudgeAccuracy(
-        by_criterion=tuple(figures(total[:, [k]], drawn[:, [k]]) if k in here else None for k in range(criteria)),
-        pooled=figures(total.sum(axis=1, keepdims=True), drawn.sum(axis=1, keepdims=True)),
-        macro=figures(total[:, here], drawn[:, here]),
+        by_criterion=tuple(each),
+        pooled=figures(table.counts.sum(axis=1, keepdims=True), drawn.sum(axis=1, keepdims=True)),
+        macro=figures(table.counts[:, here], drawn[:, here]),
         orders=table.orders,
     )
     for part in (*found.by_criterion, found.pooled):
@@ -210,8 +211,7 @@ def match_rate(
     if len(table) == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
     totals = drawn_totals(table, draws, rng)
-    made = interval(value, totals[:, 0] / totals[:, 1], n=len(table), unit="prompt", level=level)
-    return never_sure(made, len(hit))
+    return interval(value, totals[:, 0] / totals[:, 1], n=len(table), unit="prompt", level=level, ends=SHARE)
 
 
 # -- the statistics: tops and bottoms of ratios, as functions of totals (draws, kinds) ---------------------------------
@@ -272,23 +272,21 @@ def ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
     return np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), np.nan)
 
 
-def _estimate(of: Ratio, total: FloatArray, drawn: FloatArray, *, n: int, level: float) -> Estimate | None:
+def _estimate(of: Ratio, rows: IntArray, drawn: FloatArray, *, level: float) -> Estimate | None:
+    n, total = len(rows), rows.sum(axis=0, keepdims=True).astype(float)
     value = float(_macro(of, total)[0])
     if np.isnan(value):
         return None
     if n == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    pairs = int(of[1](total.sum(axis=1))[0])
-    return never_sure(interval(value, _macro(of, drawn), n=n, unit="prompt", level=level), pairs)
+    behind = fewest_behind(rows, of[1])
+    return interval(value, _macro(of, drawn), n=n, unit="prompt", level=level, ends=SHARE, behind=behind)
 
 
-def never_sure(made: Estimate, pairs: int, what: str = "pairs") -> Estimate:
-    """The exact bound where all pairs say the same: never an interval of no width."""
-    if made.low is None or made.low != made.high or made.value not in (0.0, 1.0):
-        return made
-    reach = 1 - ((1 - made.level) / 2) ** (1 / pairs)
-    low, high = (0.0, reach) if made.value == 0 else (1 - reach, 1.0)
-    return Estimate(made.value, low, high, made.n, made.unit, made.level, f"exact bound for {pairs} {what} alike")
+def fewest_behind(rows: IntArray, *bottoms: Statistic) -> int:
+    """Prompts of (prompts, criteria, kinds) with something in a denominator, where they are fewest but not none."""
+    each = [int((of(rows[:, k].astype(float)) > 0).sum()) for of in bottoms for k in range(rows.shape[1])]
+    return min(n for n in each if n)
 
 
 def _check_identity(part: Accuracy | None) -> None:

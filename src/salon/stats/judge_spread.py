@@ -27,7 +27,7 @@ from scipy.stats import rankdata
 
 from salon.errors import BadValue, TooFew
 from salon.stats.judge_accuracy import match_rate
-from salon.stats.resample import bootstrap_totals
+from salon.stats.resample import SHARE, bootstrap_totals
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -180,4 +180,4 @@ def separation(
             table.append((ranks.sum() - len(up) * (len(up) + 1) / 2, len(up) * len(down)))
     if not table:
         raise TooFew("separation needs a group with a strong and a weak item", found="none")
-    return bootstrap_totals(lambda t: t[:, 0] / t[:, 1], np.array(table), draws=draws, rng=rng, level=level)
+    return bootstrap_totals(lambda t: t[:, 0] / t[:, 1], np.array(table), draws=draws, rng=rng, level=level, ends=SHARE)

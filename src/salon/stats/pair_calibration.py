@@ -13,7 +13,8 @@ turned until its predicted winner is first: p_i >= 1/2.
   nothing. Its interval is normal, with clusters in the sandwich: se^2 = C/(C-1) sum g_c^2 / H^2, g_c the cluster's
   score and H the information.
 
-Intervals of the others: whole prompts drawn again, bins held fixed.
+Intervals of the others: whole prompts drawn again, bins held fixed. A bin whose predicted winners got every vote, or
+none, has the exact bound for its prompts (`resample`).
 
 Edges: no vote TooFew; all z equal 0, or every vote for the predicted winner: no slope (None); one cluster: no interval.
 
@@ -29,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, ndtri
 
 from salon.errors import BadValue, TooFew
-from salon.stats.resample import check_settings, draw_totals, interval, row_kinds
+from salon.stats.resample import SHARE, check_settings, draw_totals, interval, row_kinds
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -99,21 +100,29 @@ def pair_calibration(
     total = rows.sum(axis=0, keepdims=True)
     drawn = draw_totals(*row_kinds(rows), draws=draws, rng=rng) if len(rows) > 1 else total
 
-    def estimate(value: FloatArray, spread: FloatArray) -> Estimate:
+    def estimate(value: FloatArray, spread: FloatArray, behind: int | None = None) -> Estimate:
+        """`behind`: of a share, how many prompts have a part in it."""
         if len(rows) == 1:
             return Estimate(float(value[0]), None, None, 1, "prompt", level, "no interval: one prompt")
-        return interval(float(value[0]), spread, n=len(rows), unit="prompt", level=level)
+        ends = None if behind is None else SHARE
+        return interval(float(value[0]), spread, n=len(rows), unit="prompt", level=level, ends=ends, behind=behind)
 
     observed, seen = _shares(total, pairs.bins), _shares(drawn, pairs.bins)
     mean = _means(total, pairs.bins)[0]
     counts = np.bincount(pairs.bin, minlength=pairs.bins)
+    behind = (_parts(rows, pairs.bins)[0] > 0).sum(axis=0)
     return PairCalibration(
         brier=estimate(_brier(total), _brier(drawn)),
         ece=estimate(_ece(total, pairs.bins), _ece(drawn, pairs.bins)),
         expected_ece=_expected_ece(pairs, min(draws, 500), rng),
         slope=_slope(pairs, len(rows), level),
         bins=tuple(
-            Bin(float(mean[b]), estimate(observed[:, b], seen[:, b]), int(counts[b]), float(total[0, 2 + b]))
+            Bin(
+                predicted=float(mean[b]),
+                observed=estimate(observed[:, b], seen[:, b], int(behind[b])),
+                pairs=int(counts[b]),
+                votes=float(total[0, 2 + b]),
+            )
             for b in range(pairs.bins)
         ),
         votes=float(pairs.n.sum()),

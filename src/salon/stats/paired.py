@@ -12,7 +12,8 @@ Data: for each question i of cluster (prompt) c a score in [0, 1] of either pred
 
 `holm` adjusts the p values of a family of such tests.
 
-Edges: no question TooFew; one cluster has no interval; predictors that never differ have p = 1.
+Edges: no question TooFew; one cluster has no interval, nor has a difference that is the same in all clusters (one of
+0 among them); predictors that never differ have p = 1.
 
 Source: Efron & Tibshirani 1993, chapter 16; Noreen 1989 for approximate randomisation; Holm 1979.
 """

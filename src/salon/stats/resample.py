@@ -9,9 +9,13 @@ computed with these weights. The percentile interval holds the middle `level` of
 rows are exchangeable, so only the number of clusters of each kind is drawn: the law is exactly the same, and a
 million prompts with thirty kinds of row cost as much as thirty prompts.
 
-Edges: one cluster has no spread to learn from, so the interval is None (never of zero width). Clusters that are
-all alike make percentiles without width: `with_width` takes them away. Draws on which the statistic is undefined
-(NaN) are counted in `method`; if more than 5% are undefined there is no interval.
+Edges: one cluster has no spread to learn from, so the interval is None. Percentiles without width are never given
+either: draws that all say the same are no certainty. A mean over n clusters of numbers in [lo, hi] (`ends`; a share
+has 0 and 1) that stands at an end gets the exact bound: a cluster is at hi with a chance of at most (E - lo)/(hi - lo),
+n of them all are with at most its n-th power, and so E >= lo + (hi - lo) ((1 - level)/2)^(1/n). For clusters of one
+answer this is Clopper & Pearson's (1934); it holds however answers of a cluster depend on each other, if clusters are
+of one size. Any other number that draws do not move has no interval, and `method` says why. Draws on which the
+statistic is undefined (NaN) are counted in `method`; if more than 5% are undefined there is no interval.
 Percentile intervals undercover slightly for few clusters (about 93% at n=20 for a mean).
 
 Source: Efron & Tibshirani, An Introduction to the Bootstrap, 1993, chapters 13-14; Field & Welsh 2007 for
@@ -37,6 +41,10 @@ Kind = Literal["percentile", "bca"]
 
 _MAX_CELLS = 20_000_000  # weights held at once: 160 MB
 _MAX_UNDEFINED = 0.05
+_ROUNDING = 1e-12  # sums of equal numbers differ by that much
+_AT_END = 1e-9
+Ends = tuple[float, float]
+SHARE: Ends = (0.0, 1.0)
 
 
 def bootstrap_totals(
@@ -48,11 +56,12 @@ def bootstrap_totals(
     level: float = 0.95,
     kind: Kind = "percentile",
     unit: str = "prompt",
+    ends: Ends | None = None,
 ) -> Estimate:
     """Interval of a statistic of totals.
 
     `table` is (clusters, m): what each cluster adds to m totals. `statistic` maps totals (draws, m) to
-    values (draws,).
+    values (draws,). `ends` of a mean of bounded numbers, such as SHARE; see the module.
     """
     rows, counts = row_kinds(table)
     n = int(counts.sum())
@@ -63,9 +72,9 @@ def bootstrap_totals(
         return Estimate(value, None, None, 1, unit, level, "no interval: one cluster")
     drawn = statistic(draw_totals(rows, counts, draws=draws, rng=rng))
     if kind == "percentile":
-        return interval(value, drawn, n=n, unit=unit, level=level)
+        return interval(value, drawn, n=n, unit=unit, level=level, ends=ends)
     folds = statistic(total - rows)
-    return interval(value, drawn, n=n, unit=unit, level=level, folds=folds, fold_counts=counts)
+    return interval(value, drawn, n=n, unit=unit, level=level, ends=ends, folds=folds, fold_counts=counts)
 
 
 def row_kinds(table: ArrayLike) -> tuple[FloatArray, IntArray]:
@@ -107,8 +116,13 @@ def interval(
     level: float = 0.95,
     folds: FloatArray | None = None,
     fold_counts: IntArray | None = None,
+    ends: Ends | None = None,
+    behind: int | None = None,
 ) -> Estimate:
-    """Percentile interval of the drawn values, or BCa if the jackknife `folds` are given."""
+    """Percentile interval of the drawn values, or BCa if the jackknife `folds` are given.
+
+    `ends` are those of a mean of bounded numbers, `behind` the clusters that it rests on where they are not all n.
+    """
     defined = drawn[~np.isnan(drawn)]
     undefined = len(drawn) - len(defined)
     method = f"{'BCa ' if folds is not None else ''}bootstrap of {unit}s, {len(drawn)} draws"
@@ -120,14 +134,19 @@ def interval(
     if folds is not None:
         tails = _bca_tails(tails, value, defined, folds, fold_counts)
     low, high = np.quantile(defined, tails, method="inverted_cdf")
-    return Estimate(value, float(low), float(high), n, unit, level, method)
+    return with_width(Estimate(value, float(low), float(high), n, unit, level, method), ends, behind)
 
 
-def with_width(made: Estimate, draws: int) -> Estimate:
-    """The same without its interval where every draw gave one number: clusters that are alike do not make it sure."""
-    if made.low is None or made.low != made.high:
+def with_width(made: Estimate, ends: Ends | None = None, behind: int | None = None) -> Estimate:
+    """The same where its interval has a width; else with the exact bound, or with none: see the module."""
+    if made.low is None or made.high is None or made.high - made.low > _ROUNDING * max(1.0, abs(made.value)):
         return made
-    return replace(made, low=None, high=None, method=f"no interval: the same in {draws} draws of {made.unit}s")
+    alike = made.n if behind is None else behind
+    if ends is None or alike < 2 or not np.isclose(made.value, ends, rtol=0, atol=_AT_END).any():
+        return replace(made, low=None, high=None, method=f"no interval: no width in {made.method}")
+    reach = (ends[1] - ends[0]) * ((1 - made.level) / 2) ** (1 / alike)
+    low, high = (ends[0] + reach, ends[1]) if made.value > sum(ends) / 2 else (ends[0], ends[1] - reach)
+    return replace(made, low=low, high=high, method=f"exact bound for {alike} {made.unit}s alike")
 
 
 def check_settings(clusters: int, draws: int, level: float) -> None:

@@ -14,7 +14,7 @@ items with replacement would make ties of them, and ties change every rank measu
 
 Edges: missing scores raise BadValue; fewer than three items or two raters raise TooFew. A rater who ties
 every item has no rank correlation: such correlations count as 0 and the rater is visible in `behavior`. Groups of
-fewer than four items, or a measure that is undefined without one of them, leave no interval.
+fewer than four items, or a measure that is undefined without one of them or moved by none, leave no interval.
 Source: PPaint sections 3.2 and B.
 """
 
@@ -200,6 +200,8 @@ def jackknife_mean(
     if not all(np.isfinite(fold).all() for fold in folds):
         return Estimate(mean, None, None, items, unit, level, "no interval: undefined without one of the items")
     squares = [(len(fold) - 1) / len(fold) * ((fold - fold.mean()) ** 2).sum() for fold in folds]
+    if not any(np.ptp(fold) > 1e-12 for fold in folds):
+        return Estimate(mean, None, None, items, unit, level, "no interval: the same without any one item")
     half = float(stats.norm.ppf((1 + level) / 2) * np.sqrt(np.sum(squares)) / len(values))
     return Estimate(mean, mean - half, mean + half, items, unit, level, "jackknife over items")
 

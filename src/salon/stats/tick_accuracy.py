@@ -22,7 +22,8 @@ Chance has two faces here. A coin has accuracy 1/2, but where people pass nine p
 does not look. Balanced accuracy is 1/2 for both, and kappa 0. Where people only ever say one thing, neither is given.
 
 Intervals: whole prompts are drawn again; all figures come from the same draws of the counts of kinds by prompt. A share
-of 0 or 1 has the exact bound for as many ticks alike; a kappa, lean or gain that no draw moves has no interval.
+of 0 or 1 has the exact bound for as many prompts alike as it rests on; a kappa, lean or gain that no draw moves has no
+interval.
 
 Sources: Cohen 1960 for kappa; Brodersen et al. 2010 for balanced accuracy.
 """
@@ -36,8 +37,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, TooFew
-from salon.stats.judge_accuracy import drawn_totals, never_sure, ratio
-from salon.stats.resample import check_settings, interval
+from salon.stats.judge_accuracy import drawn_totals, fewest_behind, ratio
+from salon.stats.resample import SHARE, check_settings, interval
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -113,17 +114,16 @@ def tick_accuracy(table: IntArray, *, draws: int, rng: np.random.Generator, leve
     check_settings(prompts, draws, level)
     flat = table.reshape(prompts, -1)
     drawn = drawn_totals(flat, draws, rng).reshape(draws, criteria, _KINDS)
-    total = flat.sum(axis=0).astype(float).reshape(1, criteria, _KINDS)
-    here = np.flatnonzero(total[0].sum(axis=1) > 0)
+    here = np.flatnonzero(table.sum(axis=(0, 2)) > 0)
 
-    def figures(totals: FloatArray, draws_of: FloatArray) -> Ticked:
-        made = {name: _estimate(name, totals, draws_of, n=prompts, level=level) for name in _FIGURES}
-        return Ticked(**made, ticks=int(totals.sum()))  # type: ignore[arg-type]
+    def figures(rows: IntArray, draws_of: FloatArray) -> Ticked:
+        made = {name: _estimate(name, rows, draws_of, level=level) for name in _FIGURES}
+        return Ticked(**made, ticks=int(rows.sum()))  # type: ignore[arg-type]
 
     found = TickAccuracy(
-        by_criterion=tuple(figures(total[:, [k]], drawn[:, [k]]) if k in here else None for k in range(criteria)),
-        pooled=figures(total.sum(axis=1, keepdims=True), drawn.sum(axis=1, keepdims=True)),
-        macro=figures(total[:, here], drawn[:, here]),
+        by_criterion=tuple(figures(table[:, [k]], drawn[:, [k]]) if k in here else None for k in range(criteria)),
+        pooled=figures(table.sum(axis=1, keepdims=True), drawn.sum(axis=1, keepdims=True)),
+        macro=figures(table[:, here], drawn[:, here]),
     )
     for part in (*found.by_criterion, found.pooled):
         if part is not None and identity_gap(part) > _ROUNDING:
@@ -151,8 +151,7 @@ def tick_difference(
     value = float(difference(both.sum(axis=0, keepdims=True).astype(float))[0])
     if prompts == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    found = interval(value, difference(drawn_totals(both, draws, rng)), n=prompts, unit="prompt", level=level)
-    return _moved(found)
+    return interval(value, difference(drawn_totals(both, draws, rng)), n=prompts, unit="prompt", level=level)
 
 
 def identity_gap(of: Ticked) -> float:
@@ -169,6 +168,18 @@ def _read(t: FloatArray) -> FloatArray:
     return np.asarray(t[:, HIT] + t[:, MISS] + t[:, ALARM] + t[:, REJECT])
 
 
+def _all(t: FloatArray) -> FloatArray:
+    return np.asarray(t.sum(axis=1))
+
+
+def _yes(t: FloatArray) -> FloatArray:
+    return np.asarray(t[:, HIT] + t[:, MISS])
+
+
+def _no(t: FloatArray) -> FloatArray:
+    return np.asarray(t[:, REJECT] + t[:, ALARM])
+
+
 def _accuracy(t: FloatArray) -> FloatArray:
     return ratio(t[:, HIT] + t[:, REJECT], t.sum(axis=1))
 
@@ -178,11 +189,11 @@ def _parsed_only(t: FloatArray) -> FloatArray:
 
 
 def _on_yes(t: FloatArray) -> FloatArray:
-    return ratio(t[:, HIT], t[:, HIT] + t[:, MISS])
+    return ratio(t[:, HIT], _yes(t))
 
 
 def _on_no(t: FloatArray) -> FloatArray:
-    return ratio(t[:, REJECT], t[:, REJECT] + t[:, ALARM])
+    return ratio(t[:, REJECT], _no(t))
 
 
 def _pass_rate(t: FloatArray) -> FloatArray:
@@ -219,18 +230,18 @@ _FIGURES: dict[str, Statistic] = {
     "gain": lambda t: np.asarray(_accuracy(t) - _constant(t)),
     "unread": lambda t: ratio(t[:, UNREAD_YES] + t[:, UNREAD_NO], t.sum(axis=1)),
 }
-_SHARES: dict[str, Statistic] = {
-    "accuracy": lambda t: np.asarray(t.sum(axis=1)),
-    "parsed_only": _read,
-    "balanced": lambda t: np.asarray(np.minimum(t[:, HIT] + t[:, MISS], t[:, REJECT] + t[:, ALARM])),
-    "on_yes": lambda t: np.asarray(t[:, HIT] + t[:, MISS]),
-    "on_no": lambda t: np.asarray(t[:, REJECT] + t[:, ALARM]),
-    "pass_rate": _read,
-    "people_pass": _read,
-    "constant": lambda t: np.asarray(t.sum(axis=1)),
-    "unread": lambda t: np.asarray(t.sum(axis=1)),
+_SHARES: dict[str, tuple[Statistic, ...]] = {
+    "accuracy": (_all,),
+    "parsed_only": (_read,),
+    "balanced": (_yes, _no),
+    "on_yes": (_yes,),
+    "on_no": (_no,),
+    "pass_rate": (_read,),
+    "people_pass": (_read,),
+    "constant": (_all,),
+    "unread": (_all,),
 }
-"""Of the figures that are shares, how many ticks they are shares of."""
+"""Of the figures that are shares, or means of two, the ticks they are shares of."""
 
 
 def _macro(of: Statistic, t: FloatArray) -> FloatArray:
@@ -240,20 +251,15 @@ def _macro(of: Statistic, t: FloatArray) -> FloatArray:
     return ratio(np.where(known, each, 0.0).sum(axis=1), known.sum(axis=1).astype(float))
 
 
-def _estimate(name: str, total: FloatArray, drawn: FloatArray, *, n: int, level: float) -> Estimate | None:
+def _estimate(name: str, rows: IntArray, drawn: FloatArray, *, level: float) -> Estimate | None:
+    n, total = len(rows), rows.sum(axis=0, keepdims=True).astype(float)
     value = float(_macro(_FIGURES[name], total)[0])
     if np.isnan(value):
         return None
     if n == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    made = interval(value, _macro(_FIGURES[name], drawn), n=n, unit="prompt", level=level)
+    values = _macro(_FIGURES[name], drawn)
     if name not in _SHARES:
-        return _moved(made)
-    return never_sure(made, max(int(_SHARES[name](total.sum(axis=1))[0]), 1), "ticks")
-
-
-def _moved(made: Estimate) -> Estimate:
-    """Without the interval where every draw gave the same: that is no certainty."""
-    if made.low is None or made.low != made.high:
-        return made
-    return Estimate(made.value, None, None, made.n, made.unit, made.level, "no interval: all draws alike")
+        return interval(value, values, n=n, unit="prompt", level=level)
+    behind = fewest_behind(rows, *_SHARES[name])
+    return interval(value, values, n=n, unit="prompt", level=level, ends=SHARE, behind=behind)

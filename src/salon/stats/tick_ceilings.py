@@ -31,8 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc
 
 from salon.errors import BadValue, NotIdentified, TooFew
-from salon.stats.judge_accuracy import drawn_totals, never_sure, ratio
-from salon.stats.resample import check_settings, interval
+from salon.stats.judge_accuracy import drawn_totals, ratio
+from salon.stats.resample import SHARE, check_settings, interval
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -177,5 +177,5 @@ def _estimate(votes: TickVotes, of: Statistic, drawn: FloatArray, level: float) 
         return None
     if n == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    made = interval(value, of(votes, drawn), n=n, unit="prompt", level=level)
-    return never_sure(made, int(total.sum()), "ticks")
+    ends = None if of is _kappa else SHARE
+    return interval(value, of(votes, drawn), n=n, unit="prompt", level=level, ends=ends)

@@ -77,7 +77,9 @@ def vote_test(
         unit="pair",
     )
     table = _cluster_table(pair_of, signs, cluster_of, decided)
-    estimate = bootstrap_totals(lambda totals: totals[:, 0] / totals[:, 1], table, draws=draws, rng=rng, level=level)
+    estimate = bootstrap_totals(
+        lambda totals: totals[:, 0] / totals[:, 1], table, draws=draws, rng=rng, level=level, ends=(-1.0, 1.0)
+    )
     return VoteAgreement(agreement=estimate, test=test, pairs=int((decided >= 2).sum()))
 
 

@@ -126,7 +126,9 @@ def tau(trial: Trial, one: Contestant, rows: Bools, given: EvaluateSettings, rng
     _, row = np.unique(groups, return_inverse=True)
     table = np.column_stack([np.bincount(row, weights=values), np.bincount(row)])
     return Figure.of(
-        bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, draws=given.draws, rng=rng, level=given.level)
+        bootstrap_totals(
+            lambda t: t[:, 0] / t[:, 1], table, draws=given.draws, rng=rng, level=given.level, ends=(-1.0, 1.0)
+        )
     )
 
 

@@ -20,8 +20,7 @@ from pydantic import Field
 from salon.errors import StatsError
 from salon.report.estimate import Figure
 from salon.stats.ceilings import next_rater, vote_table
-from salon.stats.judge_accuracy import never_sure
-from salon.stats.resample import bootstrap_totals
+from salon.stats.resample import SHARE, bootstrap_totals
 from salon.stats.result import Estimate
 from salon.study.noun import Noun
 from salon.train.loop import hits
@@ -71,14 +70,13 @@ def _accuracy(right: NDArray[np.float64], prompts: NDArray[np.int64], rng: np.ra
         return None
     table = np.stack([np.bincount(prompts, weights=right), np.bincount(prompts)], axis=1)
     table = table[table[:, 1] > 0]
-    made = bootstrap_totals(lambda total: total[:, 0] / total[:, 1], table, draws=DRAWS, rng=rng)
-    return never_sure(made, len(right))
+    return bootstrap_totals(lambda total: total[:, 0] / total[:, 1], table, draws=DRAWS, rng=rng, ends=SHARE)
 
 
 def _ceiling(pairs: pa.Table, prompts: NDArray[np.int64], rng: np.random.Generator) -> Estimate | None:
     for_a, for_b = (np.asarray(pairs.column(name), np.int64) for name in ("for_a", "for_b"))
     try:
         table = vote_table(for_a, for_a + for_b, prompts)
-        return bootstrap_totals(lambda total: next_rater(table, total), table.counts, draws=DRAWS, rng=rng)
+        return bootstrap_totals(lambda total: next_rater(table, total), table.counts, draws=DRAWS, rng=rng, ends=SHARE)
     except StatsError:
         return None

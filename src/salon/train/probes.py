@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from salon.errors import BadFile, BadValue, TooFew
 from salon.report.estimate import Figure
-from salon.stats.resample import bootstrap_totals
+from salon.stats.resample import SHARE, Ends, bootstrap_totals
 from salon.store.pictures import read_picture
 from salon.study import Item, Prompt, Scorer, Study
 from salon.study.scorer import ScorerCard
@@ -199,7 +199,8 @@ def _row(
     risen = known & (altered > scene.score)
     pairs = _overturned(scene, altered)
     options = {"level": level, "settings": settings}
-    overturned = _share(scene.cluster[pairs[0]], pairs[1], np.ones(len(pairs[1])), **options) if len(pairs[1]) else None
+    share = {**options, "ends": SHARE}
+    overturned = _mean(scene.cluster[pairs[0]], pairs[1], np.ones(len(pairs[1])), **share) if len(pairs[1]) else None
     return ProbeRow(
         trick=trick.name,
         kind=trick.kind,
@@ -208,7 +209,7 @@ def _row(
         items=int(known.sum()),
         missing=int((~known).sum()),
         change=_mean(scene.cluster, change, known, **options),
-        risen=_share(scene.cluster, risen, known, **options),
+        risen=_mean(scene.cluster, risen, known, **share),
         overturned=overturned,
     )
 
@@ -226,25 +227,20 @@ def _overturned(scene: _Scene, altered: Floats) -> tuple[NDArray[np.int64], NDAr
 
 
 def _mean(
-    cluster: NDArray[np.int64], values: NDArray, counted: NDArray, *, level: float, settings: ProbeSettings
+    cluster: NDArray[np.int64],
+    values: NDArray,
+    counted: NDArray,
+    *,
+    level: float,
+    settings: ProbeSettings,
+    ends: Ends | None = None,
 ) -> Figure:
     """Mean of the values that count; prompts are drawn again for the interval."""
     sums = [np.bincount(cluster, weights=part) for part in (values, counted)]
     table = np.stack(sums, axis=1)
     table = table[table[:, 1] > 0]
-    rng = np.random.default_rng([settings.seed, 1])
-    draws = {"draws": settings.draws, "rng": rng, "level": level}
-    return Figure.of(bootstrap_totals(lambda totals: totals[:, 0] / totals[:, 1], table, **draws))
-
-
-def _share(*args: NDArray, level: float, settings: ProbeSettings) -> Figure:
-    """As `_mean`, of yes and no. All alike they have no spread to draw from: the exact interval of as many prompts."""
-    figure = _mean(*args, level=level, settings=settings)
-    if figure.value not in (0.0, 1.0) or figure.low is None:
-        return figure
-    least = ((1 - level) / 2) ** (1 / figure.n)
-    ends = {"low": 0.0, "high": 1 - least} if figure.value == 0 else {"low": least, "high": 1.0}
-    return figure.model_copy(update=ends | {"method": f"exact, {figure.n} prompts that all say the same"})
+    draws = {"draws": settings.draws, "rng": np.random.default_rng([settings.seed, 1]), "level": level}
+    return Figure.of(bootstrap_totals(lambda totals: totals[:, 0] / totals[:, 1], table, ends=ends, **draws))
 
 
 def _verdict(trick: Trick, rows: Sequence[ProbeRow], margin: float) -> TrickVerdict:

@@ -187,10 +187,6 @@ def _figure(values: Floats, n: int, frame: Frame, settings: ScoreEvaluationSetti
             value=float(values[0]), low=None, high=None, n=n, unit=unit, level=settings.level, method="no interval"
         )
     drawn, folds = values[1 : 1 + settings.draws], values[1 + settings.draws :]
-    same = np.abs(drawn - values[0]) <= 1e-12 * max(1.0, abs(values[0]))  # sums of equal numbers differ by that much
-    if (same | np.isnan(drawn)).all():  # a constant scorer: nothing was learned about its spread
-        why = "no interval: the same in every draw"
-        return Figure(value=float(values[0]), low=None, high=None, n=n, unit=unit, level=settings.level, method=why)
     usable = folds if len(folds) and np.isfinite(folds).all() else None
     return Figure.of(interval(float(values[0]), drawn, n=n, unit=unit, level=settings.level, folds=usable))
 

@@ -16,7 +16,7 @@ from salon.flows.refine.scores import Marks
 from salon.generate.record import Generation, read_generations
 from salon.report.estimate import Figure
 from salon.stats.paired import holm, paired_difference
-from salon.stats.resample import bootstrap_totals, with_width
+from salon.stats.resample import bootstrap_totals
 from salon.store.folder import open_study
 from salon.study import Generator, Prompt, Signature
 
@@ -204,7 +204,7 @@ def _level(data: _Data, arm: Arm, number: int, values: Values, rng: np.random.Ge
         return Level(arm=arm, round=number, figure=None, missing=missing)
     table = np.column_stack([list(values.values()), np.ones(len(values))])
     mean = bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, draws=DRAWS, rng=rng, level=LEVEL)
-    return Level(arm=arm, round=number, figure=Figure.of(with_width(mean, DRAWS)), missing=missing)
+    return Level(arm=arm, round=number, figure=Figure.of(mean), missing=missing)
 
 
 def _differences(
@@ -219,7 +219,7 @@ def _differences(
             found.append((first, second, apart, len(data.prompts) - len(both)))
     adjusted = holm([apart.p for _, _, apart, _ in found])
     return tuple(
-        Difference(first=first, second=second, figure=Figure.of(with_width(apart.difference, DRAWS)), p=apart.p,
+        Difference(first=first, second=second, figure=Figure.of(apart.difference), p=apart.p,
                    holm=p, law=apart.law, missing=missing)
         for (first, second, apart, missing), p in zip(found, adjusted, strict=True)
     )  # fmt: skip
