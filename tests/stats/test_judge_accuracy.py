@@ -195,6 +195,14 @@ def test_difference_of_two_judges_is_paired():
     assert (same.value, same.low, same.high) == (0, None, None)  # never differing is no proof of being alike
 
 
+def test_difference_is_over_the_criteria_that_both_judges_met():
+    """Alike on criterion 0; the first alone met criterion 1 and was wrong: that is no difference between them."""
+    prompts, criteria = np.tile(np.arange(6), 2), np.repeat([0, 1], 6)
+    both = kind_table([(WITH, WITH)] * 6 + [(AGAINST, AGAINST)] * 6, prompts, criteria, of=2)
+    one = kind_table([(WITH, WITH)] * 6, np.arange(6), np.zeros(6, int), of=2)
+    assert accuracy_difference(both, one, draws=100, rng=np.random.default_rng(0)).value == 0
+
+
 def test_against_another_tool():
     """Percentile bootstrap of independent pairs: scipy's, on asymmetric data."""
     from scipy.stats import bootstrap
