@@ -88,3 +88,10 @@ def test_no_pair_twice_is_too_few() -> None:
         agreement(np.arange(5), np.arange(5), np.ones(5), np.arange(5))
     with pytest.raises(TooFew):
         agreement(np.zeros(5, int), np.arange(5), np.zeros(5), np.zeros(5, int))
+
+
+def test_flips_that_agree_as_much_count_against_the_votes() -> None:
+    """Three raters agree on one pair: of eight flips the two that leave them alike do so too, so p is 1/4."""
+    made = vote_test([0] * 3, [0, 1, 2], [1, 1, 1], [0] * 3, draws=2000, rng=np.random.default_rng(0))
+    assert made.agreement.value == 1
+    assert made.test.p == pytest.approx(1 / 4, abs=0.04)
