@@ -130,3 +130,9 @@ def test_edges():
         min_max_sigmoid([1, 2], low=1, high=5, steepness=0)
     with pytest.raises(BadValue, match="finite"):
         min_max_sigmoid([1, np.inf], low=1, high=5)
+
+
+def test_the_residual_is_on_the_rating_scale():
+    q, target = np.array([-2.0, -1, 0, 1, 2]), np.array([1.4, 2.6, 2.7, 4.1, 4.4])
+    curve = fit_sigmoid(q, target, low=1, high=5)
+    assert curve.residual == pytest.approx(np.sqrt(np.mean((curve.apply(q) - target) ** 2)))

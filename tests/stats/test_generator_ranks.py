@@ -78,3 +78,12 @@ def test_edges():
     assert absent.people[2] is None
     with pytest.raises(BadValue):
         ranks(np.ones((3, 3)), np.ones((3, 2)), np.ones((3, 3)))
+
+
+def test_the_error_s_interval_reaches_as_far_below_as_above():
+    rng = np.random.default_rng(4)
+    pairs = np.full((60, 4), 3.0)
+    people, model = (rng.binomial(3, [0.2, 0.45, 0.55, 0.8], (60, 4)), rng.binomial(3, [0.5, 0.3, 0.7, 0.6], (60, 4)))
+    made = generator_ranks(people, model, pairs, draws=300, rng=rng).nmse
+    assert made.low == pytest.approx(max(0.0, 2 * made.value - made.high))
+    assert 0 < made.low < made.value < made.high

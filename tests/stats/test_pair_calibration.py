@@ -95,3 +95,8 @@ def test_bucket_ceilings_at_the_edge():
     assert (sure.next_rater, sure.oracle) == (1.0, 1.0)
     with pytest.raises(BadValue):
         bucket_ceilings(4, 2, 1.0)
+
+
+def test_chances_of_one_half_name_no_winner_whoever_got_the_votes():
+    made = pair_calibration([0.0] * 40, [3] * 40, [3] * 40, range(40), bins=1, draws=100, rng=np.random.default_rng(0))
+    assert (made.bins[0].predicted, made.bins[0].observed.value, made.ece.value) == (0.5, 0.5, 0)
