@@ -66,7 +66,7 @@ def _silent(settings: CheckSettings, power: float | None) -> Judged:
     chance = "an unknown" if power is None else f"only {_chance(power)}"
     return Judged(
         "too little data",
-        f"No agreement beyond chance, but this says little: {tau} would have shown with {chance} probability.",
+        f"No agreement beyond chance is shown, but this says little: {tau} would have shown with {chance} probability.",
     )
 
 
