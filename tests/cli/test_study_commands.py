@@ -100,7 +100,7 @@ def test_help_lists_every_kind_with_its_sentence(salon) -> None:
         ("import comparisons votes.csv -o .", "is needed to write to"),
         ("import comparisons votes.csv --outcome worker -o study", "known word"),
         ("import comparisons votes.csv --value left -o study", "means nothing"),
-        ("import ratings votes.csv -o study", "a column named 'item' is needed"),
+        ("import ratings votes.csv -o study", "columns for item and value are needed"),
         ("import spreadsheets votes.csv -o study", "Invalid value for 'KIND'"),
         ("import comparisons votes.csv", "Missing option"),
         ("import comparisons -o study", "Missing argument"),

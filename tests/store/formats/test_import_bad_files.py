@@ -10,7 +10,7 @@ import little_files as little
 import pytest
 
 from salon.errors import BadColumns, BadFile, BadValue, SalonError
-from salon.store.formats import KINDS, Columns, ImportOptions, Policies, read_study
+from salon.store.formats import KINDS, Columns, ImportOptions, Policies, read_study, recognize
 
 HEAD = "left,right,winner,worker,prompt\n"
 
@@ -48,6 +48,24 @@ def test_missing_columns_list_what_was_found_and_the_nearest(tmp_path: Path) -> 
     assert caught.value.remedy == "name the column with --left lefft (nearest match to 'left')"
     with pytest.raises(BadColumns, match="nearest match to 'wnner'"):
         read_study("comparisons", [path], ImportOptions(columns=Columns(left="lefft", outcome="wnner")))
+
+
+def test_all_columns_that_have_to_be_named_are_told_at_once(tmp_path: Path) -> None:
+    path = little.write(tmp_path, "v.csv", "Bild 1;Bild 2;Wahl\r\na;b;a\r\n")
+    with pytest.raises(BadColumns, match="columns for left, right and outcome are needed") as caught:
+        read_study("comparisons", [path])
+    assert caught.value.remedy == "name them: --left COLUMN --right COLUMN --outcome COLUMN"
+
+
+def test_a_file_of_another_kind_is_told_its_kind(tmp_path: Path) -> None:
+    path = little.write(tmp_path, "v.json", '[{"prompt": "a cat", "path1": "1.jpg", "path2": "2.jpg", "model1": "x"}]')
+    with pytest.raises(BadColumns, match=r"do:    it looks like hpdv3: salon import hpdv3 v.json -o STUDY"):
+        read_study("label-studio", [path])
+
+
+def test_broken_json_is_told_where_it_is_broken(tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match=r"well-formed JSON[\s\S]*line 1, column 7"):
+        recognize(little.write(tmp_path, "v.json", '{"a": }'))
 
 
 def test_files_with_different_columns_are_not_mixed(tmp_path: Path) -> None:

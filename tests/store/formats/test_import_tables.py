@@ -225,6 +225,28 @@ def test_rows_without_an_answer(tmp_path: Path) -> None:
     assert read_study("comparisons", [skip]).comparisons.skipped == 1
 
 
+@pytest.mark.parametrize("word", ["NA", "n/a", "#N/A", "null"])
+def test_words_for_a_cell_without_a_value(tmp_path: Path, word: str) -> None:
+    """R, databases and spreadsheets write them: rows without an answer, unless an item has that name."""
+    path = little.write(tmp_path, "v.csv", little.COMPARISONS + f"cat,dog,{word},ann,p1\n")
+    with pytest.raises(BadValue, match=r"every row needs an answer[\s\S]*--missing drop"):
+        read_study("comparisons", [path])
+    assert votes(read_study("comparisons", [path], options(missing="drop"))) == BY_HAND
+    winners = "left,right,winner\nfox,owl,fox\nfox,NA,NA\nfox,owl,n/a\n"
+    named = import_files("comparisons", [little.write(tmp_path, "w.csv", winners)], options(missing="drop"))
+    assert [one.outcome for one in named.study.nouns("comparisons")] == ["a", "b"]
+    path = little.write(tmp_path, "r.csv", little.RATINGS.replace("4.5", word))
+    with pytest.raises(BadValue, match=r"every row needs an answer[\s\S]*data row 2, column 'stars'"):
+        read_study("ratings", [path])
+    assert import_files("ratings", [path], options(missing="drop")).left_out == {"rows without an answer": 1}
+
+
+def test_unknown_words_are_told_all_at_once(tmp_path: Path) -> None:
+    path = little.write(tmp_path, "v.csv", "left,right,winner\nfox,owl,links\nfox,owl,rechts\nfox,owl,tie\n")
+    with pytest.raises(BadValue, match=r"found: 'links', 'rechts'\n[\s\S]*data row 1[\s\S]*'links=MEANING,...'"):
+        read_study("comparisons", [path])
+
+
 def test_ratings_by_hand_and_their_scale(tmp_path: Path) -> None:
     path = little.write(tmp_path, "r.csv", little.RATINGS)
     study = read_study("ratings", [path], options(scale="1:5:0.5", criterion_id="beauty"))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from salon.errors import BadFile, BadValue, SalonError
+from salon.errors import BadColumns, BadFile, BadValue, SalonError
 from salon.store.formats import (
     arena,
     argilla,
@@ -27,6 +27,7 @@ from salon.store.formats.head import Head, head_of
 from salon.store.formats.mapping import guess_columns
 from salon.store.formats.options import Columns, ImportOptions, Policies
 from salon.store.formats.source import Draft, Imported, Source
+from salon.store.formats.text import read_records
 from salon.study import Design, Study
 
 __all__ = [
@@ -143,6 +144,8 @@ def recognize(path: str | Path) -> str:
         found = found or [form.name for form in forms.values() if form.recognise(head)]
     if len(found) == 1:
         return found[0]
+    if head.suffix in (".json", ".jsonl") and not head.columns:
+        read_records(Source("", (Path(path),), ImportOptions()), Path(path))  # where it is broken
     seen = (
         f"columns {', '.join(map(repr, head.columns[:12]))}" if head.columns else f"a file {head.suffix or 'of text'}"
     )
@@ -168,11 +171,26 @@ def import_files(kind: str, paths: Sequence[str | Path], options: ImportOptions 
     options = options or ImportOptions()
     source = Source(kind, tuple(Path(path) for path in paths), options)
     _check_flags(source, KINDS[kind])
-    draft = KINDS[kind].read(source)
+    try:
+        draft = KINDS[kind].read(source)
+    except BadColumns as error:
+        raise _of_another_kind(error, source) from None
     study = _build(source, draft)
     notes = (*source.notes, *(f"left out: {count:,} {reason}" for reason, count in source.left_out.items()))
     files = tuple(str(path) for path in source.paths)
     return Imported(study, kind, files, dict(source.columns) if kind in GENERIC else {}, notes, dict(source.left_out))
+
+
+def _of_another_kind(error: BadColumns, source: Source) -> BadColumns:
+    """The same error; where a file has no such column because it is of another named kind, with that kind."""
+    path = source.paths[0]
+    head = head_of(path)
+    found = [form.name for form in NAMED.values() if form.recognise(head)]
+    named = any(column is not None for column in source.options.columns.model_dump().values())
+    if named or len(found) != 1 or found[0] == source.kind:
+        return error
+    remedy = f"it looks like {found[0]}: salon import {found[0]} {path.name} -o STUDY"
+    return BadColumns(error.needed, found=error.found, where=error.where, remedy=remedy)
 
 
 def _check_flags(source: Source, form: Format) -> None:

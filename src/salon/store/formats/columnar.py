@@ -16,6 +16,7 @@ from salon.errors import BadValue, WrongPrompt
 from salon.store.formats.mapping import Cells
 from salon.store.formats.sheet import CELL
 from salon.store.formats.source import CROWD, Source
+from salon.store.formats.words import BLANKS
 
 Codes = NDArray[np.int64]
 
@@ -227,10 +228,11 @@ def name_raters(source: Source, cells: Cells) -> tuple[pa.DictionaryArray, pa.Ta
 
 
 def numbers(cells: Cells, part: str) -> pa.Array:
-    """A column of finite numbers; blank cells stay null. Each distinct text is read once."""
+    """A column of finite numbers; blank cells, and NA and its like, are null. Each distinct text is read once."""
     labels = number_labels([cells.column(part)])
     texts = pc.utf8_trim_whitespace(labels.texts)
-    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+    blank = pc.is_in(pc.utf8_lower(texts), pa.array(["", "none", *sorted(BLANKS)]))
+    texts = pc.if_else(blank, pa.scalar(None, pa.string()), texts)
     try:
         values = texts.cast(pa.float64())
     except pa.ArrowInvalid:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from salon.errors import BadValue
+from salon.errors import BadValue, shorten
 from salon.store.formats.columnar import (
     FACTS,
     Labels,
@@ -22,7 +23,7 @@ from salon.store.formats.columnar import (
 from salon.store.formats.criteria import name_criteria
 from salon.store.formats.mapping import Cells, open_sheets, plain, read_cells
 from salon.store.formats.source import Draft, Source
-from salon.store.formats.words import ANSWERS, SKIPS, WORDS, is_number, parse_values, spelled, switch_words
+from salon.store.formats.words import ANSWERS, BLANKS, SKIPS, WORDS, is_number, parse_values, spelled, switch_words
 
 NEEDED = ("left", "right", "outcome")
 OPTIONAL = ("rater", "prompt", "prompt_text", "criterion", "left_generator", "right_generator", "category", *FACTS)
@@ -84,14 +85,16 @@ def outcomes(source: Source, cells: Cells) -> np.ndarray:
     labels = number_labels([cells.column("outcome")])
     words = [spelled(word) for word in labels.texts.to_pylist()]
     vocabulary, complete = _vocabulary(source, cells, words)
-    unknown = [number for number, word in enumerate(words) if word and word not in vocabulary]
-    items = set() if complete or not unknown else _item_labels(cells)
+    strange = {word for word in words if word and word not in vocabulary}
+    items = set() if complete or not strange else _item_labels(cells)
+    blank = {"", *(BLANKS & strange - items)}
+    unknown = [number for number, word in enumerate(words) if word in strange - blank]
     if unknown and not any(words[number] in items for number in unknown):
-        raise _unknown_word(cells, labels, unknown[0])
+        raise _unknown_word(cells, labels, unknown)
     if unknown:
-        meaning = _by_item_label(cells, labels, vocabulary)
+        meaning = _by_item_label(cells, labels, vocabulary, blank)
     else:
-        meanings = [_number(vocabulary[word]) if word else -1 for word in words]
+        meanings = [-1 if word in blank else _number(vocabulary[word]) for word in words]
         meaning = np.array([*meanings, -1], np.int64)[labels.codes]
     _check_answered(source, cells, meaning)
     return meaning
@@ -129,27 +132,33 @@ def _number(meaning: str) -> int:
     return (ANSWERS + SKIPS).index(meaning)
 
 
-def _by_item_label(cells: Cells, labels: Labels, vocabulary: dict[str, str]) -> np.ndarray:
+def _by_item_label(cells: Cells, labels: Labels, vocabulary: dict[str, str], blank: set[str]) -> np.ndarray:
     """The answer names the winning item; words for ties and skips keep their meaning."""
     together = number_labels([cells.column(part) for part in ("outcome", "left", "right")]).codes
     outcome, left, right = np.split(together, 3)
-    other = [vocabulary.get(spelled(word)) for word in labels.texts.to_pylist()]
-    numbers = [-2 if word in (None, "a", "b") else _number(word) for word in other]
+    words = [spelled(word) for word in labels.texts.to_pylist()]
+    numbers = [-1 if word in blank else _other_than_a_side(vocabulary.get(word)) for word in words]
     meaning = np.array([*numbers, -1], np.int64)[labels.codes]
     meaning = np.where(outcome < 0, -1, np.where(outcome == left, 0, np.where(outcome == right, 1, meaning)))
     bad = np.flatnonzero(meaning == -2)
     if len(bad):
-        raise _unknown_word(cells, labels, int(labels.codes[bad[0]]), int(bad[0]))
+        raise _unknown_word(cells, labels, [int(labels.codes[bad[0]])], int(bad[0]))
     return meaning
 
 
-def _unknown_word(cells: Cells, labels: Labels, number: int, row: int | None = None) -> BadValue:
-    at = int(np.flatnonzero(labels.codes == number)[0]) if row is None else row
+def _other_than_a_side(meaning: str | None) -> int:
+    return -2 if meaning in (None, "a", "b") else _number(meaning)
+
+
+def _unknown_word(cells: Cells, labels: Labels, numbers: Sequence[int], row: int | None = None) -> BadValue:
+    at = int(np.flatnonzero(np.isin(labels.codes, numbers))[0]) if row is None else row
+    words = [shorten(str(labels.texts[number].as_py()), 40) for number in numbers[:6]]
     return BadValue(
         "the answer must be a known word or one of the row's two items",
-        found=repr(labels.texts[number].as_py()),
+        found=", ".join(map(repr, words)) + (f" and {len(numbers) - 6:,} more" if len(numbers) > 6 else ""),
         where=cells.where(at, "outcome"),
-        remedy="say what the file's words mean, e.g. --outcome-values 'left=a,right=b,draw=tie'",
+        remedy=f"say what every word means: --outcome-values '{words[0]}=MEANING,...' with MEANING one of "
+        + ", ".join(ANSWERS + SKIPS),
     )
 
 

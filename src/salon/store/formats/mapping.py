@@ -23,6 +23,7 @@ PAIRS = (
     ("model_a", "model_b"),
     ("option_a", "option_b"),
     ("condition_a", "condition_b"),
+    ("response_a", "response_b"),
     ("left_item", "right_item"),
     ("left_image", "right_image"),
     ("left_model", "right_model"),
@@ -144,14 +145,27 @@ def choose_columns(source: Source, sheet: Sheet, needed: Sequence[str], optional
         if column not in sheet.names:
             raise BadColumns.missing(column, sheet.names, where=str(sheet.path), option=flag(part))
     guesses = guess_columns(sheet.names, [part for part in [*needed, *optional] if part not in given], given)
-    for part in needed:
-        if part not in given and part not in guesses:
-            raise BadColumns.missing(part, sheet.names, where=str(sheet.path), option=flag(part))
+    absent = [part for part in needed if part not in given and part not in guesses]
+    if absent:
+        raise _absent(absent, sheet)
     if guesses:
         listed = ", ".join(f"{flag(part)} {column}" for part, column in guesses.items())
         source.say(f"columns guessed by their names: {listed}")
     chosen = given | guesses
     return {part: chosen[part] for part in [*needed, *optional] if part in chosen}
+
+
+def _absent(parts: Sequence[str], sheet: Sheet) -> BadColumns:
+    """All that has to be named, at once; the nearest match where it is a single column."""
+    one = BadColumns.missing(parts[0], sheet.names, where=str(sheet.path), option=flag(parts[0]))
+    if len(parts) == 1:
+        return one
+    return BadColumns(
+        f"columns for {', '.join(parts[:-1])} and {parts[-1]} are needed",
+        found=one.found,
+        where=one.where,
+        remedy="name them: " + " ".join(f"{flag(part)} COLUMN" for part in parts),
+    )
 
 
 def flag(part: str) -> str:

@@ -42,7 +42,12 @@ class Sheet:
         """The named columns as `CELL`: every distinct text once and a number a row; blank cells are null."""
         table = self.load(list(dict.fromkeys(columns)))
         if not table.num_rows:
-            raise BadFile("a file with rows is needed", found="column names and no rows", where=str(self.path))
+            raise BadFile(
+                "a file with rows is needed",
+                found="column names and no rows",
+                where=str(self.path),
+                remedy=texts.NO_ROWS,
+            )
         return table
 
 
@@ -108,7 +113,7 @@ def _first_line(data: pa.Buffer, path: Path) -> str:
         raise texts.not_text(path, "utf-8", error.start, start) from None
     lines = io.StringIO(text.lstrip("\r\n"), newline="").readlines()
     if not lines or not text.strip():
-        raise BadFile("a file with rows is needed", found="only blank space", where=str(path))
+        raise BadFile("a file with rows is needed", found="only blank space", where=str(path), remedy=texts.NO_ROWS)
     header = lines[0]
     while header.count('"') % 2 and len(header) < len(text) and len(lines) > 1:
         header += lines.pop(1)

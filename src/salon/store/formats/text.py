@@ -14,6 +14,7 @@ from salon.store.formats.source import Source
 
 UTF8_BOM = codecs.BOM_UTF8
 _UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+NO_ROWS = "see whether the export that wrote it came to its end"
 HEAD_BYTES = 4_000_000
 """How much of a file is looked at to tell what it is."""
 
@@ -27,7 +28,7 @@ def check_file(path: Path) -> None:
     if not path.is_file():
         raise BadFile("a regular file is needed", found="something else", where=str(path))
     if path.stat().st_size == 0:
-        raise BadFile("a file with rows is needed", found="an empty file", where=str(path))
+        raise BadFile("a file with rows is needed", found="an empty file", where=str(path), remedy=NO_ROWS)
 
 
 def is_gzip(path: Path) -> bool:
@@ -75,7 +76,7 @@ def decode(source: Source, path: Path, data: bytes) -> str:
     except (UnicodeError, LookupError) as error:  # codecs that are not for text, or that fail in their own way
         raise BadFile(f"text in {encoding} is needed", found=str(error), where=str(path)) from None
     if not text.strip():
-        raise BadFile("a file with rows is needed", found="only blank space", where=str(path))
+        raise BadFile("a file with rows is needed", found="only blank space", where=str(path), remedy=NO_ROWS)
     return text
 
 

@@ -20,6 +20,8 @@ _BUILT_IN: dict[str, str] = {
     "cannot judge": "cannot_judge can't_judge skip skipped",
     "broken image": "broken_image broken",
 }
+BLANKS = frozenset(("na", "n/a", "#n/a", "null"))
+"""What R, databases and spreadsheets write for a cell without a value; "none" may as well be an answer."""
 WORDS: dict[str, str] = {word: meaning for meaning, words in _BUILT_IN.items() for word in words.split()}
 
 _TRUE = ("1", "1.0", "true", "yes")
