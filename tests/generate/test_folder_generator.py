@@ -74,6 +74,13 @@ def test_what_belongs_to_nothing_is_said(tmp_path):
     ]
 
 
+def test_where_nothing_belongs_it_is_said_how_it_would(tmp_path):
+    put(tmp_path, "IMG 001 (copy).png")
+    _, notes, _ = given(tmp_path, "p1", "p2")
+    (told,) = [note for note in notes if "folder:FILE.csv" in note]
+    assert "whose id is a word of its name or its folder (p1, p2)" in told
+
+
 def test_a_name_of_ones_own(tmp_path):
     put(tmp_path, "p1.png")
     (one,) = folder_generators(f"flux={tmp_path}", prompts("p1"))

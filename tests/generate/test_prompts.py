@@ -21,6 +21,7 @@ def written(tmp_path, name, text):
     [
         ("a.txt", "A jazz night\n\n  A book fair \n"),
         ("a.csv", "prompt,category\nA jazz night,posters\nA book fair,flyers\n"),
+        ("a.csv", "\ufeffPrompt;category\r\nA jazz night;posters\r\nA book fair;flyers\r\n"),
         ("a.tsv", "text\tcategory\nA jazz night\tposters\nA book fair\tflyers\n"),
         ("a.jsonl", '{"text": "A jazz night"}\n\n{"caption": "A book fair"}\n'),
         ("a.toml", '[[prompt]]\ntext = "A jazz night"\n[[prompt]]\ntext = "A book fair"\n'),
@@ -58,8 +59,8 @@ def test_the_prompts_of_a_study(tmp_path):
         ("a.txt", "\n \n", "at least one prompt"),
         ("a.md", "A cat", "one of .txt"),
         ("a.csv", "text,id\nA cat,1\nA dog,1\n", "id of its own"),
-        ("a.csv", "title\nA cat\n", "'text' is needed"),
-        ("a.csv", "text\nA cat, a dog\n", "quote the commas"),
+        ("a.csv", "title\nA cat\n", r"a column text, prompt or caption\n  found: columns 'title'\n"),
+        ("a.csv", "text\nA cat, a dog\n", "cells that hold the separator in quotes"),
         ("a.jsonl", '{"text": "A cat"}\n{"text": ', "line 2"),
         ("a.jsonl", "[1]\n", "JSON object"),
         ("a.jsonl", "[" * 100_000, "JSON object"),

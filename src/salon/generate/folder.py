@@ -122,6 +122,11 @@ class Folder:
         if matched.unmatched or unasked:
             names = [*matched.unmatched, *unasked]
             told.append(f"{self.name}: {len(names)} files belong to no prompt: {listed(names)}")
+            if not matched.files:
+                told.append(
+                    f"{self.name}: a file belongs to the prompt whose id is a word of its name or its folder "
+                    f"({listed(self._prompts)}); or list them: folder:FILE.csv with the columns prompt,generator,file"
+                )
         if extra and self._seeds:
             told.append(f"{self.name}: {len(extra)} more files have a prompt; --seeds takes them: {listed(extra)}")
         if matched.others:

@@ -9,6 +9,7 @@
 | `.toml` | `[[prompt]]` tables with the same fields, or `[[brief]]` tables with the fields of a brief |
 
 A row with a `headline` is a brief wherever it stands. Rows without an id are numbered.
+A `.csv` has commas, semicolons or tabs between its cells.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from salon.errors import BadColumns, BadFile, BadValue, DuplicateJudgment
+from salon.errors import BadColumns, BadFile, BadValue, DuplicateJudgment, shorten
 from salon.render.brief import CATEGORIES, Brief
 from salon.render.brief_text import brief_prompt
 from salon.store.folder import is_study, open_study
@@ -102,6 +103,7 @@ def _different(prompts: list[Prompt], where: str) -> list[Prompt]:
 
 def _prompt(record: dict[str, Any], number: str, where: str) -> Prompt:
     record = {WORDS.get(name, name): value for name, value in record.items() if value not in (None, "")}
+    given = "id" in record
     record["id"] = str(record.get("id") or number)
     if isinstance(record.get("palette"), str):  # a table has no lists
         record["palette"] = [color.strip() for color in record["palette"].split(",")]
@@ -109,7 +111,13 @@ def _prompt(record: dict[str, Any], number: str, where: str) -> Prompt:
         return brief_prompt(Brief.parse(record, where=where))
     fields = {name: str(record[name]) for name in Prompt.model_fields if name in record}
     if not fields.keys() & {"text", "intent", "description", "aesthetics"}:
-        raise BadColumns.missing("text", record, where=where)
+        there = [name for name in record if given or name != "id"]
+        raise BadColumns(
+            "a text for each prompt is needed: a column text, prompt or caption",
+            found="columns " + ", ".join(repr(shorten(name, 40)) for name in there[:20]),
+            where=where,
+            remedy="name the column with the prompt's words 'text', and one with short ids 'id'",
+        )
     return Prompt.parse(fields, where=where)
 
 
@@ -128,7 +136,8 @@ def _rows(path: Path) -> Iterator[Row]:
         return _json_rows(text, path)
     if form == ".toml":
         return _toml_rows(text, path)
-    return _csv_rows(text, path, "\t" if form == ".tsv" else ",")
+    bare = "".join(text.lstrip().partition("\n")[0].split('"')[::2])  # the names, without what stands in quotes
+    return _csv_rows(text, path, "\t" if form == ".tsv" else max(",;\t", key=bare.count))
 
 
 def _text(path: Path) -> str:
@@ -177,7 +186,12 @@ def _csv_rows(text: str, path: Path, separator: str) -> Iterator[Row]:
         for record in reader:
             where = f"{path}, line {reader.line_num}"
             if "" in record:
-                raise BadFile("as many cells as the header has", found="more", where=where, remedy="quote the commas")
-            yield where, {(name or "").strip(): value for name, value in record.items()}
+                raise BadFile(
+                    "as many cells as the header has",
+                    found="more",
+                    where=where,
+                    remedy="put cells that hold the separator in quotes",
+                )
+            yield where, {(name or "").strip().lower(): value for name, value in record.items()}
     except csv.Error as error:
         raise BadFile("a table is needed", found=error, where=f"{path}, line {reader.line_num}") from None
