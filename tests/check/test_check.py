@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -266,6 +267,22 @@ def test_any_valid_study_is_reported_or_refused_by_name(study: Study) -> None:
     """Studies of any shape with the worst labels a file may hold."""
     with suppress(TooFew):
         checked(study, null_draws=10_000)
+
+
+def test_numbers_without_intervals_are_told_why() -> None:
+    """One prompt cannot be drawn again; in a catalogue without prompts pairs of items are."""
+    told = "intervals need two prompts or more, so the numbers of a single one have none: c"
+    lone = checked(odd("one prompt"))
+    assert lone.criteria[0].ceilings.panel.low is None
+    assert told in lone.warnings
+    assert told not in checked(odd("two items")).warnings
+    drawn = Drawn(1, 5)
+    for i, j in combinations(range(5), 2):
+        for rater in ("r0", "r1") if (i + j) % 2 else ("r2", "r3"):
+            drawn.vote(rater, 0, i, j, "a")
+    catalogue = checked(drawn.study(compare_within="all"))
+    assert told not in catalogue.warnings
+    assert any("pairs of items are drawn again" in policy for policy in catalogue.criteria[0].policies)
 
 
 def test_nothing_to_check_is_a_named_error() -> None:

@@ -68,6 +68,16 @@ def test_by_hand():
     }
 
 
+def test_one_prompt_has_no_intervals_and_says_so():
+    votes = [[3, 0, 0], [2, 1, 0], [2, 1, 0]]
+    told = "intervals need two prompts or more, so these numbers have none: they may be luck"
+    one, two = small_trial(votes), small_trial(votes * 2)
+    found = figures(one, contestant(one, [1, -1, 1]))
+    assert found.contestants[0].overall.accuracy.low is None
+    assert told in found.warnings
+    assert told not in figures(two, contestant(two, [1, -1, 1] * 2)).warnings
+
+
 def test_tau_by_hand():
     trial = small_trial([[3, 0, 0], [3, 0, 0], [3, 0, 0], [3, 0, 0], [0, 3, 0], [3, 0, 0]])
     # prompt 0: people x y z. prompt 1: a cycle, no order. The contestant says x z y: one of three pairs turned.

@@ -182,6 +182,8 @@ def _warnings(study: Study, criteria: Sequence[CriterionFigures], settings: Chec
                 f"(of {criterion.statistics.mean_tau or 0:+.3f} reported)"
             )
         said += _ceiling_warnings(criterion)
+    if lone := [one.name for one in criteria if one.prompts == 1 and one.ceilings and one.ceilings.panel.low is None]:
+        said.append(f"intervals need two prompts or more, so the numbers of a single one have none: {', '.join(lone)}")
     return (*said, *_position_warnings(study))
 
 

@@ -299,6 +299,8 @@ def _vote_policies(study: Study, raters: NDArray[np.int32], skipped: int) -> tup
         "few raters met every pair of a prompt, so votes on single pairs are compared instead of orders",
         "ties and 'both bad' count for neither side and leave a pair's decided votes",
     ]
+    if study.compare_within == "all":
+        said.append("there are no prompts: for intervals, pairs of items are drawn again in their place")
     if study.crowds[raters].any():
         said.append("raters the source cannot tell apart are taken as one person per vote")
     if skipped:

@@ -261,7 +261,7 @@ def _needs_groups(freedom: int, shapes: Shapes, what: str) -> None:
     if freedom == 0:
         raise TooFew(
             f"the chi-square test needs at least two groups of {what} that each expect {LEAST_EXPECTED:g}",
-            found=f"{sum(one.n for one, _ in shapes)} prompts",
+            found="1 prompt" if (n := sum(one.n for one, _ in shapes)) == 1 else f"{n} prompts",
             remedy="collect more prompts of one shape",
         )
 
