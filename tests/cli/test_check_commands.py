@@ -249,6 +249,18 @@ def test_flags_out_of_range(salon: Salon, flags: tuple[object, ...]) -> None:
     assert told.err
 
 
+def test_a_value_out_of_range_says_what_the_flag_is(salon: Salon) -> None:
+    told = salon("check", saved(signal(10)), "--level", 95)
+    assert "--level: it must be less than 1" in told.err
+    assert "do:    --level is: Confidence level of the intervals" in told.err
+
+
+def test_the_nearest_word_of_a_choice_is_suggested(salon: Salon) -> None:
+    folder = saved(signal(10))
+    assert "Did you mean 'stable'?" in salon("check", folder, "--ties", "stabel").err
+    assert "Did you mean" not in salon("check", folder, "--ties", "sideways").err
+
+
 def test_nothing_to_check(salon: Salon) -> None:
     empty = saved(Study.build("empty", [Criterion(id="c")], tables={}), "empty")
     point = Checklist(criterion="c", rater="r0", item="q0.0", points=("legible",), answers=(True,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -68,6 +69,19 @@ def test_raters_are_printed_and_published(folder, board):
     made = json.loads((board / "raters/0001.json").read_text())
     assert made["raters"][0]["rater"] == "ink"
     assert json.loads(called(raters, folder, "--no-check", "--draws", 100, "--json"))["format"] == "salon.raters/1"
+
+
+def test_many_raters_stand_below_each_other_and_none_is_cut(folder, tmp_path):
+    place = tmp_path / "study"
+    shutil.copytree(folder, place)
+    for number in range(12):
+        shutil.copy(place / "scores/ink.parquet", place / f"scores/a scorer with a long name {number}.parquet")
+    said = called(raters, place, "--no-check", "--draws", 100)
+    table = said.partition("people\n")[2].partition("\n\n")[0].splitlines()
+    assert "…" not in said
+    assert table[0].split()[0] == "rater"
+    assert [line.split()[0] for line in table[-4:]] == ["one", "knows", "pairs", "their"]
+    assert len(table) == 1 + 13 + 4
 
 
 def test_what_cannot_be_published_is_refused_before_the_work(folder, tmp_path):

@@ -50,6 +50,22 @@ def test_the_table_says_what_the_numbers_rest_on(folder, capsys):
     assert "intervals: 95%" in said.out
 
 
+def test_what_went_in_has_no_empty_columns(capsys, tmp_path):
+    save_study(Drawn(3, 3).rank(shared_ranks(3, 4, 3, 1.2, np.random.default_rng(3))).study(), tmp_path / "ranks")
+    said = salon(capsys, "fuse", tmp_path / "ranks")[1].out
+    (line,) = [line for line in said.splitlines() if line.startswith("criterion")]
+    assert line.split() == ["criterion", "group", "items", "raters", "answers"]
+
+
+def test_ways_of_making_intervals_are_counted(capsys, tmp_path):
+    """Where all raters of a prompt agree exactly there is no error; the line says in how many prompts."""
+    same, other = np.tile([1.0, 2, 3], (1, 3, 1)), np.array([[[1.0, 2, 3], [2, 2, 3], [1, 3, 2]]])
+    save_study(Drawn(2, 3).rate(np.concatenate([same, other])).study(), tmp_path / "rates")
+    said = salon(capsys, "fuse", tmp_path / "rates")[1].out
+    assert "none: errors need raters who differ" in said
+    assert said.count("(1 of 2 groups)") == 2
+
+
 def test_a_study_of_many_prompts_does_not_flood_the_terminal(capsys, tmp_path):
     """Five prompts are printed and the others counted; generators are offered where items name them."""
     ranks = shared_ranks(12, 3, 3, 1.2, np.random.default_rng(3))

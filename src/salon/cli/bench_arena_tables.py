@@ -10,7 +10,7 @@ from salon.bench.arena import AdjustedBoard, ArenaBoard, ArenaSnapshot, Place
 from salon.bench.rater_tables import PanelStudy, RaterRow, RaterTables
 from salon.bench.routing_table import RoutingTable
 from salon.bench.win_matrix import WinMatrix
-from salon.cli.console import print_table, say
+from salon.cli.console import count, print_table, say
 from salon.report.estimate import Figure
 from salon.report.numbers import MISSING, p_value, with_interval
 
@@ -155,7 +155,7 @@ def print_raters(made: RaterTables) -> None:
 
 
 def _print_agreement(study: PanelStudy, raters: Sequence[RaterRow]) -> None:
-    """One row a criterion: every rater, and what could be reached."""
+    """Every rater, and what could be reached, by criterion; whichever are more stand below each other."""
     met = [(rater.rater, on) for rater in raters if (on := rater.on(study.study)) is not None]
     rows = [
         (
@@ -170,9 +170,15 @@ def _print_agreement(study: PanelStudy, raters: Sequence[RaterRow]) -> None:
     ]
     rows.append(("mean", *(with_interval(on.macro, 3) for _, on in met), "", "", "", ""))
     simulated = ", SIMULATED" if study.simulated else ""
-    title = f"{study.study}: agreement with the majority of {study.raters:,} people{simulated}"
+    title = (
+        f"{study.study}: agreement with the majority of {count(study.raters, 'person or crowd', 'people')}{simulated}"
+    )
     columns = ("criterion", *(name for name, _ in met), "one more person", "knows the odds", "pairs", "their signal")
-    print_table(title, columns, rows, left=(0, len(columns) - 1))
+    if len(met) > len(study.criteria):
+        turned = list(zip(columns, *rows, strict=True))
+        print_table(title, ("rater", *turned[0][1:]), turned[1:])
+    else:
+        print_table(title, columns, rows, left=(0, len(columns) - 1))
     click.echo()
 
 

@@ -9,7 +9,7 @@ import click
 from salon.check.anchor import AnchorReport
 from salon.check.plan import PlanReport
 from salon.check.results import STATISTICS, CheckReport, CriterionFigures, Interval
-from salon.cli.console import print_table, say
+from salon.cli.console import count, print_table, say
 from salon.report.numbers import estimate, exact, fixed, p_value, with_interval
 from salon.stats.nulls import Null
 
@@ -33,7 +33,7 @@ MOST_RATERS = 10
 
 def print_check(report: CheckReport, html: Path | None) -> None:
     """The verdicts first, then the numbers behind them."""
-    say(f"{report.study}: {_count(len(report.criteria), 'criterion', 'criteria')}", bold=True)
+    say(f"{report.study}: {count(len(report.criteria), 'criterion', 'criteria')}", bold=True)
     for warning in report.warnings:
         say(f"warning: {warning}", fg="yellow")
     click.echo()
@@ -52,10 +52,6 @@ def print_check(report: CheckReport, html: Path | None) -> None:
     say(report.signature_line, dim=True)
     if html is not None:
         say(f"report: {html}")
-
-
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n:,} {one if n == 1 else many}"
 
 
 def _policies(report: CheckReport) -> dict[str, list[str]]:

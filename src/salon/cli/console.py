@@ -26,6 +26,8 @@ from rich.table import Table
 UNBOUNDED = 10_000
 _OBEYED = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Control characters and turns of the reading direction that JSON leaves as they are."""
+_WORDS = 24
+"""Characters that a last column of words keeps, however wide the numbers before it."""
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything drawn by chance.")
 
@@ -57,11 +59,18 @@ def print_table(
     for row in rows:
         table.add_row(*(_plain(cell) for cell in row))
     console = out()
-    needed = Console(width=UNBOUNDED).measure(table).maximum
     if len(columns) - 1 in left:  # a last column of words may wrap inside its own column
-        needed = min(needed, console.width)
+        table.columns[-1].min_width = min(_WORDS, max((len(row[-1]) for row in rows), default=0))
+        needed = Console(width=UNBOUNDED).measure(table).minimum
+    else:
+        needed = Console(width=UNBOUNDED).measure(table).maximum
     console.width = max(needed, console.width)  # a narrow terminal wraps the line; a cut number would be lost
     console.print(table)
+
+
+def count(n: int, one: str, many: str = "") -> str:
+    """`1 prompt`, `2 prompts`."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def say(text: str, **style: Any) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from salon.cli.console import json_option, print_closing, print_json, print_table, say, working
+from salon.cli.console import count, json_option, print_closing, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadValue
 from salon.report.numbers import MISSING, fixed, p_value, with_interval
@@ -94,7 +94,8 @@ def _print_study(study: StudyFigures) -> None:
     if study.simulated:
         say("SIMULATED: nobody gave these answers.", fg="yellow")
     told = "all prompts" if study.split == "all" else f"{study.split} prompts"
-    title = f"{study.study}, {told}: {study.pairs:,} pairs of {study.prompts:,} prompts, {study.votes:,} votes"
+    pairs = f"{count(study.pairs, 'pair')} of {count(study.prompts, 'prompt')}"
+    title = f"{study.study}, {told}: {pairs}, {count(study.votes, 'vote')}"
     columns = ("contestant", "accuracy", "next rater", "oracle", "tau", "slope", "generators", "pairs")
     print_table(title, columns, [_row(one) for one in study.contestants])
     splits = dict.fromkeys(bucket.split for one in study.contestants for bucket in one.buckets)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -37,13 +38,18 @@ def print_fuse(
         _print_compare(report.compare)
     for policy in report.policies:
         say(f"policy: {policy}")
-    how = sorted({group.errors for group in report.groups})
-    ways = "; ".join(how[:MOST_WAYS]) + (f"; and {len(how) - MOST_WAYS} more ways" if len(how) > MOST_WAYS else "")
-    say(f"intervals: {100 * report.level:g}%, {ways}; computed in {report.seconds:.1f} s", dim=True)
+    say(f"intervals: {100 * report.level:g}%, {_ways(report)}; computed in {report.seconds:.1f} s", dim=True)
     say(report.signature_line, dim=True)
     for name, path in (("scores", output), ("report", html)):
         if path is not None:
             say(f"{name}: {path}")
+
+
+def _ways(report: FuseReport) -> str:
+    """How intervals were made; where groups differ, in how many of them."""
+    how = Counter(group.errors for group in report.groups).most_common()
+    told = [way if len(how) == 1 else f"{way} ({n:,} of {len(report.groups):,} groups)" for way, n in how[:MOST_WAYS]]
+    return "; ".join(told) + (f"; and {len(how) - MOST_WAYS} more ways" if len(how) > MOST_WAYS else "")
 
 
 def _print_scores(report: FuseReport, top: int, *, generators: bool) -> None:
@@ -83,7 +89,8 @@ def _decimals(row: ScoreRow) -> int:
 def _print_groups(report: FuseReport) -> None:
     rows = [_group(group) for group in report.groups[:MOST_GROUPS]]
     columns = ("criterion", "group", "items", "raters", "answers", "ties", "pairs met", "diameter", "tie par.", "fit p")
-    print_table("What went in", columns, rows, left=(0, 1))
+    told = [number for number in range(len(columns)) if any(row[number] for row in rows)]
+    print_table("What went in", [columns[n] for n in told], [[row[n] for n in told] for row in rows], left=(0, 1))
     if len(report.groups) > MOST_GROUPS:
         say(f"... and {len(report.groups) - MOST_GROUPS:,} more groups", dim=True)
     click.echo()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from salon.cli.console import json_option, print_json, say, working
+from salon.cli.console import count, json_option, print_json, say, working
 from salon.errors import BadFile, BadValue
 from salon.generate.gallery import Gallery, write_gallery
 from salon.generate.sheet import study_sheet
@@ -84,6 +84,6 @@ def _tell(study: Path, made: Gallery | None, output: Path | None, sheet: Path | 
         return
     if made is not None:
         failed = f", {made.failed:,} could not be shown" if made.failed else ""
-        say(f"{made.pictures:,} pictures of {len(made.rows):,} prompts{failed}: {output}")
+        say(f"{count(made.pictures, 'picture')} of {count(len(made.rows), 'prompt')}{failed}: {output}")
     if sheet is not None:
         say(f"sheet: {sheet}")

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from salon.cli.console import counting, json_option, out, print_json, print_table, printable, say, working
+from salon.cli.console import count, counting, json_option, out, print_json, print_table, printable, say, working
 from salon.cli.options import options_from, settings_from
 from salon.errors import SalonError
 from salon.generate import results
@@ -224,14 +224,15 @@ def ready(study: Path, as_json: bool, **flags: Any) -> None:
 def _print_ready(report: ReadyReport) -> None:
     answer = "ready to be shown" if report.ready else f"not ready: {len(report.problems):,} problems"
     say(f"{report.study}: {answer}", bold=True, fg="green" if report.ready else "yellow")
-    sizes = ", ".join(f"{size.width}x{size.height} ({size.items:,})" for size in report.sizes[:5])
-    say(f"{report.items:,} items of {report.prompts:,} prompts by {len(report.generators):,} generators; sizes {sizes}")
-    for kind, count in report.kinds():
-        say(f"{kind}: {count:,}", fg="yellow")
+    sizes = ", ".join(f"{size.width}x{size.height} ({size.items:,})" for size in report.sizes[:5]) or "unknown"
+    items = f"{count(report.items, 'item')} of {count(report.prompts, 'prompt')}"
+    say(f"{items} by {count(len(report.generators), 'generator')}; sizes {sizes}")
+    for kind, number in report.kinds():
+        say(f"{kind}: {number:,}", fg="yellow")
         told = [problem for problem in report.problems if problem.kind == kind]
         for problem in told[:MOST_FAILURES]:
             say(f"- {problem.where}: {problem.told}")
-        if count > MOST_FAILURES:
-            say(f"... and {count - MOST_FAILURES:,} more (--json prints all)")
+        if number > MOST_FAILURES:
+            say(f"... and {number - MOST_FAILURES:,} more (--json prints all)")
     for note in report.notes:
         say(f"- {note}", dim=True)

@@ -129,8 +129,8 @@ def salon() -> None:
     The best of eight drawings, and why:
       salon select best briefs:posters --limit 4 -g atelier -n 8 -s palette -o picked
 
-    STUDY is a study folder or the address of a studio's database; check and anchor also take a file of judgments. Every
-    command takes --json for machines.
+    STUDY is a study folder or the address of a studio's database; check, fuse, judge report and anchor also take a file
+    of judgments. Every command takes --json for machines.
     """
 
 
@@ -145,6 +145,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
         click.echo("stopped", err=True)
         sys.exit(130)
     except click.ClickException as error:
+        _suggest(error)
         error.show()
         sys.exit(2)
     except SalonError as error:
@@ -176,6 +177,15 @@ def run(arguments: Sequence[str] | None = None) -> None:
         )
         _say(text, {"error": "Internal", "needed": str(error), "found": None, "where": None, "remedy": None}, arguments)
         sys.exit(70)
+
+
+def _suggest(error: click.ClickException) -> None:
+    """The nearest word, where one of several was needed; click suggests only commands and options."""
+    kind = getattr(getattr(error, "param", None), "type", None)
+    if isinstance(kind, click.Choice) and " is not one of " in error.message:
+        found = error.message.partition(" is not one of ")[0].strip("'\"")
+        close = difflib.get_close_matches(found, [str(choice) for choice in kind.choices], n=1)
+        error.message += f" Did you mean {close[0]!r}?" if close else ""
 
 
 def _main(arguments: Sequence[str]) -> object:

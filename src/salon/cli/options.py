@@ -59,8 +59,13 @@ def settings_from(settings: type[S], flags: Mapping[str, Any]) -> S:
         return settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
-        flag = "--" + str(fault["loc"][0]).replace("_", "-") if fault["loc"] else "these settings"
-        raise BadValue(f"{flag}: {fault['msg']}", found=repr(fault.get("input"))) from None
+        name = str(fault["loc"][0]) if fault["loc"] else ""
+        told = fault["msg"].removeprefix("Value error, ").replace("Input should be", "it must be")
+        about = settings.model_fields[name].description if name in settings.model_fields else None
+        flag = "--" + name.replace("_", "-") if name else "these settings"
+        raise BadValue(
+            f"{flag}: {told}", found=repr(fault.get("input")), remedy=about and f"{flag} is: {about}"
+        ) from None
 
 
 def _option(name: str, field: FieldInfo, section: str) -> Callable[[Command], Command]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from salon.cli.console import json_option, out, print_json, print_table, say
+from salon.cli.console import count, json_option, out, print_json, print_table, say
 from salon.cli.given import STUDY
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import BadFile, BadValue
@@ -60,7 +60,7 @@ def init(
     if as_json:
         print_json({"study": str(study), "name": made.name, "criteria": [criterion.id for criterion in made.criteria]})
         return
-    say(f"started {study} with {len(made.criteria)} criteria")
+    say(f"started {study} with {count(len(made.criteria), 'criterion', 'criteria')}")
     if not made.criteria:
         say("built in: " + ", ".join(builtin_criteria()))
 
@@ -217,8 +217,8 @@ def _print_field(written: Written, output: Path, as_json: bool) -> None:
         print_json({"folder": str(output), "files": written.rows, "left_out": dict(written.left_out)})
         return
     print_table(None, ("file", "records"), [(name, f"{rows:,}") for name, rows in written.rows.items()])
-    for reason, count in written.left_out.items():
-        say(f"left out: {count:,} {reason}")
+    for reason, number in written.left_out.items():
+        say(f"left out: {number:,} {reason}")
     say(f"wrote {output}")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from salon.cli.console import counting, json_option, print_json, print_table, say
+from salon.cli.console import count, counting, json_option, print_json, print_table, say
 from salon.cli.later import LaterGroup
 from salon.cli.options import options_from, settings_from
 from salon.engine.work import EngineSettings
@@ -120,8 +120,8 @@ def _print(report: TrainReport, study: Path) -> None:
     print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(report.validation))
     counts = report.counts
     say(
-        f"trained on {counts['train pairs']:,} pairs of {counts['train prompts']:,} prompts; "
-        f"{counts['test pairs']:,} pairs of {counts['test prompts']:,} prompts are kept for the test", dim=True,
+        f"trained on {counts['train pairs']:,} pairs of {count(counts['train prompts'], 'prompt')}; "
+        f"{counts['test pairs']:,} pairs of {count(counts['test prompts'], 'prompt')} are kept for the test", dim=True,
     )  # fmt: skip
     for rater, eta in sorted(report.rater_reliability.items(), key=lambda one: one[1]):
         say(f"- rater {rater}: reliability {eta:.2f}")

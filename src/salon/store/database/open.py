@@ -81,7 +81,12 @@ def _check_file(url: URL, create: bool) -> None:
         raise BadFile("a database that outlives its process is needed", found=str(url), remedy="sqlite:///studio.db")
     path = Path(name)
     if not path.exists() and not create:
-        raise Unavailable("a database is needed", found="no such file", where=str(path), remedy="see how it is spelled")
+        raise Unavailable(
+            "a database is needed",
+            found="no such file",
+            where=str(path),
+            remedy="see how it is spelled; salon serve STUDY opens a studio with its database",
+        )
     if not path.absolute().parent.is_dir():
         raise Unavailable("a folder for the database is needed", found="none", where=str(path.absolute().parent))
     if path.is_dir():
