@@ -125,12 +125,10 @@ def curve_rows(q: Floats, ns: Sequence[int] = NS, rhos: Sequence[float] = RHOS) 
         s = planted(q, rho, np.random.default_rng([SEED, int(100 * rho)]))
         normal = predicted_gain(within_rho(s, q), within_sd(q), ns)
         for n, got, law, own in zip(ns, over_prompts(gains(s, q, ns)), normal, empirical(s, q, ns).mean(0)):
-            rows.append(
-                [f"{rho:g}", str(n), told(got), f"{law:+.4f}", f"{own + 0.0:+.4f}".replace("-0.0000", "+0.0000")]
-            )
+            rows.append([f"{rho:g}", str(n), told(got), f"{law:+z.4f}", f"{own:+z.4f}"])
     for n, got in zip(ns, over_prompts(gains(q, q, ns))):
         law = within_sd(q) * float(expected_maximum(n))
-        rows.append(["1 (the truth itself)", str(n), told(got), f"{law:+.4f}", told(got).split(" ")[0]])
+        rows.append(["1 (the truth itself)", str(n), told(got), f"{law:+z.4f}", told(got).split(" ")[0]])
     return rows
 
 
@@ -215,7 +213,7 @@ def seen_rows(s: Floats, q: Floats, what: str, ns: Sequence[int] = SEEN_NS) -> l
     normal, own = predicted_gain(rho, within_sd(q), ns), empirical(s, q, ns).mean(0)
     curve, got = by_curve(s, q, ns).mean(0), over_prompts(gains(s, q, ns))
     return [
-        [what, f"{rho:.2f}", str(n), told(got[d]), *(f"{law[d] + 0.0:+.4f}" for law in (normal, own, curve))]
+        [what, f"{rho:.2f}", str(n), told(got[d]), *(f"{law[d]:+z.4f}" for law in (normal, own, curve))]
         for d, n in enumerate(ns)
     ]
 

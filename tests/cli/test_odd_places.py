@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -127,3 +129,8 @@ def test_a_full_disk_behind_the_output_is_told_without_a_trace(monkeypatch: pyte
     assert left.value.code == 2
     assert "No space left" in err.buffer.getvalue().decode()  # type: ignore[attr-defined]
     monkeypatch.undo()
+
+
+def test_python_m_salon_is_salon() -> None:
+    told = subprocess.run([sys.executable, "-m", "salon", "--version"], capture_output=True, text=True, timeout=60)
+    assert (told.returncode, told.stdout) == (0, f"salon {version('salon')}\n"), told.stderr

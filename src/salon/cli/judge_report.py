@@ -24,9 +24,9 @@ from salon.store.point_files import read_routes
 SHOWN = {
     "accuracy": "accuracy",
     "parsed_only": "parsed only",
-    "position_bias": "b",
-    "tie_rate": "t",
-    "conditional": "c",
+    "position_bias": "bias b",
+    "tie_rate": "ties t",
+    "conditional": "perception c",
     "unseen": "unread",
 }
 TICKS_SHOWN = {

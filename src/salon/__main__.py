@@ -1,0 +1,5 @@
+"""`python -m salon` is `salon`."""
+
+from salon.cli.main import run
+
+run()
