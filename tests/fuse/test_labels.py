@@ -88,6 +88,13 @@ def test_partial_rankings_with_ties() -> None:
     assert found == {("q0.0", "q0.2"): "b", ("q0.0", "q0.3"): "tie", ("q0.2", "q0.3"): "a"}
 
 
+@pytest.mark.parametrize(("outcome", "turned"), [("a", "b"), ("b", "a"), ("tie", "tie"), ("both_bad", "both_bad")])
+def test_a_pair_asked_the_other_way_round_is_the_same_pair(outcome: str, turned: str) -> None:
+    one, other = Drawn(1, 2).vote("r", 0, 1, 0, outcome), Drawn(1, 2).vote("r", 0, 0, 1, turned)
+    told = [made(study.vote("s", 0, 0, 1, "a").study(), ties="keep").table for study in (one, other)]
+    assert told[0].equals(told[1])
+
+
 def _with(*rankings: Ranking) -> Study:
     return Drawn(1, 4).add("rankings", *rankings).study()
 
