@@ -297,4 +297,4 @@ def test_panels_that_all_agree_leave_what_their_prompts_cannot_exclude() -> None
     shares = {(b.raters, b.name): (b.share.low, b.share.high) for b in found.buckets}
     assert shares[5, "3-2"] == pytest.approx((0, 1 - 0.025 ** (1 / 10)))
     assert shares[3, "3-0"] == pytest.approx((0.025 ** (1 / 4), 1))
-    assert found.next_rater_range[0] < found.next_rater.low  # other laws of p allow a split that was not seen
+    assert 0.5 < found.next_rater_range[0] < 0.9  # laws of p allow a split that was not seen

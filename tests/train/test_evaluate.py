@@ -68,14 +68,18 @@ def test_by_hand():
     }
 
 
-def test_one_prompt_has_no_intervals_and_says_so():
+def test_numbers_without_an_interval_say_why():
     votes = [[3, 0, 0], [2, 1, 0], [2, 1, 0]]
-    told = "intervals need two prompts or more, so these numbers have none: they may be luck"
     one, two = small_trial(votes), small_trial(votes * 2)
-    found = figures(one, contestant(one, [1, -1, 1]))
-    assert found.contestants[0].overall.accuracy.low is None
-    assert told in found.warnings
-    assert told not in figures(two, contestant(two, [1, -1, 1] * 2)).warnings
+    alone, alike, apart = (
+        figures(trial, contestant(trial, margins))
+        for trial, margins in ((one, [1, -1, 1]), (two, [1, -1, 1] * 2), (two, [1, -1, 1, 1, 1, 1]))
+    )
+    told = ", so these numbers have none: they may be luck"
+    assert alone.contestants[0].overall.accuracy.low is None
+    assert "intervals need two prompts or more" + told in alone.warnings
+    assert "all prompts say the same" + told in alike.warnings
+    assert not any(told in warning for warning in apart.warnings)
 
 
 def test_tau_by_hand():

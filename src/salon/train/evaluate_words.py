@@ -61,7 +61,8 @@ def study_warnings(
     """What should not be taken at its face."""
     found = []
     if made and made[0].overall.accuracy.low is None:
-        found.append("intervals need two prompts or more, so these numbers have none: they may be luck")
+        why = "intervals need two prompts or more" if made[0].overall.accuracy.n == 1 else "all prompts say the same"
+        found.append(f"{why}, so these numbers have none: they may be luck")
     useful = {one.name for one in made}
     if silent := [one.name for one in contestants if one.name not in useful]:
         found.append(f"left out, as they speak about none of the pairs with a majority: {_listed(silent)}")
