@@ -331,7 +331,7 @@ _READING = wrapped(
 )
 _WEIGHING = wrapped(
     """Half an epoch of votes leaves some networks with a mu that does not rise over a part of the reds; it shows as an
-    accuracy of 76 to 82 on plain pairs, with weights and without. One seed therefore says nothing about weights."""
+    accuracy of 76 to 83 on plain pairs, with weights and without. One seed therefore says nothing about weights."""
 )
 
 
