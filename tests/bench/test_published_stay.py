@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -35,6 +36,7 @@ from salon.bench.board import (
 from salon.bench.entry import ANSWERS, LOGITS
 from salon.bench.result import entry_result
 from salon.bench.results import EntryResult
+from salon.bench.site.material import read_material
 from salon.bench.standings import standings
 from salon.bench.suite_folder import LOCK, read_suite
 from salon.bench.verify import VerifyReport, verify
@@ -179,3 +181,19 @@ def test_a_changed_picture_is_found_with_both_hashes():
         assert (bad.where, bad.what) == (KEPT, "pictures")
         assert picture.sha256[:16] in bad.told
         assert now[:16] in bad.told
+
+
+@pytest.mark.parametrize("edit", ["a better number", "a prompt less"])
+def test_no_page_shows_a_published_result_that_was_edited(edit):
+    with board_of("score") as board:
+        file = entry_folder(board, KEPT) / "result.json"
+        record = json.loads(file.read_text(encoding="utf-8"))
+        if edit == "a prompt less":
+            record["prompts"].pop()
+        else:
+            record["capability"]["figure"]["value"] += 1
+        file.write_text(json.dumps(record), encoding="utf-8")
+        locked = read_published(entry_folder(board, KEPT)).result[:16]
+        for show in (published_results, read_material):
+            with pytest.raises(BadFile, match=f"the hash {locked} is needed"):
+                show(board)

@@ -29,6 +29,7 @@ from salon.bench.entry_files import (
     read_logits,
     read_published,
     read_result,
+    shown_result,
     write_answers,
     write_entry,
     write_logits,
@@ -46,7 +47,7 @@ from salon.study.noun import Noun
 __all__ = [
     "Board", "BoardCard", "check_new_name", "entry_folder", "is_board", "new_board", "open_board",
     "published_results", "read_answers", "read_entry", "read_logits", "read_published", "read_result", "restore",
-    "retract", "write_answers", "write_entry", "write_logits", "write_result",
+    "retract", "shown_result", "write_answers", "write_entry", "write_logits", "write_result",
 ]  # fmt: skip
 
 CARD, SUITE, ENTRIES = "board.json", "suite", "entries"
@@ -183,7 +184,7 @@ def published_results(board: Board) -> list[EntryResult]:
     """Results of the entries that are complete and not retracted, in the order of their names."""
     shown = [one for one in board.entries if one.retracted is None]
     folders = [entry_folder(board, one.name) for one in shown]
-    found = [read_result(folder) for folder in folders if read_published(folder) is not None]
+    found = [shown_result(folder) for folder in folders if read_published(folder) is not None]
     return [result for result in found if result is not None]
 
 

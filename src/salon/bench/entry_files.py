@@ -112,6 +112,19 @@ def read_published(folder: Path) -> Published | None:
     return Published.parse(read_json(path), where=str(path)) if path.exists() else None
 
 
+def shown_result(folder: Path) -> EntryResult | None:
+    """The result for a page: a published one only with the numbers that were published."""
+    result, published = read_result(folder), read_published(folder)
+    if result is not None and published is not None and (found := result_hash(result)) != published.result:
+        raise BadFile(
+            f"the published result of {result.entry!r} with the hash {published.result[:16]} is needed",
+            found=f"other numbers, {found[:16]}",
+            where=str(folder / RESULT),
+            remedy="put back the file as it was published; salon bench verify says what else has changed",
+        )
+    return result
+
+
 def write_result(folder: Path, result: EntryResult) -> bool:
     """Keep a result, and publish it when it is complete. True where it is published (now or before).
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from salon.bench import arena, rater_tables
 from salon.bench.arena import ArenaSnapshot
-from salon.bench.board import Board, entry_folder, read_published, read_result
+from salon.bench.board import Board, entry_folder, read_published, shown_result
 from salon.bench.entry import Entry
 from salon.bench.numbered import read_snapshots
 from salon.bench.rater_tables import RaterTables
@@ -173,7 +173,7 @@ def read_material(board: Board, title: str | None = None) -> Material:
         title=title or board.suite.card.title,
         suite=board.suite,
         entries=tuple(
-            Shown(one, read_result(folder), read_published(folder) is not None, folder)
+            Shown(one, shown_result(folder), read_published(folder) is not None, folder)
             for one, folder in zip(board.entries, folders)
         ),
         arenas=read_snapshots(board.folder / arena.FOLDER, ArenaSnapshot),
