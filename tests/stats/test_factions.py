@@ -230,8 +230,8 @@ def test_careful_and_careless_raters_are_one_order_however_many_prompts():
 @pytest.mark.parametrize("noise", [1.9, [0.8, 1.2, 1.9, 2.5, 6.0], [1, 1, 1, 1, 1000]])
 @pytest.mark.parametrize("items", [3, 4])
 def test_size_under_one_order(noise, items):
-    # 400 studies: the standard error of a rate of .05 is .011.
-    assert rejects(np.random.default_rng(10), 400, 80, [5], noise, items) <= 0.07
+    # 2,000 studies: the standard error of a rate of .06, which one careless rater of five has, is .005.
+    assert rejects(np.random.default_rng(10), 2000, 80, [5], noise, items) <= 0.07
 
 
 def test_stated_power_is_the_power():
