@@ -1,7 +1,4 @@
-"""README and docs/start.md are run as they stand: files written, commands typed in order, Python executed.
-
-One thing is smaller: of the suite `posters` every sixth brief is drawn, for all 24 take a minute and prove no more.
-"""
+"""README and docs/start.md are run as they stand: files written, commands typed in order, Python executed."""
 
 from __future__ import annotations
 
@@ -17,9 +14,7 @@ import pytest
 from test_docs import FENCE, ROOT, blocks
 
 from salon.check.results import Verdict
-from salon.cli import bench_run
 from salon.cli.main import run
-from salon.flows.demo import board as demo_board
 
 README, START = ROOT / "README.md", ROOT / "docs" / "start.md"
 
@@ -55,8 +50,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(made)
         patch.setenv("SALON_CACHE", str(made / "cache"))
-        patch.setattr(demo_board, "EVERY", 6)
-        patch.setattr(bench_run, "open_suite", lambda place, private: {"posters": demo_board.demo_suite}[place]())
         typed = dict.fromkeys(line for page in (README, START) for line in lines(page) if line.startswith("salon "))
         said = {line: type_salon(line) for line in typed}
     (made / "printed").write_text("\n".join(f"$ {line}\n{text}" for line, text in said.items()), encoding="utf-8")
