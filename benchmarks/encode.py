@@ -84,7 +84,7 @@ def on_one_core(paths: list[Path], folder: Path) -> dict:
         "resize": fewest(lambda: [effnet._pixels(image) for image in images]) / len(paths),
         "network": fewest(lambda: [session.run(None, {"pixels": one}) for one in pixels]) / len(paths),
     }
-    apart = np.abs(by_torch() - effnet.embed_pictures(images)).max()
+    apart = np.abs(by_torch() - effnet.features_and_chances(images)[0]).max()
     line = _line("encode: one core", ours, "network in torch", fewest(by_torch) / len(paths), sum(phases.values()))
     return line | {
         "per_second": round(1e3 / ours, 1),

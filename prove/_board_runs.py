@@ -23,7 +23,7 @@ from salon.flows.train.heads import train_study
 from salon.generate.houses import HOUSES, house_generator
 from salon.judge.scorers.trained import trained_scorer
 from salon.models.cards import is_model
-from salon.render.defects import DEFECTS
+from salon.render.layout import DEFECTS
 from salon.render.quality import WEIGHTS
 from salon.store.folder import is_study, open_study
 from salon.study import Generator, Scorer

@@ -17,7 +17,7 @@ from salon.judge.measurements.table import MEASUREMENTS
 from salon.models.kept import Kept
 from salon.models.ocr import READER, Reading, read_text
 from salon.render.brief_text import brief_prompt
-from salon.render.defects import DEFECTS
+from salon.render.layout import DEFECTS
 
 STRENGTHS = (0.0, 1 / 3, 2 / 3, 1.0)
 

@@ -25,7 +25,7 @@ from salon.bench.site import build_site
 from salon.bench.standings import standings
 from salon.generate.houses import HOUSES
 from salon.models.preference import read_card
-from salon.render.defects import DEFECTS
+from salon.render.layout import DEFECTS
 from salon.report.estimate import Figure
 from salon.stats.prompt_means import score_interval
 from salon.stats.result import Estimate

@@ -27,7 +27,7 @@ from salon.generate.prompts import read_prompts
 from salon.judge.diagnose import shown_prompts
 from salon.judge.measured_diagnosis import BOUNDS, answer, by_pixels, layout_diagnosis, pixel_diagnosis
 from salon.judge.vlm import Conversation, Reply, Vlm
-from salon.render.defects import DEFECTS
+from salon.render.layout import DEFECTS
 from salon.report.numbers import p_value
 from salon.stats.paired import paired_difference
 from salon.stats.resample import bootstrap_totals

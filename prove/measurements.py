@@ -21,7 +21,7 @@ from prove._read_posters import Case, drawn, sample
 from salon.judge.measurements.naturalness import REFERENCE, fit
 from salon.judge.measurements.table import MEASUREMENTS
 from salon.models.kept import Kept
-from salon.render.defects import DEFECTS
+from salon.render.layout import DEFECTS
 
 POSTERS = 6
 FURTHER = {"wrong-position": 6, "wrong-color": 60}

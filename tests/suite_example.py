@@ -1,9 +1,11 @@
-"""A small suite, its pictures and its entries, for the tests of boards."""
+"""Small suites, and entries whose every answer and score a test names: in memory, or on a board's disk."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,7 +21,7 @@ from salon.bench.board import (
     write_entry,
     write_logits,
     write_result,
-)
+)  # fmt: skip
 from salon.bench.entry import ANSWERS, LOGITS, Entry, Pictured
 from salon.bench.result import entry_result
 from salon.bench.results import AxisResult, Coverage, EntryResult
@@ -41,43 +43,127 @@ from salon.study.prompt import Prompt
 from salon.study.scorer import ScorerCard
 from salon.study.signature import Signature
 
-CARD = ScorerCard(is_logit=True, measures="a test's own number")
+JUDGES = ("a", "b", "c")
+SCORER = "tests:likes@1"
+CARD = ScorerCard(is_logit=True, measures="a number that tests give")
+WORDS = Tag(id="words", group="Text", name="Words", eps=False, why="taste is no judge of spelling")
+Said = Callable[[str, str, str], str | None]
+"""(item, point, judge) -> pass, fail, unread, or None for an answer that was not given."""
+Scored = Callable[[str], float | str | None]
+"""item -> a logit, a reason for having none, or None for not scored yet."""
 
 
 def small_suite(prompts: int = 4, **card: object) -> Suite:
     """`prompts` prompts under two tags, of which 'words' does not count for EPS; two points each, one judge."""
-    told = {"name": "small", "title": "A small suite", "size": "32x24", "preferences": (PreferenceRule(id="eps"),)}
+    tags = (Tag(id="color", group="Look", name="Color"), WORDS)
+    told = {"name": "small", "title": "A small suite", "size": "32x24"}
+    return _suite(tags, [tags[n % 2].id for n in range(prompts)], ("red", "large"), Route(tag="*", judges=("eye",)),
+                  told | card)  # fmt: skip
+
+
+def asked(
+    tags: Sequence[str] = ("look", "look", "words"),
+    *,
+    points: int = 2,
+    judges: Sequence[str] = JUDGES,
+    rule: str = "majority",
+    reference: Sequence[float] | None = None,
+    sigma: float | None = 1.0,
+    **card: object,
+) -> Suite:
+    """One prompt p0, p1, ... for each of `tags`; 'words' counts for no EPS; the reference is 0 unless it is given."""
+    known = (Tag(id="look", group="Eye", name="Look"), Tag(id="mood", group="Eye", name="Mood"), WORDS)
+    route = Route(tag="*", judges=tuple(judges), rule=rule)
+    bare = _suite(known, tags, [str(k) for k in range(points)], route, {"name": "asked", "title": "Asked", **card})
+    return with_reference(bare, reference, sigma=sigma)
+
+
+def _suite(
+    known: tuple[Tag, ...], tags: Sequence[str], points: Sequence[str], route: Route, card: dict[str, object]
+) -> Suite:
+    """Prompt p0, p1, ... for each of `tags`, each with these points."""
     return hashed(
         Suite(
-            card=SuiteCard.parse({**told, **card}),
-            tags=(
-                Tag(id="color", group="Look", name="Color"),
-                Tag(id="words", group="Text", name="Words", eps=False, why="taste is no judge of spelling"),
-            ),
+            card=SuiteCard.parse({"preferences": (PreferenceRule(id="eps"),), **card}),
+            tags=known,
             prompts=tuple(
-                SuitePrompt(prompt=Prompt(id=f"p{n}", text=f"poster number {n}"), tag=("color", "words")[n % 2])
-                for n in range(prompts)
+                SuitePrompt(prompt=Prompt(id=f"p{n}", text=f"poster number {n}"), tag=tag) for n, tag in enumerate(tags)
             ),
             points=tuple(
                 Point(id=f"p{n}-{part}", prompt=f"p{n}", text=f"is it {part}?", tag="any")
-                for n in range(prompts)
-                for part in ("red", "large")
+                for n in range(len(tags))
+                for part in points
             ),
-            routes=(Route(tag="*", judges=("eye",)),),
+            routes=(route,),
         )
     )
 
 
-def reference_for(suite: Suite) -> Reference:
-    """A reference with value 0 everywhere."""
+def with_reference(
+    suite: Suite, values: Sequence[float] | None = None, *, sigma: float | None = 1.0, card: ScorerCard = CARD
+) -> Suite:
+    """The suite with a frozen reference of these values, one for each prompt; 0 everywhere when left out."""
     points = tuple(
-        ReferencePoint(prompt=one.prompt.id, value=0.0, sigma=1.0, n=3)
-        for one in suite.prompts
+        ReferencePoint(prompt=one.prompt.id, value=value, sigma=sigma, n=3)
+        for one, value in zip(suite.prompts, values or [0.0] * len(suite.prompts), strict=True)
         if suite.tag_of(one.prompt.id).eps
     )
-    column = PreferenceReference(id="eps", scorer="tests", signature="tests|1", card=CARD, points=points)
-    field = tuple(FieldEntry(name=name, digest=name * 8) for name in "abc")
-    return Reference(prompts=prompts_hash(suite), field=field, preferences=(column,))
+    columns = tuple(
+        PreferenceReference(id=rule.id, scorer="likes", signature=SCORER, card=card, points=points)
+        for rule in suite.card.preferences
+    )
+    field = tuple(FieldEntry(name=name, digest=name * 8) for name in "xyz")
+    return hashed(replace(suite, reference=Reference(prompts=prompts_hash(suite), field=field, preferences=columns)))
+
+
+def entered(suite: Suite, name: str = "one", *, missing: Sequence[str] = ()) -> Entry:
+    """An entry whose items are p0/0, p0/1, ... (prompt/seed), with a picture of each but those in `missing`."""
+    pictures = []
+    for one in suite.prompts:
+        for seed in suite.seeds:
+            item = f"{one.prompt.id}/{seed}"
+            made = {"missing": "not made"} if item in missing else {"image": f"{item}.png", "sha256": f"{name} {item}"}
+            pictures.append(Pictured(prompt=one.prompt.id, seed=seed, item=item, **made))
+    return Entry(name=name, suite=prompts_hash(suite), pictures=tuple(pictures))
+
+
+def answers(suite: Suite, entry: Entry, says: Said) -> pa.Table:
+    """What every judge of the suite says of every point of every picture that is there."""
+    judges = [*dict.fromkeys(judge for route in suite.routes for judge in route.judges), suite.card.oracle]
+    rows = [
+        (picture.item, point.id, judge, said, None)
+        for picture in entry.pictures
+        for point in suite.points
+        for judge in judges
+        if judge and point.prompt == picture.prompt and (said := says(picture.item, point.id, judge)) is not None
+    ]
+    return pa.table([list(column) for column in zip(*rows)] or [[]] * len(ANSWERS), schema=ANSWERS)
+
+
+def logits(suite: Suite, entry: Entry, gives: Scored, sigma: float | None = 1.0) -> pa.Table:
+    """What the scorer gives to every picture, in every column."""
+    rows = []
+    for rule in suite.card.preferences:
+        for picture in entry.pictures:
+            value = gives(picture.item)
+            if value is not None:
+                number = None if isinstance(value, str) else value
+                rows.append((picture.item, rule.id, number, sigma, value if isinstance(value, str) else None, SCORER))
+    return pa.table([list(column) for column in zip(*rows)] or [[]] * len(LOGITS), schema=LOGITS)
+
+
+def result(
+    suite: Suite,
+    says: Said = lambda item, point, judge: "pass",
+    gives: Scored = lambda item: 0.0,
+    *,
+    name: str = "one",
+    missing: Sequence[str] = (),
+    sigma: float | None = 1.0,
+) -> EntryResult:
+    """An entry's result from what is said and given."""
+    entry = entered(suite, name, missing=missing)
+    return entry_result(suite, entry, answers(suite, entry, says), logits(suite, entry, gives, sigma))
 
 
 def picture(shade: int = 0, size: tuple[int, int] = (32, 24)) -> bytes:
@@ -124,20 +210,14 @@ def some_result(suite: Suite, name: str, passed: float = 1.0) -> EntryResult:
 
 def judged(board: Board, name: str = "one", said: str = "pass") -> Path:
     """The folder of an entry whose points were all answered and whose pictures were all scored."""
-    folder = entry_folder(board, name)
-    items = {one.prompt: one.item for one in put_entry(board, name).pictures}
-    answers = [{"item": items[point.prompt], "point": point.id, "judge": "eye", "said": said, "why": None}
-               for point in board.suite.points]  # fmt: skip
-    logits = [{"item": item, "preference": "eps", "value": 0.5, "sigma": None, "unscored": None, "scorer": "tests|1"}
-              for item in items.values()]  # fmt: skip
-    write_answers(folder, pa.Table.from_pylist(answers, ANSWERS))
-    write_logits(folder, pa.Table.from_pylist(logits, LOGITS))
+    folder, entry = entry_folder(board, name), put_entry(board, name)
+    write_answers(folder, answers(board.suite, entry, lambda item, point, judge: said))
+    write_logits(folder, logits(board.suite, entry, lambda item: 0.5, None))
     return folder
 
 
 def published(board: Board, name: str = "one") -> Path:
     """The same, with its result published."""
     folder = judged(board, name)
-    entry = read_entry(folder)
-    write_result(folder, entry_result(board.suite, entry, read_answers(folder), read_logits(folder)))
+    write_result(folder, entry_result(board.suite, read_entry(folder), read_answers(folder), read_logits(folder)))
     return folder

@@ -84,7 +84,8 @@ def test_there_are_claims_of_every_stage() -> None:
     assert len(rows()) > 100
     headings = re.findall(r"^## (.+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert headings == [
-        "Check", "Fuse", "Generate", "Collect", "Judge", "Train", "Bench", "Posters", "Distill", "Select and serve"
+        "Install", "Check", "Fuse", "Generate", "Collect", "Judge", "Train", "Bench", "Posters", "Distill",
+        "Select and serve",
     ]  # fmt: skip
 
 

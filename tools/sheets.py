@@ -11,8 +11,8 @@ from PIL import Image, ImageDraw, ImageFont
 from salon.generate.houses import HOUSES, poster_seed
 from salon.generate.prompts import builtin_briefs
 from salon.render.brief import Brief
-from salon.render.defects import DEFECTS
 from salon.render.draw import draw_poster
+from salon.render.layout import DEFECTS
 from salon.render.paint.raster import paint
 from salon.render.poster import Poster
 from salon.render.typeset.fonts import load_font

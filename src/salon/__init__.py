@@ -51,6 +51,8 @@ __all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("salon.study.signature").salon_version()
     if name not in _HOME:
         raise AttributeError(f"module 'salon' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from answered import CARD, SCORER, answers, asked, entered, logits
 from scipy.special import expit
+from suite_example import CARD, SCORER, answers, asked, entered, logits
 
 from salon.bench.reference import make_reference
 from salon.bench.result import entry_result

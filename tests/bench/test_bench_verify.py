@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from suite_example import picture, published, put_entry, reference_for, small_suite
+from suite_example import picture, published, put_entry, small_suite, with_reference
 
 from salon.bench.board import new_board, open_board, read_answers, read_logits, retract, write_answers, write_logits
 from salon.bench.brought import Terms
@@ -23,7 +23,7 @@ from salon.errors import BadFile
 @pytest.fixture
 def board(tmp_path: Path) -> Path:
     suite = small_suite()
-    board = new_board(tmp_path / "board", replace(suite, reference=reference_for(suite)))
+    board = new_board(tmp_path / "board", with_reference(suite))
     published(board, "one")
     put_entry(board, "two", missing=("p1",))
     return board.folder

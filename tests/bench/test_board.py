@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from suite_example import judged, published, put_entry, reference_for, small_suite
+from suite_example import judged, published, put_entry, small_suite, with_reference
 
 from salon.bench.board import (
     Board,
@@ -104,8 +103,7 @@ def test_retraction_needs_a_reason_and_can_be_undone(board: Board) -> None:
 
 @pytest.fixture
 def measured(tmp_path: Path) -> Board:
-    suite = small_suite()
-    return new_board(tmp_path / "measured", replace(suite, reference=reference_for(suite)))
+    return new_board(tmp_path / "measured", with_reference(small_suite()))
 
 
 def result_of(board: Board, folder: Path) -> EntryResult:

@@ -131,6 +131,13 @@ def test_wrong_pictures_are_refused(board: Board, pictures: Path, name: str, dat
     assert open_board(board.folder).entries == ()
 
 
+def test_a_picture_of_no_prompt_is_told_the_prompts(board: Board, pictures: Path) -> None:
+    (pictures / "p9.png").write_bytes(picture(1))
+    with pytest.raises(BadFile) as error:
+        added(board, pictures, TERMS)
+    assert "name them PROMPT.png; the prompts are p0, p1, p2 and 1 more" in (error.value.remedy or "")
+
+
 def test_nothing_leads_out_of_the_folder(board: Board, pictures: Path, tmp_path: Path) -> None:
     (tmp_path / "secret.png").write_bytes(picture(3))
     (pictures / "p1.png").unlink()

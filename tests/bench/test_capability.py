@@ -6,9 +6,9 @@ from itertools import product
 
 import pyarrow as pa
 import pytest
-from answered import JUDGES, answers, asked, entered, logits, result
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_example import JUDGES, answers, asked, entered, logits, result
 
 from salon.bench.capability import read_answers, settle_points
 from salon.bench.entry import ANSWERS

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from answered import answers, asked, entered, logits, result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import t as student
+from suite_example import answers, asked, entered, logits, result
 
 from salon.bench.entry import Entry
 from salon.bench.result import entry_result

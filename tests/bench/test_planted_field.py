@@ -11,8 +11,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from answered import CARD, SCORER, answers, asked, entered, logits
 from scipy.stats import kendalltau
+from suite_example import CARD, SCORER, answers, asked, entered, logits
 
 from salon.bench.reference import make_reference
 from salon.bench.result import entry_result

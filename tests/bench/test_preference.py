@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
-from answered import CARD, SCORER, answers, asked, entered, logits, result, with_reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
+from suite_example import CARD, SCORER, answers, asked, entered, logits, result, with_reference
 
 from salon.bench.entry import LOGITS
 from salon.bench.preference import integrated_chance
@@ -142,7 +142,7 @@ def test_without_a_reference_there_is_no_eps_and_no_overall():
 
 def test_a_scorer_without_logits_is_refused():
     for card in (CARD.model_copy(update={"is_logit": False}), CARD.model_copy(update={"higher_is_better": False})):
-        with pytest.raises(DesignError, match="declares logits"):
+        with pytest.raises(DesignError, match=r"declares logits.*\n.*\n.*--form scalar"):
             result(with_reference(asked(), [0.0] * 3, card=card))
 
 

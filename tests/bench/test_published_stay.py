@@ -8,14 +8,13 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from suite_example import put_entry, reference_for, small_suite
+from suite_example import SCORER, put_entry, small_suite, with_reference
 
 from salon.bench.board import (
     Board,
@@ -60,7 +59,7 @@ def board_of(interval: str) -> Iterator[Board]:
     """A board with one published entry; hypothesis draws many, so each has a folder of its own."""
     suite = small_suite(5, interval=interval, draws=100)
     with tempfile.TemporaryDirectory() as place:
-        board = new_board(Path(place) / "board", replace(suite, reference=reference_for(suite)))
+        board = new_board(Path(place) / "board", with_reference(suite))
         run(board, KEPT, 1)
         yield open_board(board.folder)
 
@@ -81,7 +80,7 @@ def run(board: Board, name: str, seed: int, *, provisional: bool = False) -> Non
     ]
     logits = [
         {"item": item, "preference": "eps", "value": ((seed + 7 * n) % 13 - 6) / 2, "sigma": 1.0, "unscored": None,
-         "scorer": "tests|1"}
+         "scorer": SCORER}
         for n, item in enumerate(items.values())
     ]  # fmt: skip
     write_answers(folder, pa.Table.from_pylist(answers[1:] if provisional else answers, ANSWERS))

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from answered import CARD, SCORER, answers, asked, entered, logits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
+from suite_example import CARD, SCORER, answers, asked, entered, logits
 
 from salon.bench.entry import Entry, Retraction
 from salon.bench.reference import make_reference

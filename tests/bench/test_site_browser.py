@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import pytest
 from board_example import make_board, make_suite
-from browser import chromium, open_page
+from browser import FINE, OVERFLOW, UNTOUCHABLE, chromium, open_page
 from snapshot_example import make_arena, make_raters
 
 from salon.bench.board import open_board, retract
@@ -30,7 +30,6 @@ PAGES = (
 )  # fmt: skip
 """One of each kind: a published entry and a retracted one, a public prompt and a private one."""
 SEEN = "[...document.images].slice(0, 3).every(one => one.complete && one.naturalWidth > 0)"
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +92,8 @@ def test_every_page_is_sound_accessible_and_asks_for_nothing(chromium, root, wid
     for path in PAGES:
         page.goto(f"{root}/{path}")
         assert page.evaluate(OVERFLOW) <= 0, path
+        assert page.evaluate(FINE) == [], path
+        assert width > 400 or page.evaluate(UNTOUCHABLE) == [], path
         assert page.evaluate("window.pwned") is None, path
         page.evaluate(axe)
         found = page.evaluate("axe.run({preload: false, resultTypes: ['violations']})")["violations"]
@@ -245,6 +246,14 @@ def test_without_scripts_everything_can_be_read_and_on_paper_too(chromium, root)
     page.emulate_media(media="print")
     assert page.locator(".site-nav").is_hidden()
     assert page.locator(".board").is_visible()
+    kept = "(one, part) => getComputedStyle(one, part).getPropertyValue('-webkit-print-color-adjust')"
+    assert page.locator("td.place").first.evaluate(kept, "::before") == "exact", "the line of a tie group"
+    page.goto(f"{root}/tags.html")
+    assert page.locator("td.s10").first.evaluate(kept) == "exact", "heat"
+    sheet = "() => getComputedStyle(document.body).page"
+    assert page.evaluate(sheet) == "auto"
+    page.locator(".grid tr").first.evaluate("row => { for (let n = 0; n < 14; n++) row.insertCell(); }")
+    assert page.evaluate(sheet) == "broad", "many entries are printed across"
 
 
 class Silent(SimpleHTTPRequestHandler):

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from answered import asked, result
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from suite_example import asked, result
 
 from salon.bench.results import EntryResult
 from salon.bench.standings import shared_covariance, standings

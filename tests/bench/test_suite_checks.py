@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from suite_example import reference_for, small_suite
+from suite_example import small_suite, with_reference
 
 from salon.bench.suite import PreferenceRule, Suite, SuitePrompt, Tag
 from salon.bench.suite_checks import check_suite, suite_faults
@@ -76,7 +76,7 @@ def test_a_fault_is_named(suite: Suite, needed: str, found: str) -> None:
 
 def test_a_good_suite_has_none() -> None:
     assert suite_faults(GOOD) == []
-    assert suite_faults(replace(GOOD, reference=reference_for(GOOD))) == []
+    assert suite_faults(with_reference(GOOD)) == []
 
 
 def test_faults_are_counted_and_the_first_is_told() -> None:
@@ -89,7 +89,7 @@ def test_faults_are_counted_and_the_first_is_told() -> None:
 
 def test_a_reference_for_other_prompts() -> None:
     other = hashed(replace(GOOD, prompts=(*GOOD.prompts[:-1], prompt("p3", "another", tag="words"))))
-    told = suite_faults(replace(other, reference=reference_for(GOOD)))
+    told = suite_faults(replace(other, reference=with_reference(GOOD).reference))
     assert [fault.needed for fault in told] == ["the reference is for these prompts"]
     assert GOOD.hashes["prompts.jsonl"][:16] in told[0].found[0]
     assert other.hashes["prompts.jsonl"][:16] in told[0].found[0]
@@ -103,12 +103,12 @@ def test_a_reference_for_other_prompts() -> None:
     ],
 )
 def test_a_reference_that_lacks_something(change: dict[str, object], needed: str) -> None:
-    reference = reference_for(GOOD).model_copy(update=change)
+    reference = with_reference(GOOD).reference.model_copy(update=change)
     assert any(needed in fault.needed for fault in suite_faults(replace(GOOD, reference=reference)))
 
 
 def test_a_reference_that_misses_a_prompt_or_has_no_logits() -> None:
-    whole = reference_for(GOOD)
+    whole = with_reference(GOOD).reference
     column = whole.preferences[0]
     short = column.model_copy(update={"points": column.points[1:]})
     loose = column.model_copy(update={"card": column.card.model_copy(update={"is_logit": False})})

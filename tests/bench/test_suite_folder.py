@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from suite_example import reference_for, small_suite
+from suite_example import small_suite, with_reference
 
 from salon.bench.private_prompts import hide
 from salon.bench.suite_folder import FILES, lock, open_suite, save_suite
@@ -15,8 +14,7 @@ from salon.errors import BadFile, BadValue, UnknownReference
 
 @pytest.fixture
 def frozen(tmp_path: Path) -> Path:
-    suite = small_suite()
-    save_suite(replace(suite, reference=reference_for(suite)), tmp_path / "suite")
+    save_suite(with_reference(small_suite()), tmp_path / "suite")
     lock(tmp_path / "suite")
     return tmp_path / "suite"
 
@@ -27,7 +25,7 @@ def test_what_is_written_is_read(frozen: Path) -> None:
     assert (found.card, found.tags, found.prompts, found.points, found.routes) == (
         suite.card, suite.tags, suite.prompts, suite.points, suite.routes,
     )  # fmt: skip
-    assert found.reference == reference_for(suite)
+    assert found.reference == with_reference(suite).reference
     assert found.frozen
     assert set(found.hashes) == set(FILES)
 

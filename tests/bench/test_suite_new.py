@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from suite_example import reference_for, small_suite
+from suite_example import small_suite, with_reference
 
 from salon.bench import hiding
 from salon.bench.builtin import builtin_suites
@@ -35,7 +35,7 @@ def test_prompts_of_any_kind_become_a_suite_that_opens(tmp_path: Path) -> None:
 
 def test_a_copy_has_no_reference_and_is_not_frozen(tmp_path: Path) -> None:
     suite = small_suite()
-    frozen = replace(suite, reference=reference_for(suite), frozen=True)
+    frozen = replace(with_reference(suite), frozen=True)
     write_draft(copied(frozen, "mine"), tmp_path / "mine")
     found = open_suite(tmp_path / "mine")
     assert (found.reference, found.frozen, found.card.name) == (None, False, "mine")

@@ -7,7 +7,7 @@ import hashlib
 import pytest
 from pydantic import ValidationError
 
-from salon.calls.call import Call, Upload
+from salon.calls.call import Call, Upload, is_secret
 
 PLAIN = {"url": "https://host/v1/x", "body": {"prompt": "a cat", "n": 1}}
 
@@ -52,6 +52,21 @@ def test_a_filename_and_the_price_do_not() -> None:
 
     assert key("a.png") == key("b.png")
     assert Call(**PLAIN, order={"model": "m"}).key == Call(**PLAIN).key
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["key", "api_key", "apiKey", "X-API-Key", "token", "authToken", "authtoken", "X-Amz-Security-Token", "sig",
+     "X-Amz-Signature", "clientSecret", "client_secret", "subscriptionKey", "subscription-key", "sessionToken", "pwd",
+     "apikey", "Proxy-Authorization", "Set-Cookie", "credentials", "X-Amz-Credential"],
+)  # fmt: skip
+def test_names_of_keys_are_known(name: str) -> None:
+    assert is_secret(name)
+
+
+@pytest.mark.parametrize("name", ["seed", "monkey", "Accept", "keywords", "tokens", "design", "model", "Content-Type"])
+def test_other_names_are_not(name: str) -> None:
+    assert not is_secret(name)
 
 
 def test_a_call_holds_no_secret() -> None:

@@ -325,6 +325,23 @@ def test_a_proxy_named_in_the_environment_is_used(
     assert len(server.seen) == (0 if bypassed else 1)
 
 
+@pytest.mark.parametrize(
+    "proxy",
+    ["ftp://me:secret@127.0.0.1:1", "me:secret@127.0.0.1:99999", "http://me:secret@[::1", "http://me:secret@host:port",
+     "socks5://me:secret@127.0.0.1:1", "http://"],
+)  # fmt: skip
+def test_a_proxy_that_cannot_be_used_is_named_without_its_password(
+    store: CallStore, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    monkeypatch.setattr("salon.calls.sending.find_spec", lambda name: None)
+    monkeypatch.setenv("http_proxy", proxy)
+    monkeypatch.setenv("no_proxy", "")
+    home = Service("http://elsewhere.invalid/v1", limits=Limits(first_wait=0.01, attempts=1), allow_http=True)
+    with Client(home, store) as client, pytest.raises(BadValue, match="HTTP_PROXY") as refused:
+        list(client.each([Call(url="http://elsewhere.invalid/v1/x", body={})]))
+    assert "secret" not in str(refused.value)
+
+
 CTRL_C = """
 import sys
 from salon.calls.call import Call

@@ -76,6 +76,15 @@ def test_answers_with_gaps_are_left_out_and_counted() -> None:
     assert (len(answers), answers.incomplete) == (2, 1)
 
 
+def test_a_larger_group_that_nobody_answered_in_full_changes_no_order() -> None:
+    pairs = [ranking(f"r{r}", *order) for r, order in enumerate([("p0", "p1"), ("p1", "p0"), ("p0", "p1")])]
+    gaps = [ranking(f"r{r}", f"q{r}", "q3") for r in range(3)]
+    answers = answers_rankings(make({"rankings": pairs + gaps}, sizes={"p": 2, "q": 4}), 0)
+    assert (answers.scores.shape, answers.incomplete) == ((3, 2), 3)
+    (shape,) = shapes(answers, ties="random", rng=RNG(0))
+    assert shape.ranks.tolist() == [[[0, 1], [1, 0], [0, 1]]]
+
+
 def test_items_nobody_judged_do_not_make_an_answer_incomplete() -> None:
     study = make({"rankings": [ranking("r0", "p0", "p1"), ranking("r1", "p1", "p0")]}, sizes={"p": 3})
     assert answers_rankings(study, 0).incomplete == 0

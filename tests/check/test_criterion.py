@@ -105,7 +105,8 @@ def test_the_tie_policy_is_never_silent() -> None:
     assert found.tie_rate == pytest.approx(tied)
     assert f"{tied:.1%}" in policy(found, "ties (")
     assert "at random, averaged over 5 tie-breaks" in policy(found, "ties (")
-    assert "first tie-break" in policy(found, "ceilings")
+    assert "first tie-break" in policy(found, "matrix of raters")
+    assert "a tie names no item" in policy(found, "ceilings count votes")
     assert found.tie_control is None
     stable = figures(Drawn(40, 4).rate(values).study(), ties="stable")
     assert "the same for every rater" in policy(stable, "ties (")

@@ -222,3 +222,23 @@ def test_both_bad_is_no_tie() -> None:
     (figures,) = protocol_figures(drawn.study(), SETTINGS).criteria
     share = next(row for row in figures.rows if row.name == "unanimous in the protocol's own unit").comparisons
     assert share.value == 1.0
+
+
+@pytest.mark.parametrize(("rated", "compared"), [(False, False), (True, False), (False, True)])
+def test_a_protocol_under_which_all_items_tie_has_no_concordance(rated: bool, compared: bool) -> None:
+    """Neither a number nor a crash: W is not defined where nobody told two items apart."""
+    drawn = Drawn(1, 4).rate([[[1, 2, 3, 4] if rated else [3] * 4] * 3])
+    study = drawn.compare([[[0, 1, 2, 3] if compared else [0] * 4] * 3]).study()
+    (figures,) = protocol_figures(study, SETTINGS).criteria
+    rows = {row.name: row for row in figures.rows}
+    assert "Kendall's W" not in rows
+    equal = rows["Kendall's W at equal judgment counts"]
+    assert (equal.comparisons, equal.ratings, equal.note) == (None, None, "raters tie all items")
+
+
+def test_groups_in_which_all_items_tie_leave_the_mean_of_concordances() -> None:
+    ratings = [[[1, 2, 3, 4]] * 3, [[3] * 4] * 3]
+    orders = [[[0, 1, 2, 3]] * 3, [[0] * 4] * 3]
+    (figures,) = protocol_figures(Drawn(2, 4).rate(ratings).compare(orders).study(), SETTINGS).criteria
+    rows = {row.name: row for row in figures.rows}
+    assert rows["Kendall's W at equal judgment counts"].groups == rows["Kendall's W"].groups == 1

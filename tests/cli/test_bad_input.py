@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 
 import pytest
 
-from salon.cli.main import run
 from salon.store.folder import open_study
 
 VOTES = "left,right,winner,worker,prompt\n"
@@ -16,37 +14,12 @@ RANKS = "rater,prompt,item,rank\n"
 RATES = "rater,prompt,item,value\n"
 
 
-class Told:
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def name(self) -> str:
-        """The error's own name, as machines are told it."""
-        return json.loads(self.out)["error"]
-
-
-@pytest.fixture
-def salon(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.chdir(tmp_path)
-
-    def command(line: str) -> Told:
-        with pytest.raises(SystemExit) as left:
-            run(shlex.split(line))
-        printed = capsys.readouterr()
-        assert "Traceback" not in printed.out + printed.err
-        assert "Salon failed" not in printed.err, printed.err
-        return Told(int(left.value.code or 0), printed.out, printed.err)
-
-    return command
-
-
 def refused(salon, kind: str, content: str | bytes, name: str, *words: str) -> None:
     """Importing the content fails with this error and these words, and leaves nothing but the file itself."""
     Path("bad.csv").write_bytes(content.encode() if isinstance(content, str) else content)
     told = salon(f"import {kind} bad.csv -o study --json")
     assert told.code == 2
-    assert told.name == name, told.err
+    assert told.error == name, told.err
     for word in words:
         assert word in told.err
     assert [path.name for path in Path().iterdir()] == ["bad.csv"]
@@ -87,7 +60,7 @@ def test_items_of_another_prompt_in_a_ranking(salon) -> None:
     table.unlink()
     (table.parent / "rankings.jsonl").write_text(json.dumps(rows) + "\n")
     told = salon("check study --json")
-    assert (told.code, told.name) == (2, "WrongPrompt")
+    assert (told.code, told.error) == (2, "WrongPrompt")
     assert "row 1" in told.err
 
 
@@ -164,14 +137,14 @@ def test_a_long_cell_does_not_flood_the_message(salon) -> None:
 def test_nothing_there(salon, path: str) -> None:
     told = salon(f"check {path} --json")
     assert told.code == 2
-    assert told.name == "BadFile"
+    assert told.error == "BadFile"
 
 
 def test_a_file_of_no_known_kind(salon) -> None:
     Path("notes.txt").write_text("Dear diary,\nno judgments today.\n")
     told = salon("check notes.txt --json")
     assert told.code == 2
-    assert told.name in ("BadFile", "BadColumns")
+    assert told.error in ("BadFile", "BadColumns")
 
 
 # -- shapes ----------------------------------------------------------------------------------------------------------
@@ -222,5 +195,5 @@ def test_a_file_nested_without_end(salon) -> None:
     Path("deep.json").write_text(5000 * "[")
     Path("votes.csv").write_text(VOTES + "a,b,a,ann,p\n")
     told = salon("check votes.csv --anchor deep.json --json")
-    assert (told.code, told.name) == (2, "BadFile")
+    assert (told.code, told.error) == (2, "BadFile")
     assert "nested" in told.err

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from drawn_studies import Drawn, random_ranks, shared_ranks
+from ran_salon import Salon
 
 from salon.check.plan import PlanReport
 from salon.check.results import CheckReport
 from salon.cli.check_tables import print_plan
-from salon.cli.main import run
 from salon.report import disagreements
 from salon.report.numbers import estimate
 from salon.stats import power
@@ -23,38 +23,6 @@ from salon.study import Checklist, Criterion, Design, Item, Prompt, Ranking, Rat
 RNG = np.random.default_rng
 QUICK = ("--draws", 200, "--faction-draws", 199, "--tie-repeats", 3, "--null-draws", 20_000)
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "nulls" / "cycle_rates.json").read_text())
-
-
-class Told:
-    """What a command printed and how it left."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def json(self) -> dict:
-        def refuse(word: str) -> float:
-            raise AssertionError(f"{word} in JSON")
-
-        return json.loads(self.out, parse_constant=refuse)
-
-
-Salon = Callable[..., Told]
-
-
-@pytest.fixture
-def salon(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Salon:
-    monkeypatch.chdir(tmp_path)
-
-    def command(*arguments: object) -> Told:
-        with pytest.raises(SystemExit) as left:
-            run([str(argument) for argument in arguments])
-        printed = capsys.readouterr()
-        assert "Traceback" not in printed.out + printed.err
-        assert "Salon failed" not in printed.err, printed.err
-        return Told(int(left.value.code or 0), printed.out, printed.err)
-
-    return command
 
 
 def saved(study: Study, name: str = "study") -> Path:
@@ -379,6 +347,10 @@ def test_a_plan_prints_and_writes_the_same_numbers(
     printed = capsys.readouterr().out
     first = record["power"][0]["holm"]
     assert estimate(first["value"], first["low"], first["high"]) in printed
+    assert "20 prompts, 4 items, 3 raters, 1 criterion; " in printed
+    assert "cannot be made" not in printed
+    print_plan(PlanReport.model_validate(salon(*line[:-1], 4, "--json").json))
+    assert "cycle cannot be made with this design: majority cycles need" in capsys.readouterr().out
     for flags in (("--tau", 2), ("--tau", 0.1, "--theta", 0.3), ("--seed", -1), ("--sims", 3), ("--items", 90)):
         assert salon("plan", *flags).code == 2
 

@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import ran_salon
 from chat_server import ChatServer
 from images_server import Seen, picture
 from tiny_bench import tiny_suite
@@ -20,7 +21,6 @@ from waiting import until
 
 from salon.bench.board import entry_folder, open_board, read_answers, read_published, read_result
 from salon.bench.suite_folder import save_suite
-from salon.cli.main import run
 
 PRICES = "[models.tiny-1]\ninput = 10.0\noutput = 100.0\nimage_tokens = 100\n"
 LINES = (
@@ -63,10 +63,8 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def salon(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
-    with pytest.raises(SystemExit) as left:
-        run(["bench", *(str(argument) for argument in arguments)])
-    printed = capsys.readouterr()
-    return left.value.code, printed.out + printed.err
+    code, said = ran_salon.salon(capsys, "bench", *arguments)
+    return code, said.out + said.err
 
 
 def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict:
@@ -171,7 +169,7 @@ def test_what_moved_is_told_with_its_reason(capsys: pytest.CaptureFixture[str], 
     shutil.copytree("one", "same")
     code, text = salon(capsys, "diff", "one", "same")
     assert code == 0
-    assert "2 entries are bit-identical: ann, bob" in text
+    assert "2 entries bit-identical: ann, bob" in text
     no = '{"text": "FAIL", "point": "p3-red", "items": ["p3/bob/0"]}\n{"text": "PASS"}\n'
     Path("no.jsonl").write_text(no)
     told(
@@ -179,7 +177,7 @@ def test_what_moved_is_told_with_its_reason(capsys: pytest.CaptureFixture[str], 
     )
     code, text = salon(capsys, "diff", "one", "two")
     assert code == 0
-    assert "1 entries are bit-identical: ann" in text
+    assert "1 entry bit-identical: ann" in text
     assert "capability, p3: −25.00: eye on p3-red, seed 0: pass became fail" in text
     assert told(capsys, "diff", "one", "two")["entries"][1]["axes"][0]["change"] == -25.0
     assert told(capsys, "diff", "suite", "suite")["entries"] == []

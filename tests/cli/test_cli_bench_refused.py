@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+import ran_salon
 from suite_example import published, put_entry, small_suite
 
 from salon.bench.board import new_board
 from salon.bench.suite_folder import open_suite, save_suite
-from salon.cli.main import run
 
 
 @pytest.fixture
@@ -24,10 +24,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def salon(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
-    with pytest.raises(SystemExit) as left:
-        run(["bench", *(str(argument) for argument in arguments)])
-    said = capsys.readouterr()
-    return left.value.code, said.out + said.err
+    code, said = ran_salon.salon(capsys, "bench", *arguments)
+    return code, said.out + said.err
 
 
 @pytest.mark.parametrize(

@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 
 import pytest
-from suite_example import CARD, judged, picture, published, small_suite
+import ran_salon
+from suite_example import CARD, SCORER, judged, picture, published, small_suite
 
 from salon.bench.board import new_board, open_board
 from salon.bench.suite_folder import open_suite, save_suite
-from salon.cli.main import run
 
 
 def salon(capsys, *arguments):
     """Exit code, and what was printed."""
-    with pytest.raises(SystemExit) as left:
-        run(["bench", *(str(argument) for argument in arguments)])
-    said = capsys.readouterr()
-    return left.value.code, said.out, said.err
+    code, said = ran_salon.salon(capsys, "bench", *arguments)
+    return code, said.out, said.err
 
 
 @pytest.fixture
@@ -109,7 +107,7 @@ def test_a_reference_is_frozen_from_a_field(capsys, suite, tmp_path):
     for name in ("a", "b", "c"):
         folder = judged(field, name)
         (folder / "scores").mkdir()
-        told = {"signature": "tests|1", "scorer": "tests", "card": CARD.record()}
+        told = {"signature": SCORER, "scorer": "tests", "card": CARD.record()}
         (folder / "scores" / "tests.json").write_text(json.dumps(told))
     (suite / "README.md").write_text("mine")
     code, out, err = salon(capsys, "freeze", suite, "--field", field.folder)

@@ -7,18 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
+from ran_salon import exit_code as salon
 
-from salon.cli.main import run
 from salon.store import save_study
 from salon.study import Comparison, Criterion, Item, Rater, Study
 
 SMALL = ("--pool", "5", "--opponents", "2")
-
-
-def salon(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        run([str(argument) for argument in arguments])
-    return int(stopped.value.code or 0)
 
 
 def save(folder: Path, comparisons: list[Comparison]) -> Path:

@@ -9,9 +9,9 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from PIL import Image
+from ran_salon import salon
 from scipy.special import expit
 
-from salon.cli import main
 from salon.flows.train import heads as training
 from salon.models import preference_model
 from salon.models.encoder import EncoderPart
@@ -92,13 +92,6 @@ def _colors(monkeypatch, place):
     monkeypatch.setenv("SALON_CACHE", str(place / "cache"))
     for module in (training, preference_model):
         monkeypatch.setattr(module, "encoder_named", lambda name, **options: Colors())
-
-
-def salon(capsys, *arguments):
-    """Exit code, and what was printed."""
-    with pytest.raises(SystemExit) as left:
-        main.run([str(argument) for argument in arguments])
-    return left.value.code, capsys.readouterr()
 
 
 def report_of(capsys, *arguments):
@@ -213,6 +206,9 @@ def test_refusals(capsys, place, tmp_path):
     code, printed = salon(capsys, "evaluate", place / "study")
     assert code == 2
     assert "a model or a scorer" in printed.err
+    code, printed = salon(capsys, "evaluate", place / "study", place / "anti")
+    assert code == 2
+    assert "the study comes last" in printed.err
     shutil.copytree(place / "anti", tmp_path / "bare")
     (tmp_path / "bare" / "guard.parquet").unlink()
     code, printed = salon(capsys, "evaluate", tmp_path / "bare", place / "study", *QUICK)

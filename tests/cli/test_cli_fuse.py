@@ -9,17 +9,10 @@ import pandas as pd
 import pyarrow.parquet
 import pytest
 from drawn_studies import Drawn, names, shared_ranks
+from ran_salon import salon
 
-from salon.cli.main import run
 from salon.store.folder import save_study
-from salon.study import Item, Rater
-
-
-def salon(capsys, *arguments):
-    """Exit code, and what was printed."""
-    with pytest.raises(SystemExit) as left:
-        run([str(argument) for argument in arguments])
-    return left.value.code, capsys.readouterr()
+from salon.study import Item, Prompt, Rater, Study
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +41,17 @@ def test_the_table_says_what_the_numbers_rest_on(folder, capsys):
     assert "... and 4 more" in said.out
     assert "policy: Missing answers" in said.out
     assert "intervals: 95%" in said.out
+
+
+def test_a_prompt_is_named_by_its_words(capsys, tmp_path):
+    drawn = Drawn(2, 3).rank(shared_ranks(2, 4, 3, 1.2, np.random.default_rng(3))).study()
+    texts = [Prompt(id=prompt.id, text=f"A jazz night\nnumber {prompt.id}") for prompt in drawn.nouns("prompts")]
+    tables = {kind: drawn.table(kind) for kind in drawn.counts} | {"prompts": texts}
+    save_study(Study.build("told", drawn.criteria, tables=tables), tmp_path / "told")
+    said = salon(capsys, "fuse", tmp_path / "told")[1].out
+    first = texts[0].id
+    assert f" · {first}: A jazz night number {first}\n" in said
+    assert "A jazz night" not in salon(capsys, "fuse", tmp_path / "told", "--by", "generator")[1].out
 
 
 def test_what_went_in_has_no_empty_columns(capsys, tmp_path):

@@ -15,21 +15,14 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from ran_salon import salon
 from waiting import until
 
-from salon.cli.main import run
 from salon.generate.record import FILE
 from salon.store import open_study
 
 DOTS = Path(__file__).parent.parent / "generate"
 SALON = "from salon.cli.main import run; run()"
-
-
-def salon(capsys, *arguments):
-    """Exit code, and what was printed."""
-    with pytest.raises(SystemExit) as left:
-        run([str(argument) for argument in arguments])
-    return left.value.code, capsys.readouterr()
 
 
 @pytest.fixture(autouse=True)

@@ -13,9 +13,9 @@ import pytest
 from chat_server import ChatServer
 from images_server import KEY
 from judged_study import judged_study, saved
+from ran_salon import salon
 from waiting import until
 
-from salon.cli.main import run
 from salon.judge.folder import read_verdicts
 from salon.judge.openai_chat import OpenAIChat
 from salon.store import open_study
@@ -38,13 +38,6 @@ def server():
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGE_KEY", KEY)
-
-
-def salon(capsys, *arguments):
-    """Exit code, and what was printed."""
-    with pytest.raises(SystemExit) as left:
-        run([str(argument) for argument in arguments])
-    return left.value.code, capsys.readouterr()
 
 
 def at(server: ChatServer) -> tuple[str, ...]:

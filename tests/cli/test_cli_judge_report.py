@@ -9,6 +9,7 @@ import shutil
 import numpy as np
 import pytest
 from drawn_studies import Drawn, shared_ranks
+from ran_salon import salon
 
 from salon.cli import main
 from salon.judge.run import judge_study
@@ -23,13 +24,6 @@ QUICK = ("--draws", "100", "--deals", "99", "--no-check")
 @pytest.fixture(autouse=True)
 def _command(monkeypatch):
     monkeypatch.setitem(main.COMMANDS, "Judge", {"judge": ("salon.cli.judge:judge", "")})
-
-
-def salon(capsys, *arguments):
-    """Exit code, and what was printed."""
-    with pytest.raises(SystemExit) as left:
-        main.run([str(argument) for argument in arguments])
-    return left.value.code, capsys.readouterr()
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from pathlib import Path
 
 import pyarrow.csv
@@ -12,31 +11,7 @@ import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 
-from salon.cli.main import run
 from salon.fuse.splits import check_splits
-
-
-class Told:
-    """What a command printed and how it left."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-
-@pytest.fixture
-def salon(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    """Run `salon ...` in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-
-    def command(line: str) -> Told:
-        with pytest.raises(SystemExit) as left:
-            run(shlex.split(line))
-        printed = capsys.readouterr()
-        assert "Traceback" not in printed.out + printed.err
-        assert "Salon failed" not in printed.err, printed.err
-        return Told(int(left.value.code or 0), printed.out, printed.err)
-
-    return command
 
 
 def test_rankings_become_labels(salon) -> None:

@@ -115,8 +115,8 @@ def test_misuse(folder, tmp_path):
     pq.write_table(pa.table({"image": [3]}), tmp_path / "numbers.parquet")
     with pytest.raises(BadFile, match="without pictures"):
         run(tmp_path / "empty", "-s", "naturalness")
-    with pytest.raises(BadFile, match="a study is needed"):
-        run(tmp_path / "nowhere", "-s", "naturalness")
+    with pytest.raises(BadFile, match="a study, a folder of pictures"):
+        run(tmp_path / "nowhere", "-s", "naturalness", "--prompt", "x")
     with pytest.raises(BadColumns, match="'image'"):
         run(tmp_path / "other.parquet", "-s", "naturalness")
     with pytest.raises(BadValue, match="paths or bytes"):

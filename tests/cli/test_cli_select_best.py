@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+import ran_salon
 from arena_study import arena_study
 from browser import chromium, page_faults
 from PIL import Image
 
-from salon.cli.main import run
 from salon.store.folder import save_study
 from salon.study import Criterion, Item, Rater, Rating, Scale, Study
 
@@ -20,10 +20,8 @@ __all__ = ["chromium"]
 
 def salon(capsys, *arguments):
     """Exit code, and what was printed."""
-    with pytest.raises(SystemExit) as left:
-        run(["select", *(str(argument) for argument in arguments)])
-    said = capsys.readouterr()
-    return left.value.code, said.out, said.err
+    code, said = ran_salon.salon(capsys, "select", *arguments)
+    return code, said.out, said.err
 
 
 @pytest.fixture
@@ -79,6 +77,13 @@ def test_nothing_good_enough_leaves_with_1(capsys, tmp_path: Path, renders: Path
     assert "none good enough: 1" in said
 
 
+def test_a_prompt_that_was_typed_is_printed_as_it_was(capsys, tmp_path: Path, renders: Path) -> None:
+    asked = ("best", renders, "-s", f"table:{tmp_path / 'type.csv'}", "-o", tmp_path / "out")
+    assert "\na poster for a fair  " in salon(capsys, *asked, "--prompt", "a poster for a fair")[1]
+    long = "a poster for a fair in a town that has a very long name"
+    assert f"\n{long[:39]}…  " in salon(capsys, *asked, "--prompt", long)[1]
+
+
 def test_what_does_not_go_together_is_refused(capsys, tmp_path: Path, renders: Path) -> None:
     scored = ("-s", f"table:{tmp_path / 'type.csv'}")
     for arguments, told in (
@@ -86,7 +91,8 @@ def test_what_does_not_go_together_is_refused(capsys, tmp_path: Path, renders: P
         (("a poster for a fair", "-g", "proof", *scored), "-o FOLDER"),
         (("a poster for a fair", "-g", "proof", "--route", "r.json", "-o", tmp_path / "o", *scored), "both"),
         (("a poster", "-g", "proof", "--explore", "ucb", "-o", tmp_path / "o", *scored), "--explore goes with --route"),
-        ((tmp_path / "nothing", *scored), "nothing"),
+        ((tmp_path / "nothing", *scored), "nothing there"),
+        ((tmp_path / "nothing", *scored, "--prompt", "a poster"), "nothing there"),
     ):
         code, _, error = salon(capsys, "best", *arguments)
         assert code == 2
@@ -120,7 +126,7 @@ def test_a_gate_is_made_and_used(capsys, tmp_path: Path) -> None:
     # 1 - .8^20 = .988, but 1 - .8^20 - 20 x .2 x .8^19 = .931: only the highest of 20 keeps the promise
     assert "at or below 19" in said
     assert "With confidence 0.95, at least 0.8" in said
-    assert "needs 59 positives" in said
+    assert "needs 59 flagged" in said
     code, said, _ = salon(capsys, "gate", tmp_path / "study", "--use", file, "-o", tmp_path / "held.csv")
     assert code == 0
     assert "20 of 60 items" in said

@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
-from salon.cli.main import run
+import ran_salon
 
 FAIR = 'A poster for a fair in teal and cream, "Small Press Fair"'
 
 
 def salon(capsys, *arguments):
     """Exit code, and what was printed."""
-    with pytest.raises(SystemExit) as left:
-        run(["select", *(str(argument) for argument in arguments)])
-    said = capsys.readouterr()
-    return left.value.code, said.out, said.err
+    code, said = ran_salon.salon(capsys, "select", *arguments)
+    return code, said.out, said.err
 
 
 def test_a_chain_by_houses_ends_in_an_answer_a_record_and_a_page(capsys, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ from typing import Any
 import click
 import httpx2
 import pytest
+import tomli_w
 from click.testing import CliRunner, Result
 from PIL import Image
 
@@ -26,7 +28,7 @@ from salon.errors import BadFile, BadValue, DesignError, SalonError
 from salon.flows.studio.open import default_settings, open_studio
 from salon.store import save_study
 from salon.store.database import open_database
-from salon.study import Criterion, Item, Prompt, Scale, Study
+from salon.study import Criterion, Item, Prompt, Scale, Study, builtin_criterion
 
 OVERALL = Criterion(id="overall", scale=Scale(low=1, high=5, step=1))
 
@@ -98,6 +100,21 @@ def test_a_studio_from_its_folder_to_a_saved_answer_and_the_same_link_after_a_re
             assert rater.get("/api/next").json()["id"] == task["id"]
 
 
+def test_the_script_of_the_guide_answers_and_erases(folder: Path) -> None:
+    (folder / "studio.toml").write_text(default_settings(study()) + "\n[times]\nprompt = 1\ncompare = 0\n")
+    guide = (Path(__file__).parents[2] / "docs" / "guide" / "collect.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    script: dict[str, Any] = {}
+    exec(code, script)
+    with running(folder) as link:
+        (made,) = read(invite, folder, "--cohort", "raters")["links"]
+        answered = script["always_left"](made["link"])
+        told = read(status, folder)
+        assert answered == told["raters"][0]["answered"] > 0
+        script["erase"](link, made["rater"])
+        assert read(status, folder)["raters"] == []
+
+
 def _attack(base: str) -> None:
     """Requests no browser sends; each is refused, and the studio stays up."""
     host, port = base.removeprefix("http://").split(":")
@@ -158,6 +175,34 @@ def test_pictures_fresh_from_a_generator_are_asked_about_overall(tmp_path: Path)
     save_study(bare, tmp_path / "fresh")
     read(invite, tmp_path / "fresh", "--cohort", "raters")
     assert "hps/overall" in (tmp_path / "fresh" / "studio.toml").read_text()
+
+
+def test_a_studio_that_cannot_open_leaves_nothing_behind(folder: Path) -> None:
+    before = sorted(path.name for path in folder.iterdir())
+    assert "one of raters" in str(refused(invite, folder, "--cohort", "raterz"))
+    assert sorted(path.name for path in folder.iterdir()) == before
+    phase = {"id": "main", "protocol": "compare", "criteria": ["nix"]}
+    (folder / "studio.toml").write_text(tomli_w.dumps({"cohorts": [{"id": "raters", "phases": [phase]}]}))
+    assert "nix" in str(refused(invite, folder, "--cohort", "raters"))
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*before, "studio.toml"])
+
+
+def test_plain_prompts_are_shown_whole_and_a_part_they_lack_is_told_before_anybody_comes(folder: Path) -> None:
+    save_study(study(2, builtin_criterion("taste/mood")), folder, overwrite=True)
+    read(invite, folder, "--cohort", "raters")
+    assert "view = []" in (folder / "studio.toml").read_text()
+    for name in ("studio.db", "studio.db-wal", "studio.db-shm"):
+        (folder / name).unlink(missing_ok=True)
+    text = (folder / "studio.toml").read_text().replace("view = []", "")
+    (folder / "studio.toml").write_text(text)
+    error = str(refused(invite, folder, "--cohort", "raters"))
+    assert "no intent, aesthetics in prompt 'p'" in error
+    assert "phase 'main'" in error
+    assert "view = []" in error
+    assert not (folder / "studio.db").exists()
+    result = call(serve, folder, "--check-config", "--json")
+    wrong = [line["name"] for line in json.loads(result.stdout)["checks"] if not line["ok"]]
+    assert wrong == ["studio.toml"]
 
 
 def test_single_items_are_rated_and_nothing_to_ask_is_said() -> None:

@@ -56,6 +56,16 @@ def test_heads_says_what_it_learned_beside_the_ceiling(red: Path, tmp_path: Path
     assert (tmp_path / "m" / "model.safetensors").is_file()
 
 
+def test_numbers_of_one_prompt_say_why_they_have_no_interval(red: Path, tmp_path: Path) -> None:
+    small = ["--train", "0.95", "--validation", "0.025", "--test", "0.025"]
+    done = CliRunner().invoke(train, ["heads", str(red), "-o", str(tmp_path / "m"), *SMALL, *small, "--json"])
+    assert json.loads(done.output)["counts"]["validation prompts"] == 1
+    done = CliRunner().invoke(train, ["heads", str(red), "-o", str(tmp_path / "n"), *SMALL, *small])
+    assert "validation holds one prompt, so its numbers have no interval" in done.output
+    done = CliRunner().invoke(train, ["heads", str(red), "-o", str(tmp_path / "o"), *SMALL])
+    assert "no interval" not in done.output
+
+
 def test_heads_as_json(red: Path, tmp_path: Path) -> None:
     asked = ["heads", str(red), "-o", str(tmp_path / "m"), *SMALL, "--width", "4", "--form", "scalar", "--json"]
     told = json.loads(CliRunner().invoke(train, asked, catch_exceptions=False).output)

@@ -5,19 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from ran_salon import exit_code as salon
 
 from salon.check.budget import BudgetReport, ThinReport
-from salon.cli.main import run
 from salon.flows.simulate.ppaint_like import ppaint_like_study
 from salon.store import save_study
 
 OVERALL = "ppaint/overall"
-
-
-def salon(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        run([str(argument) for argument in arguments])
-    return int(stopped.value.code or 0)
 
 
 @pytest.fixture(scope="module")

@@ -6,15 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from ran_salon import exit_code as salon
 
-from salon.cli.main import run
 from salon.store import open_study
-
-
-def salon(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        run([str(argument) for argument in arguments])
-    return int(stopped.value.code or 0)
 
 
 def test_the_first_line_says_that_it_is_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

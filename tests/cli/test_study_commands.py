@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from pathlib import Path
@@ -11,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from salon.cli.main import run
 from salon.store.folder import open_study
 from salon.store.formats import KINDS
 
@@ -24,31 +22,10 @@ fox,owl,left,ann,p2
 """
 
 
-class Told:
-    """What a command printed and how it left."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def json(self) -> dict:
-        return json.loads(self.out)
-
-
-@pytest.fixture
-def salon(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    """Run `salon ...` in an empty folder with a file of votes."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def _votes(salon: object) -> None:
+    """A file of votes in the folder where commands run."""
     Path("votes.csv").write_text(VOTES)
-
-    def command(line: str) -> Told:
-        with pytest.raises(SystemExit) as left:
-            run(shlex.split(line))
-        printed = capsys.readouterr()
-        assert "Traceback" not in printed.out + printed.err
-        return Told(int(left.value.code or 0), printed.out, printed.err)
-
-    return command
 
 
 def test_import_tells_what_it_did(salon) -> None:
@@ -178,6 +155,22 @@ def test_merge_joins_and_refuses_the_same_answers(salon) -> None:
     assert salon("merge one one -o twice").code == 2
     assert not Path("twice").exists()
     assert salon("merge one two -o all").code == 2
+
+
+def test_merge_brings_the_pictures_along_and_refuses_two_under_one_name(salon) -> None:
+    salon("import comparisons votes.csv -o one")
+    Path("more.csv").write_text(VOTES.replace("ann", "cyd").replace("bob", "dee"))
+    salon("import comparisons more.csv -o two")
+    for study, name in (("one", "fox"), ("one", "owl"), ("two", "owl"), ("two", "elk")):
+        Path(study, "images").mkdir(exist_ok=True)
+        Path(study, "images", f"{name}.png").write_text(name)
+    assert salon("merge one two -o all").code == 0
+    assert sorted(path.stem for path in Path("all/images").iterdir()) == ["elk", "fox", "owl"]
+    Path("two/images/owl.png").write_text("another owl")
+    told = salon("merge one two -o again")
+    assert told.code == 2
+    assert "owl.png" in told.err
+    assert not Path("again").exists()
 
 
 def test_init(salon) -> None:

@@ -17,7 +17,7 @@ from salon.flows.bench.run import run_suite
 from salon.judge.scripted import Scripted
 from salon.judge.vlm import Conversation, NoReply
 from salon.store.atomic import held
-from salon.study import Failed
+from salon.study import Ask, Failed
 
 
 def run(board: Path, *names: str, suite: Suite | None = None, **more: object) -> SuiteRun:
@@ -204,6 +204,26 @@ def test_a_retracted_entry_is_left_alone(tmp_path: Path) -> None:
     run(tmp_path / "board", "one", judges={})
     retract(open_board(tmp_path / "board"), "one", "a mistake")
     assert [one.status for one in run(tmp_path / "board").entries] == ["retracted"]
+
+
+def test_an_entry_that_is_retracted_while_a_run_works_on_it_stays_retracted(tmp_path: Path) -> None:
+    board, down = tmp_path / "board", [True]
+
+    def fate(ask: Ask) -> Failed | None:
+        if down[0]:
+            return Failed(reason="504", kind="timeout") if ask.prompt.id == "p2" else None
+        retract(open_board(board), "one", "pictures were chosen by hand")
+        return None
+
+    told = {"judges": eyes(), "scorers": {"eps": green()}}
+    run_suite(tiny_suite(), board, [Colors("one", fate=fate)], **told)
+    down[0] = False
+    done = run_suite(tiny_suite(), board, [Colors("one", fate=fate)], **told)
+    assert [one.status for one in done.entries] == ["retracted"]
+    kept = open_board(board).entry("one").retracted
+    assert kept is not None
+    assert kept.reason == "pictures were chosen by hand"
+    assert read_published(entry(board)) is None
 
 
 def test_the_report_is_json(tmp_path: Path) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow.csv
 import pytest
 
+from salon.check.results import CheckReport
 from salon.flows.demo import board as demo_board
 from salon.flows.demo import demo
 from salon.flows.simulate.studies import ppaint_like_study
+from salon.fuse.results import FuseReport
+from salon.generate.prompts import read_prompts
 from salon.report import disagreements
 from salon.store.folder import open_study
 
@@ -18,10 +22,14 @@ SCREEN = 40
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def paintings(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CheckReport, FuseReport]:
     made = tmp_path_factory.mktemp("demo")
-    demo.fuse_paintings(made, ppaint_like_study(categories=2, items=20, pairs=95))
-    return made
+    return made, *demo.fuse_paintings(made, ppaint_like_study(categories=2, items=20, pairs=95))
+
+
+@pytest.fixture(scope="module")
+def folder(paintings: tuple[Path, CheckReport, FuseReport]) -> Path:
+    return paintings[0]
 
 
 def test_the_scores_are_those_of_the_page_and_the_json(folder: Path) -> None:
@@ -40,6 +48,21 @@ def test_everything_says_that_it_is_simulated(folder: Path) -> None:
         assert "no person gave these answers" in (folder / page).read_text(encoding="utf-8")
 
 
+SHARE = r"\d+% \[\d+%, \d+%\]"
+NUMBER = r"[−\d.]+ \[[−\d.]+, [−\d.]+\]"
+
+
+def test_what_is_told_has_intervals(
+    paintings: tuple[Path, CheckReport, FuseReport], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    demo.draw_posters(tmp_path, read_prompts("briefs")[:4])
+    demo._tell_studio(tmp_path)
+    demo._tell_paintings(*paintings[1:])
+    told = capsys.readouterr().out
+    assert re.search(rf"; {SHARE} name the better poster", told)
+    assert re.search(rf"comparing {NUMBER}, rating {NUMBER}\n", told)
+
+
 @pytest.mark.slow
 def test_the_whole_demo_fits_on_a_screen(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -56,6 +79,7 @@ def test_the_whole_demo_fits_on_a_screen(
         ["Capability", "EPS", "Overall", "rank"]
     ]
     assert sum("best house: " in line for line in lines) == 9
+    assert any(re.search(rf"6 picks [\d.]+, of all drawn [\d.]+: gain {NUMBER}; ", line) for line in lines)
     assert [line.split()[0] for line in lines[-len(demo.FILES) :]] == [str(tmp_path / name) for name in demo.FILES]
     others = ("check.json", "houses.json", "fuse.json", "scores.csv", "posters/study.toml")
     assert all((tmp_path / name).exists() for name in (*demo.FILES, *others))

@@ -10,7 +10,7 @@ import pytest
 from salon.collect.assign import Finished, Rest
 from salon.collect.question import Given
 from salon.collect.settings import StudioSettings
-from salon.errors import BadValue
+from salon.errors import BadValue, DesignError
 from salon.flows.studio.steps import Needs, ShownTask, TooEarly
 from salon.flows.studio.studio import Studio
 from salon.store.database import open_database
@@ -293,6 +293,18 @@ def test_the_qualification_lets_in_who_knows_and_its_answers_are_not_in_the_stud
     assert studio.database.read_study().counts["comparisons"] == 6
 
 
+def test_the_qualification_shows_a_prompt_whole_that_lacks_the_parts_of_its_criterion(make):
+    plain = small_study(gold=1)
+    overall = plain.criterion("overall").model_copy(update={"view": ("intent",)})
+    gold = [{"criterion": "overall", "items": ["g0a", "g0b"], "better": "g0a"}]
+    test = {"questions": 1, "right": 1, "attempts": 1}
+    study = plain.revised("a view", criteria=(overall, *(one for one in plain.criteria if one.id != "overall")))
+    studio = make({"view": []}, study=study, gold=gold, qualification=test)
+    first = Visitor(studio).next()
+    assert first.trial is not None
+    assert studio.prompt_text(first.shown.question) == studio.prompts[first.shown.question.prompt].text
+
+
 def test_withdrawn_answers_leave_the_study_and_the_link_ends(make):
     studio = make()
     visitor = Visitor(studio)
@@ -369,5 +381,5 @@ def test_exported_is_what_was_collected(make, tmp_path):
 
 
 def test_a_view_that_prompts_lack_is_told_when_the_studio_opens(make):
-    with pytest.raises(BadValue, match="aesthetics"):
+    with pytest.raises(DesignError, match="aesthetics"):
         make({"view": ["aesthetics"]})

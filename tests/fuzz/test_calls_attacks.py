@@ -96,13 +96,31 @@ def test_a_server_that_asks_for_years_of_patience_does_not_hold_the_run(tmp_path
     assert report.failed == 12
 
 
-@pytest.mark.parametrize("escape", [lambda key: key, lambda key: json.dumps(key)[1:-1].replace("/", "\\/")])
+ESCAPES = [
+    lambda key: key,
+    lambda key: json.dumps(key)[1:-1].replace("/", "\\/"),
+    lambda key: json.dumps(key)[1:-1].replace("/", "\\u002F").replace("-", "\\u002d"),
+    lambda key: "".join(f"\\u{ord(letter):04x}" for letter in key),
+]
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
 def test_an_echoed_key_is_nowhere_on_the_disk(tmp_path: Path, escape) -> None:
     body = json.dumps({"data": [{"b64_json": PICTURE}]})[:-1] + f', "debug": "{escape(KEY)}"}}'
     report = generated(tmp_path, response(200, body.encode(), **{"x-request-id": KEY}))
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"0123456789" not in written
+    assert escape(KEY).encode() not in written
     assert KEY not in str(report)
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+def test_an_echoed_key_is_in_no_reason(tmp_path: Path, escape) -> None:
+    report = generated(tmp_path, response(400, f'{{"error": {{"message": "no: {escape(KEY)}"}}}}'.encode()))
+    assert report.failed == 1
+    assert "[OPENAI_API_KEY]" in str(report)
+    assert KEY not in str(report)
+    assert "0123456789" not in str(report)
 
 
 def test_a_key_with_a_stray_space_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

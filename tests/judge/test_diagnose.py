@@ -111,6 +111,7 @@ def answered(**fields: object) -> str:
         (answered(prompt=["A poster"]), "prompt is no text"),
         (answered(prompt=" \n"), "prompt is empty"),
         (answered(prompt="x" * (LONGEST_PROMPT + 1)), "prompt is too long"),
+        (answered(prompt="the whole new prompt"), "prompt is the example of the question"),
         (answered(prompt="x\x00y"), "prompt has control characters"),
         (answered(prompt="x\ud800y"), "prompt has control characters"),
         (answered(prompt={"description": "A fair."}), "prompt has other parts"),
@@ -127,6 +128,13 @@ def answered(**fields: object) -> str:
 )
 def test_what_is_no_answer_is_never_guessed_at(text: str, reason: str) -> None:
     assert read(text) == Unread(reason)
+
+
+@pytest.mark.parametrize("original", [PLAIN, PARTED])
+def test_a_question_that_is_said_back_is_no_answer(original: Prompt) -> None:
+    asked = diagnosing(original, "i", Path("a.png"))
+    text = "".join(part for part in asked.parts if isinstance(part, str))
+    assert read(text, original) == Unread("prompt is the example of the question")
 
 
 def test_the_last_answer_binds_also_where_it_cannot_be_read() -> None:

@@ -34,6 +34,8 @@ def said(text: str, menu=AB, key: str = "verdict", **more) -> object:
         ('{"verdict": "A", "verdict": "B"}', "B"),
         ('[{"verdict": "A"}, {"verdict": "B"}]', "B"),
         ('{"answer": {"verdict": "A"}}', "A"),
+        ('It is {"verdict": "A"} or {"verdict": "B"}\n\n{"verdict": "A"}', "A"),
+        ('It is {"verdict": "A"} or {"verdict": "B"}: B\nVerdict: B', "B"),
         ('{"verdict": "B", "drafts": [{"verdict": "A"}]}', "B"),
         ('{"reason": "two\nlines", "verdict": "A"}', "A"),
         ("B", "B"),
@@ -85,6 +87,9 @@ def test_what_is_read(text: str, expected: str) -> None:
         ('{"verdict": "A\u200b"}', "not an option"),  # a space nobody sees
         ('{"verdict": "A"} then {"verdict": "both"}', "not an option"),
         ("Verdict: A, though B is close", "not an option"),
+        ('It is {"verdict": "A"} or {"verdict": "B"}', "options, and none chosen"),  # as the question ends
+        ('I see no images. {"verdict": "A"} or {"verdict": "B"}, then.', "options, and none chosen"),
+        ('{"verdict": "B"}. No: `{"verdict": "A"}` OR\n`{"verdict": "B"}`', "options, and none chosen"),
         ('{"x": {"verdict": "A"}, "y": {"verdict": "B"}}', "several verdicts in one answer"),
         ('{"verdict": "A', "breaks off"),
         ('{"verdict": "A"', "breaks off"),

@@ -1,6 +1,7 @@
 """Scores of a study: each picture once, gaps with their reasons, the table whole."""
 
 import json
+import os
 
 import pyarrow.parquet as pq
 import pytest
@@ -13,6 +14,7 @@ from salon.judge.scorers.named import scorer_lines, scorer_named
 from salon.judge.scorers.table import TableScorer
 from salon.models.kept import Kept
 from salon.study import Item, Scorer
+from salon.study.scorer import ScorerCard
 
 
 @pytest.fixture
@@ -109,6 +111,38 @@ def test_a_scorer_of_numbers_alone(folder, kept):
     assert isinstance(Lengths(), Scorer)
     run = score_study(study_in(folder), folder, Lengths(), kept=kept)
     assert (run.scored, run.unscored) == (9, {"the scorer gave no number": 1})
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("last", [1, 2])
+def test_a_table_is_never_read_by_the_card_of_another(folder, kept, monkeypatch, again, last):
+    """A run that ends between its two files leaves no table: what is higher, and whose it is, hangs on the card."""
+
+    class Numbers:
+        name, card, value = "numbers", ScorerCard(), 1.0
+        signature = Redness().scorer.signature
+
+        def score(self, items, prompts):
+            return [self.value for _ in items]
+
+    study, other = study_in(folder), Numbers()
+    if again:
+        score_study(study, folder, Numbers(), kept=kept)
+    other.card, other.value = ScorerCard(higher_is_better=False), 2.0
+    put, seen = os.replace, []
+
+    def stop(part, place):
+        seen.append(place)
+        if len(seen) == last:
+            raise KeyboardInterrupt
+        put(part, place)
+
+    monkeypatch.setattr(os, "replace", stop)
+    with pytest.raises(KeyboardInterrupt):
+        score_study(study, folder, other, kept=kept)
+    monkeypatch.undo()
+    assert not (folder / "scores" / "numbers.parquet").exists()
+    assert score_study(study, folder, other, kept=kept).low == 2.0
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------

@@ -8,11 +8,13 @@ import pytest
 from judged_study import judged_study, text_of
 
 from salon.errors import BadFile, BadValue, SalonError, UnknownReference
+from salon.judge.many import Reader
 from salon.judge.messages import Messages
 from salon.judge.plan import plan_run
 from salon.judge.question import Question
 from salon.judge.settings import JudgeSettings
 from salon.judge.templates import Template, Templates
+from salon.judge.vlm import Reply
 from salon.study import Cohort, Comparison, Item, Prompt, Rater, Study
 
 PAIR = Question(protocol="compare", criteria=("taste/mood",), prompt="p1", a="p1-a", b="p1-b", left="b", paraphrase=3)
@@ -21,6 +23,24 @@ PAIR = Question(protocol="compare", criteria=("taste/mood",), prompt="p1", a="p1
 def conversation(question: Question = PAIR, study: Study | None = None, **settings):
     chosen = JudgeSettings(protocol=question.protocol, **settings)
     return Messages(study or judged_study(), Path("/s"), chosen, Templates.builtin()).conversation(question)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "together"),
+    [("compare", False), ("compare", True), ("rate", False), ("rate", True), ("checklist", False)],
+)
+def test_a_question_that_is_said_back_is_no_verdict(protocol: str, together: bool) -> None:
+    """Small models repeat what they were asked; whichever option stands last was not chosen by anybody."""
+    pair = {"b": "p1-b", "left": "b"} if protocol == "compare" else {}
+    point = {"point": "title"} if protocol == "checklist" else {}
+    criteria = ("type",) if protocol == "checklist" else ("taste/mood", "type") if together else ("taste/mood",)
+    question = Question(protocol=protocol, criteria=criteria, prompt="p1", a="p1-a", **pair, **point)
+    settings = JudgeSettings(protocol=protocol, together=together)
+    text = text_of(Messages(judged_study(), Path("/s"), settings, Templates.builtin()).conversation(question))
+    for said in (text, text.rpartition("\n")[2], text.rpartition(". ")[2]):
+        verdicts = Reader(judged_study(), settings, "parrot").verdicts(question, Reply(text=said))
+        assert all(one.unparsed for one in verdicts), said
+        assert all((one.outcome, one.value) == (None, None) for one in verdicts)
 
 
 def test_a_comparison_has_its_four_parts_and_labels_before_the_pictures() -> None:

@@ -57,8 +57,8 @@ def test_rows_have_length_one_and_do_not_depend_on_company(encoder, images):
         assert rows.dtype == np.float32
         assert np.linalg.norm(rows, axis=1) == pytest.approx(1)
         assert np.array_equal(encoder.pictures(images[2:], part), rows[2:])
-    assert np.array_equal(found["image"], effnet.embed_pictures(images) / np.linalg.norm(
-        effnet.embed_pictures(images), axis=1, keepdims=True))  # fmt: skip
+    assert np.array_equal(found["image"], effnet.features_and_chances(images)[0] / np.linalg.norm(
+        effnet.features_and_chances(images)[0], axis=1, keepdims=True))  # fmt: skip
 
 
 def test_seen_times_text_is_the_scorers_cosine(encoder, images):

@@ -228,7 +228,7 @@ def test_pictures_that_cannot_be_read_are_one_error_and_the_others_are_kept(pict
     bad[3].write_bytes(pictures[2].read_bytes()[:60])
     with pytest.raises(BadFile) as error:
         encode_pictures(encoder, [*bad, *pictures], cache=cache)
-    assert error.value.found.startswith("4 of 9 that cannot: gone.png (No such file or directory), empty.png (an empty")
+    assert error.value.found.startswith("4 of 9 that cannot: gone.png (no such file), empty.png (an empty")
     assert error.value.found.endswith("), ...")
     assert error.value.where == str(tmp_path)
     asked = len(encoder.seen)

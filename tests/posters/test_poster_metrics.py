@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from public_files import ALL, UNDERSTANDING, made
+from scipy import stats
 from scipy.stats import pearsonr
 
 from salon.bench.posters import boxes
@@ -43,6 +44,18 @@ def report(contestant: str, n: int = 12) -> PosterReport:
 
 
 # -- must show ---------------------------------------------------------------------------------------------------------
+
+
+def test_all_right_and_all_wrong_have_the_bound_of_every_share() -> None:
+    """[(α/2)^(1/n), 1]: twelve of twelve, two-sided at 95%, as Clopper and Pearson have it."""
+    least = stats.binomtest(12, 12).proportion_ci(0.95, method="exact").low
+    assert least == pytest.approx(0.025 ** (1 / 12))
+    for said, low, high in (("Yes", pytest.approx(least), 1.0), ("No", 0.0, pytest.approx(1 - least))):
+        file = made("gen_dense").edited({number: {"judge": [said] * 3} for number in range(12)})
+        (task,) = score_files([file], QUICK).tasks
+        for figure in (*(metric.figure for metric in task.metrics), *(kind.met for kind in task.points)):
+            assert figure is not None
+            assert (figure.low, figure.high, figure.method) == (low, high, "exact bound for 12 items alike")
 
 
 @pytest.mark.parametrize("boxes", ["share", "percent", "thousand", "pixel"])

@@ -8,7 +8,7 @@ from salon.generate.houses import HEEDED, HOUSES, house_generator, house_named
 from salon.generate.prompts import read_prompts
 from salon.render.asks import ASKS, asked_against, with_asks
 from salon.render.brief_text import read_brief
-from salon.render.defects import DEFECTS
+from salon.render.layout import DEFECTS
 from salon.study import Ask, Prompt
 
 FREE = Prompt(id="fair", text='A poster for a book fair, "Small Press Fair"')

@@ -7,52 +7,26 @@ import math
 
 import numpy as np
 import pytest
+from styles_example import LOUD, PICTURE, QUIET, hexed, letters, seen, stage
 
-from salon.render.arrangements import NAMES as ARRANGEMENTS
-from salon.render.brief import MOODS, SIZES, SUBJECTS, Brief
+from salon.render.brief import MOODS, SUBJECTS, Brief
 from salon.render.colors import NAMES, contrast, difference, oklch
 from salon.render.compose import Hand, lay_out, plan_poster
 from salon.render.layout import Box
-from salon.render.marks import Fill, Glyphs, Group, Layer, Soft, Tile
+from salon.render.marks import Fill, Group, Soft, Tile
 from salon.render.motifs import Shape
 from salon.render.paint.raster import paint
-from salon.render.palettes import harmonise, rechecked
+from salon.render.palettes import harmonise
 from salon.render.shapes import bounds, circle, line, rect, ring
-from salon.render.style import Stage, Style
 from salon.render.styles import style_named
 from salon.render.styles.glitch_art import torn
 from salon.render.styles.light import clearings, focus, night, scene, spots, spread, vivid
 from salon.render.styles.pixel_art import cell, pixels, runs
 from salon.render.styles.vaporwave import banded_sun
-from salon.render.styles.ways import toward
-from salon.render.typeset.families import FAMILIES
 
-STYLES = (
-    "Acid Graphics", "Cinema 4D", "Cyberpunk", "Diffuse Glow", "Glitch Art", "Memphis", "Pixel Art", "Vaporwave",
-)  # fmt: skip
+STYLES = LOUD
 NIGHTS = ("Acid Graphics", "Cyberpunk", "Glitch Art", "Vaporwave")
-QUIET = Box(x=70, y=900, width=880, height=480)
-PICTURE = Box(x=90, y=80, width=844, height=760)
 every_style = pytest.mark.parametrize("style", [style_named(name) for name in STYLES], ids=STYLES)
-
-
-def stage(style: Style, *, colors=("cream", "navy", "coral"), format="poster", subject="boat", quiet=(QUIET,), seed=1):
-    palette = harmonise(colors, "bold", np.random.default_rng(seed))
-    palette = rechecked(style.tune(palette, np.random.default_rng(seed)))
-    width, height = SIZES[format]
-    return Stage(width, height, format, palette, subject, "bold", "left", quiet, np.random.default_rng(seed))
-
-
-def seen(marks, of: Stage, scale: float = 0.25) -> np.ndarray:
-    return paint([Layer("all", tuple(marks))], of.width, of.height, scale).astype(float)
-
-
-def hexed(rgb: np.ndarray) -> str:
-    return "#" + "".join(f"{round(value):02x}" for value in rgb)
-
-
-def letters(paint: str) -> tuple[Glyphs, ...]:
-    return (Glyphs("Inter:700", 100.0, (40, 41), (80.0, 160.0), (1000.0, 1000.0), paint),)
 
 
 def turn(one: str, other: str) -> float:
@@ -64,22 +38,6 @@ def every_mark(marks):
         yield mark
         if isinstance(mark, Group | Soft | Tile):
             yield from every_mark(mark.marks)
-
-
-@every_style
-def test_choices_are_in_the_catalogues(style):
-    for family, weight in (*style.displays, *style.texts):
-        assert FAMILIES[family].nearest(weight) == weight
-    assert set(style.arrangements) <= set(ARRANGEMENTS)
-    assert set(style.moods) <= set(MOODS)
-
-
-@every_style
-@pytest.mark.parametrize("format", ["poster", "slide", "logo"])
-def test_the_same_stage_draws_the_same_marks(style, format):
-    box = Box(x=100, y=100, width=600, height=500)
-    for part in (style.ground, style.finish, lambda at: style.picture(at, box), lambda at: style.panel(at, box)):
-        assert part(stage(style, format=format)) == part(stage(style, format=format))
 
 
 @every_style
@@ -155,20 +113,6 @@ def test_headlines_with_effects_read_against_the_ground(style):
     lettered = seen((*ground, *style.letter(at, "headline", letters(at.palette.ink)).marks), at, 1.0)
     contrasts = [contrast(hexed(rgb), at.palette.ground) for rgb in lettered[plain][::25]]
     assert np.percentile(contrasts, 2) >= 4.5
-
-
-@every_style
-def test_an_effect_never_rescues_faint_letters(style):
-    at = stage(style)
-    faint = letters(toward(at.palette.ground, at.palette.ink, 0.15))
-    assert style.letter(at, "headline", faint).marks == faint
-
-
-@every_style
-def test_panels_are_filled_with_the_surface(style):
-    at = stage(style)
-    middle = seen(style.panel(at, Box(x=200, y=200, width=600, height=400)), at)[100, 125]
-    assert difference(hexed(middle), at.palette.surface) < 0.03
 
 
 @every_style

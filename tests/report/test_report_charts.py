@@ -286,3 +286,38 @@ def test_whole_steps_have_whole_ticks():
     assert re.findall(r'text-anchor="middle">([^<]+)<', rounds) == ["0", "1", "2", "round"]
     shares = charts.line_curves([charts.Curve("best", [0, 0.5, 2], [0.1, 0.2, 0.3])])
     assert ">0.2<" in shares
+
+
+def test_a_band_is_drawn_as_far_as_there_are_intervals():
+    curve = charts.Curve("best", [0, 1, 2, 3], [1, 2, 3, 4], [None, 1.5, 2.5, None], [None, 2.5, 3.5, None])
+    drawing = charts.line_curves([curve], x_label="round")
+    assert len(re.findall(r'd="M[^"]*Z" class="series-1 band"', drawing)) == 1
+    alone = charts.line_curves([charts.Curve("best", [0, 1, 2], [1, 2, 3], [0.5, None, 2.5], [1.5, None, 3.5])])
+    assert (alone.count(" band"), alone.count("whisker")) == (0, 2)
+    assert "band" not in charts.line_curves([charts.Curve("best", [0, 1], [1, 2], [None, None], [None, None])])
+
+
+def test_a_curve_is_told_by_whole_steps_and_without_a_name_without_a_colon():
+    told = charts.line_curves([charts.Curve("best", [0, 1], [0.1, 0.25])])
+    assert "best: 0.250 at 1<" in told
+    assert "best: 0.100 at 0, 0.250 at 1." in told
+    assert ">0.250 at 1.50<" in charts.line_curves([charts.Curve("", [0, 1.5], [0.1, 0.25])])
+
+
+def test_what_stands_in_a_cell_is_as_large_as_other_words_or_not_there():
+    cells = {n: charts.heat_map([[0.5, 0.1]], ["a"], ["b", "c"], n=[[n, 3]]) for n in (24, 1_234_567)}
+    assert ">n 24<" in cells[24]
+    assert ">n 1234567<" not in cells[1_234_567]
+    assert "n 1234567" in cells[1_234_567], "the tip still holds it"
+    assert "font-size" not in cells[24]
+
+
+@pytest.mark.parametrize("buckets", [1, 2, 3, 5, 7, 11])
+def test_no_two_buckets_look_alike(buckets):
+    """Twelve raters split in seven ways; where a row lacks one of them, only its shade tells which."""
+    names = [f"{2 * buckets - k}–{k}" for k in range(buckets)]
+    drawing = charts.bucket_bar([("a", [1] * buckets)], names)
+    shades = re.findall(r'class="bucket"[^>]* fill-opacity="([\d.]+)"', drawing)
+    assert len(shades) == 2 * buckets  # in the legend and in the row
+    assert shades[:buckets] == shades[buckets:]
+    assert shades[:buckets] == sorted(set(shades), key=float, reverse=True)

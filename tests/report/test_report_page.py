@@ -29,6 +29,7 @@ from salon.report import (
 )
 from salon.report.page import anchors
 from salon.report.values import numbers_in
+from salon.report.words import breakable
 
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 
@@ -168,3 +169,9 @@ def test_the_example_of_the_design_page_runs(tmp_path, monkeypatch):
     names: dict = {}
     exec(code, names)
     assert disagreements((tmp_path / "check.html").read_text(encoding="utf-8"), names["document"]) == []
+
+
+def test_a_name_breaks_before_what_is_added_and_is_escaped() -> None:
+    assert breakable("proof+misalignment@0.4") == "proof<wbr>+misalignment<wbr>@0.4"
+    assert breakable("<b>+1") == "&lt;b&gt;<wbr>+1"
+    assert breakable("plain") == "plain"

@@ -144,6 +144,15 @@ def test_equal_scores_at_the_threshold_raise_the_recall() -> None:
     assert "equal scores" in coarse.method
 
 
+def test_an_interval_holds_what_was_counted() -> None:
+    """Where everything is held the share is 1, which Jeffreys' middle of the law leaves out."""
+    flagged, rng = [True] * 14 + [False] * 58, np.random.default_rng(0)
+    got = recall_threshold([1.0] * 72, flagged, recall=0.9, confidence=None, rng=rng)
+    assert (got.held.value, got.held.high) == (1.0, 1.0)
+    assert got.held.low < 0.97
+    assert got.precision.low <= got.precision.value <= got.precision.high
+
+
 def test_always_held_and_edges() -> None:
     rng = np.random.default_rng(0)
     danger = np.r_[np.full(10, np.inf), np.arange(20.0)]

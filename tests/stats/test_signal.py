@@ -21,7 +21,9 @@ from salon.stats.signal import (
     histogram_t_numerators,
     item_pairs,
     kendall_t,
+    median_of_counts,
     p_max,
+    resample_cells,
     t_denominator,
     t_numerators,
     votes_rankings,
@@ -154,7 +156,7 @@ def test_resample_has_the_law_of_resampling_prompts():
     k = votes_rankings(random_ranks(60, 5, 4, seed=5))
     cells = cells_votes(k, 5, 4)
     rng = np.random.default_rng(6)
-    fast = cells.resample(rng=rng, draws=4000)
+    fast = resample_cells([cells], rng=rng, draws=4000)
     picks = rng.integers(0, 60, size=(4000, 60))
     t, cyclic = kendall_t(k, 5), cycles(k, 5, 4)
     slow = {
@@ -178,7 +180,7 @@ def test_bootstrap_interval_of_the_cycle_rate_covers():
     covered = 0
     for _ in range(400):
         cells = Cells(4, 5, null.histograms, cyclic, rng.multinomial(200, null.probabilities))
-        low, high = np.quantile(cells.resample(rng=rng, draws=300)["cycle_rate"], [0.05, 0.95])
+        low, high = np.quantile(resample_cells([cells], rng=rng, draws=300)["cycle_rate"], [0.05, 0.95])
         covered += low <= 3875 / 18432 <= high
     assert 0.85 < covered / 400 < 0.94
 
@@ -237,4 +239,13 @@ def test_no_prompts():
     with pytest.raises(TooFew):
         _ = cells.median_T
     with pytest.raises(TooFew):
-        cells.resample(rng=np.random.default_rng(0), draws=10)
+        resample_cells([cells], rng=np.random.default_rng(0), draws=10)
+
+
+def test_median_of_counts_is_the_median_of_the_values_written_out():
+    rng = np.random.default_rng(15)
+    values = np.array([0.3, -0.1, 0.8, 0.2])
+    counts = rng.integers(0, 4, (200, 4))
+    counts[counts.sum(axis=1) == 0, 0] = 1
+    expected = [np.median(np.repeat(values, row)) for row in counts]
+    assert median_of_counts(values, counts) == pytest.approx(expected)

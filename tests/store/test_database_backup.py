@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -128,3 +130,20 @@ def test_only_whole_backups_are_restored(tmp_path: Path) -> None:
         assert not database.has_study()
         restore(tmp_path / "whole.db", database)
         assert database.has_study()
+
+
+def test_what_a_killed_backup_left_is_swept_by_the_next_and_one_at_work_is_let_be(tmp_path: Path) -> None:
+    path = tmp_path / "backup.db"
+    code = "import sys, time; from pathlib import Path; from salon.store.atomic import whole_file\n"
+    code += "with whole_file(Path(sys.argv[1])): print(flush=True); time.sleep(600)"
+    with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE) as writer:
+        writer.stdout.readline()  # it is at work
+        (tmp_path / ".backup.db.other.part").touch()  # of another file
+        with filled(fresh_url("sqlite", tmp_path)) as database:
+            database.backup(path)
+            assert len(list(tmp_path.glob(".*.part"))) == 2
+            writer.kill()
+            writer.wait()
+            assert len(list(tmp_path.glob(".*.part"))) == 2
+            database.backup(path, overwrite=True)
+    assert [left.name for left in tmp_path.glob(".*.part")] == [".backup.db.other.part"]

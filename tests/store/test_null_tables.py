@@ -39,15 +39,20 @@ def test_every_listed_table_ships_and_no_other():
     assert sum(file.stat().st_size for file in TABLES.iterdir()) < 300_000
 
 
+def shipped(shape: tuple[int, int]) -> bytes:
+    """What a table holds; its packing differs by one byte from one version of Python to another."""
+    return gzip.decompress((TABLES / nulls.table_name(*shape)).read_bytes())
+
+
 @pytest.mark.parametrize("shape", [(2, 9), (3, 3), (3, 15), (4, 5), (4, 10), (5, 5), (5, 7), (6, 5), (7, 3), (8, 3)])
 def test_shipped_tables_are_what_is_computed(shape):
-    assert (TABLES / nulls.table_name(*shape)).read_bytes() == encode(exact_null(*shape))
+    assert shipped(shape) == gzip.decompress(encode(exact_null(*shape)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [(4, 15), (5, 9), (6, 6), (7, 4)])
 def test_large_shipped_tables_are_what_is_computed(shape):
-    assert (TABLES / nulls.table_name(*shape)).read_bytes() == encode(exact_null(*shape))
+    assert shipped(shape) == gzip.decompress(encode(exact_null(*shape)))
 
 
 @pytest.mark.parametrize("shape", RATES)

@@ -77,5 +77,5 @@ def test_a_picture_is_decoded_once(pictures, tmp_path, monkeypatch):
 
 
 def test_a_missing_picture_says_so(tmp_path):
-    with pytest.raises(BadFile, match="No such file"):
+    with pytest.raises(BadFile, match="no such file"):
         picture_keys([tmp_path / "none.png"])

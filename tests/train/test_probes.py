@@ -105,6 +105,12 @@ def test_controls_are_noticed_by_a_scorer_of_sharpness(study: tuple[Study, Path]
     assert set(outcomes(probe_scorer(*study, blind, QUICK, tricks=harm)).values()) == {"not noticed"}
 
 
+def test_one_prompt_leaves_everything_open(study: tuple[Study, Path]) -> None:
+    others = frozenset(f"p{k}-{n}" for k in range(1, 10) for n in range(2))
+    both = tricks("blur", "border")
+    assert set(outcomes(probe_scorer(*study, By(sharp), QUICK, tricks=both, leave_out=others)).values()) == {"open"}
+
+
 def test_change_by_hand(tmp_path: Path) -> None:
     items = [Item(id=f"{p}{k}", prompt=p, image=f"{p}{k}.png") for p in "pq" for k in range(2)]
     made = Study.build("s", [Criterion(id="c", name="C")],

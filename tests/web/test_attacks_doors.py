@@ -277,6 +277,28 @@ def test_pausing_who_withdrew_does_not_bring_the_answers_back(door: Served) -> N
     assert door.studio.database.read_study().counts.get("comparisons", 0) == 0
 
 
+def test_who_is_paused_changes_nothing_by_any_door(either: Served) -> None:
+    """Answers of a paused rater stay: they are neither added to nor taken back."""
+    name = either.names["zoe"]
+    browser, script = either.client(either.zoe), either.script(either.zoe)
+    for number in range(2):
+        task = script.get("/api/next").json()["id"]
+        script.post(f"/api/tasks/{task}/answer", json=LEFT, headers={"Idempotency-Key": f"key-number-{number}"})
+    task, csrf = script.get("/api/next").json()["id"], csrf_of(browser.get("/").text)
+    either.studio.pause(name)
+    fields = {"csrf": csrf, "key": "while-paused", "answer0": "left"}
+    said = [
+        browser.post(f"/tasks/{task}/answer", data=fields),
+        browser.post("/undo", data=fields),
+        script.post(f"/api/tasks/{task}/answer", json=LEFT, headers={"Idempotency-Key": "while-paused"}),
+        script.post("/api/undo"),
+    ]
+    assert [one.status_code for one in said] == [403] * len(said)
+    assert [one.undone for one in either.studio.database.given()] == [False, False]
+    either.studio.resume(name)
+    assert script.post("/api/undo").status_code == 200
+
+
 def test_an_adjudicator_can_be_removed(door: Served) -> None:
     answer_all(door)
     judge = door.studio.invite_adjudicator()
@@ -321,6 +343,55 @@ def test_a_new_consent_text_comes_before_the_next_question_for_scripts_too(door:
     assert said["next"]["what"] == "consent"
     assert zoe.get("/api/next").json()["what"] == "consent"
     assert len(door.studio.database.tasks_of(door.names["zoe"])) == 1, "nothing more was asked"
+
+
+# -- forms from before a change -------------------------------------------------------------------------------
+
+ADULT = {"id": "adult", "text": "Are you of age?", "options": ["yes", "no"], "accept": ["yes"]}
+BLIND = {"id": "blind", "text": "Are you colour-blind?", "options": ["yes", "no"], "accept": ["no"]}
+
+
+def change(door: Served, **settings: Any) -> Any:
+    """The owner changes the studio while it runs."""
+    door.app.state.studio = changed(door.app.state.studio, tomli_w.dumps(PLAIN | settings))
+    return door.app.state.studio
+
+
+def test_a_form_from_before_a_change_says_nothing_else_by_its_place(door: Served) -> None:
+    change(door, screener=[ADULT, BLIND], profile=["country", "city"])
+    zoe, max = door.client(door.zoe), door.client(door.max)
+    csrf = csrf_of(zoe.get("/").text)
+    studio = change(door, screener=[BLIND, ADULT], profile=["city", "country"])
+    zoe.post("/screener", data={"csrf": csrf, "question.adult": "yes", "question.blind": "no"})
+    zoe.post("/profile", data={"csrf": csrf, "field.country": "Italy", "field.city": "Rome"})
+    said = studio.database.profile(door.names["zoe"])
+    assert said["screener"] == {"adult": "yes", "blind": "no"}
+    assert said["profile"] == {"country": "Italy", "city": "Rome"}
+    csrf = csrf_of(max.get("/").text)
+    max.post("/screener", data={"csrf": csrf, "question.adult": "yes", "question.blind": "no"})
+    studio = change(door, profile=["city", "country", "years"])
+    max.post("/profile", data={"csrf": csrf, "field.country": "Italy", "field.city": "Rome"})
+    assert "profile" not in studio.database.profile(door.names["max"]), "years were never asked"
+    assert 'name="field.years"' in max.get("/").text
+
+
+def test_a_screener_that_changes_asks_what_is_new_and_lets_in_who_was_in(door: Served) -> None:
+    change(door, screener=[ADULT])
+    zoe = door.client(door.zoe)
+    csrf = csrf_of(zoe.get("/").text)
+    zoe.post("/screener", data={"csrf": csrf, "question.adult": "yes"})
+    assert "/tasks/" in zoe.get("/").text
+    studio = change(door, screener=[ADULT, BLIND])
+    assert 'name="question.blind"' in zoe.get("/").text
+    zoe.post("/screener", data={"csrf": csrf, "question.adult": "no", "question.blind": "no"})
+    assert studio.database.profile(door.names["zoe"])["screener"] == {"adult": "yes", "blind": "no"}, "it stands"
+    assert "/tasks/" in zoe.get("/").text
+    change(door, screener=[ADULT | {"options": ["yes, I am", "no"], "accept": ["yes, I am"]}])
+    assert 'value="yes, I am"' in zoe.get("/").text, "an answer that is no option any more is asked for anew"
+    zoe.post("/screener", data={"csrf": csrf, "question.adult": "yes, I am"})
+    assert "/tasks/" in zoe.get("/").text
+    change(door, screener=[])
+    assert "/tasks/" in zoe.get("/").text
 
 
 def test_no_time_of_the_browsers_own_is_believed(door: Served) -> None:

@@ -241,7 +241,7 @@ def test_nothing_in_a_study_runs_in_a_browser(tmp_path: Path, kind: str) -> None
         "consent": {"text": MARKDOWN, "version": EVIL},
         "guidelines": MARKDOWN,
         "profile": [EVIL],
-        "screener": [{"id": "q", "text": EVIL, "options": [EVIL, "no"], "accept": [EVIL]}],
+        "screener": [{"id": EVIL, "text": EVIL, "options": [EVIL, "no"], "accept": [EVIL]}],
         "completion_code": EVIL,
         "references": [
             {"criterion": f"c {EVIL}", "level": 1, "image": "images/0<img src=x onerror=a>.png", "note": EVIL}
@@ -281,8 +281,8 @@ class _Rater:
         seen = []
         for path, fields in [
             ("/consent", {"version": EVIL}),
-            ("/screener", {"question0": EVIL}),
-            ("/profile", {"field0": EVIL}),
+            ("/screener", {f"question.{EVIL}": EVIL}),
+            ("/profile", {f"field.{EVIL}": EVIL}),
             ("/guidelines", {}),
         ]:
             seen.append(self.client.get("/"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser import chromium, open_page
+from browser import FINE, UNTOUCHABLE, chromium, open_page
 from rater_studio import close, draw_posters, open_studio, phase, served
 
 from salon.collect.question import Given
@@ -74,6 +74,8 @@ class Inspector:
                 if broken["impact"] in SERIOUS:
                     nodes = [node["html"][:120] for node in broken["nodes"][:3]]
                     self.found.append((name, theme, broken["id"], nodes))
+            self.found += [(name, "fine print", words) for words in self.page.evaluate(FINE)]
+        self.found += [(name, "too low", tag) for tag in self.page.evaluate(UNTOUCHABLE)]
 
     def press(self, words):
         with self.page.expect_navigation():

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import rater_studio
-from browser import chromium, open_page
+from browser import FINE, OVERFLOW, UNTOUCHABLE, chromium, open_page
 from doors import Served, served
 from owner_studio import answer_all, look, walk
 
@@ -16,14 +16,11 @@ __all__ = ["chromium"]
 
 pytestmark = pytest.mark.browser
 
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 DECODED = """Promise.all([...document.images].map(one => {
     one.loading = "eager";
     return one.decode();
 }))"""
 """Fails where a picture does."""
-SMALL = """[...document.querySelectorAll("main button, main select")]
-    .filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 24).length"""
 LOST = """[...document.querySelectorAll(".top nav a")]
     .filter(one => one.getBoundingClientRect().right > document.documentElement.clientWidth).length"""
 """Pages whose names are out of sight."""
@@ -64,9 +61,14 @@ def test_every_page_fits_shows_its_pictures_and_says_nothing_in_the_console(
         page.goto(address + path)
         page.evaluate(DECODED)
         assert page.evaluate(OVERFLOW) <= 0, path
-        assert [page.evaluate(found) for found in (SMALL, LOST, RAGGED, BARE)] == [0, 0, 0, 0], path
+        assert [page.evaluate(found) for found in (LOST, RAGGED, BARE)] == [0, 0, 0], path
+        assert page.evaluate(FINE) == [], path
+        assert width > 400 or page.evaluate(UNTOUCHABLE) == [], path
         assert page.locator("h1").count() == 1
         assert page.locator("nav [aria-current=page]").count() == 1, path
+    page.emulate_media(media="print")
+    assert (page.locator("nav").is_hidden(), page.locator("button:visible").count()) == (True, 0)
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
     assert problems(page) == []
 
 

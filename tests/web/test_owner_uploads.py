@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import struct
@@ -88,6 +89,15 @@ def test_a_file_that_does_not_fit_is_refused_whole(door: Served, data: str, more
     assert "<script>alert" not in answer.text
     assert "/tmp" not in answer.text
     assert door.studio.database.revision() == before
+
+
+def test_a_packed_file_is_refused_before_it_is_unpacked(door: Served) -> None:
+    """64 MB of packed zeros would be more than any server has."""
+    owner = Owner(door.client(door.owner))
+    refused = send(owner, gzip.compress(CSV.format(*ITEMS).encode()))
+    assert refused.status_code == 422
+    assert "not packed" in refused.text
+    assert door.studio.database.read_study().counts.get("comparisons", 0) == 0
 
 
 def test_answers_about_other_items_can_be_left_out(door: Served) -> None:

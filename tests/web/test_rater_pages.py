@@ -89,8 +89,8 @@ def test_what_comes_first_comes_one_page_after_the_other(visit):
     rater.send("/consent")
     assert "Designer?" in rater.text
     assert "answer every question" in rater.send("/screener")
-    assert "Years" in rater.send("/screener", question0="Yes")
-    assert "<h1>Look</h1>" in rater.send("/profile", field0="12")
+    assert "Years" in rater.send("/screener", **{"question.job": "Yes"})
+    assert "<h1>Look</h1>" in rater.send("/profile", **{"field.Years": "12"})
     assert "Which poster would you" in rater.send("/guidelines")
     assert rater.studio.database.profile(rater.invited.rater)["profile"] == {"Years": "12"}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser import chromium, open_page
+from browser import FINE, UNTOUCHABLE, chromium, open_page
 from scoring_server import Served, png, serving
 
 from salon.flows.scoring.decisions import DecisionSettings
@@ -66,7 +66,8 @@ def test_pictures_go_in_and_scores_the_pick_and_disagreement_come_out(chromium: 
     assert tied.count() == 2  # 0.8, 1.2 and 1.8 with an sd of .5 each cannot be told apart
     panel = page.get_by_role("table", name="sure")
     assert "[0.82, 2.78]" in panel.inner_text()  # as many digits after the point in all numbers of an axis
-    assert "± 0.50" in page.locator(".standings .total").first.inner_text()
+    totals = page.locator(".standings .total").all_inner_texts()
+    assert totals == ["total 1.80 ± 0.50", "total 1.20 ± 0.50", "total 0.80 ± 0.50"]  # and in all totals
     assert panel.locator(".reach").count() == 3
     widths = [float(one.evaluate("bar => bar.getBoundingClientRect().width")) for one in panel.locator(".bar").all()]
     assert widths[1] / widths[0] == pytest.approx(90 / 40, rel=0.05)  # bars from 0 on one axis
@@ -194,6 +195,7 @@ def test_nothing_serious_under_axe_at_a_desk_and_on_a_phone(chromium: Any, serve
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme=theme, reduced_motion="reduce")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert (page.evaluate(FINE), page.evaluate(UNTOUCHABLE) if width < 400 else []) == ([], [])
             for broken in Axe().run(page, options=RULES).response["violations"]:
                 if broken["impact"] in ("serious", "critical"):
                     found.append((theme, width, broken["id"], [node["html"][:120] for node in broken["nodes"][:3]]))
@@ -210,3 +212,12 @@ def test_the_frame_tells_nothing_and_is_under_a_strict_policy(served: Served) ->
     assert "sure" not in answer.text
     assert " style=" not in answer.text
     assert "<script>" not in answer.text
+
+
+def test_a_page_that_is_not_there_speaks_of_the_service(served: Served) -> None:
+    with served.client(None) as client:
+        answer = client.get("/nowhere")
+    assert (answer.status_code, "<h1>Nothing here</h1>" in answer.text) == (404, True)
+    assert "A route of this service is needed. See /v1/openapi.json." in answer.text
+    assert "studio" not in answer.text
+    assert "link again" not in answer.text

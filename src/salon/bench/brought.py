@@ -125,11 +125,13 @@ def _check_known(source: Source, suite: Suite) -> None:
     strange = [source.files[key] for key in source.files.keys() - set(wanted(suite))]
     if strange:
         seeds = f"{suite.seeds.start} to {suite.seeds.stop - 1}"
+        form = "PROMPT.png" if len(suite.seeds) == 1 else f"PROMPT__SEED.png, seeds {seeds}"
+        prompts = some([one.prompt.id for one in suite.prompts])
         raise BadFile(
             "pictures of the suite's prompts and seeds are needed",
             found=f"{len(strange):,} of other prompts or seeds: {some(sorted(strange))}",
             where=source.where,
-            remedy=f"name them PROMPT__SEED.png, seeds {seeds}; remove what does not belong to the suite",
+            remedy=f"name them {form}; the prompts are {prompts}; remove what does not belong to the suite",
         )
 
 

@@ -135,7 +135,8 @@ def declares_logits(name: str, card: ScorerCard) -> None:
         raise DesignError(
             "EPS needs a scorer whose card declares logits, higher being better",
             found=f"{name}: is_logit {card.is_logit}, higher_is_better {card.higher_is_better}",
-            remedy="take a model trained on comparisons (salon train), or calibrate the scorer on comparisons first",
+            remedy="salon train heads --form scalar and salon train reward make such models; heads that only compare "
+            "(the default form) have no score of a single picture",
         )
 
 

@@ -145,11 +145,6 @@ def hash_of_all(hashes: Mapping[str, str]) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def suite_hash(suite: Suite) -> str:
-    """The hash of the suite as it stands, whatever `suite.hash` says."""
-    return hash_of_all(suite_hashes(suite))
-
-
 def prompts_hash(suite: Suite) -> str:
     """The hash of its prompts alone: what an entry's pictures and a reference are for."""
     return suite.hashes.get(PROMPTS) or suite_hashes(suite)[PROMPTS]

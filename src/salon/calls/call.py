@@ -15,12 +15,17 @@ from salon.study.noun import Noun
 
 FORM = 1
 """Written into every key: a change of what a key covers never matches older answers by accident."""
-_SECRET = re.compile(r"(?:^|[-_])(?:(?:api|access)?(?:key|token)|auth|authorization|cookie|secret|password)$", re.I)
+_SECRET = re.compile(
+    r"(?:^|[-_.])(?:(?:api|access|auth|bearer|client|private|secret|session|subscription|user)?(?:key|token|secret)"
+    r"|auth|authorization|cookie|credentials?|jwt|passphrase|passwd|password|pwd|sig|signature)$",
+    re.I,
+)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def is_secret(name: str) -> bool:
-    """Whether a header or a parameter called `name` holds a key, going by its last word."""
-    return _SECRET.search(name) is not None
+    """Whether a header or a parameter called `name` holds a key, going by its last word, as in authToken."""
+    return _SECRET.search(_HUMP.sub("-", name)) is not None
 
 
 class Upload(Noun):

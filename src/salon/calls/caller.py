@@ -14,14 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+import httpx2
 import numpy as np
-
-from salon.errors import MissingExtra
-
-try:
-    import httpx2
-except ImportError:  # pragma: no cover - the tests have it
-    raise MissingExtra("generate") from None
 
 from salon.calls.account import Account
 from salon.calls.address import checked_url, origin

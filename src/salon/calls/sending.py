@@ -11,16 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from salon.errors import MissingExtra
-
-try:
-    import httpx2
-except ImportError:  # pragma: no cover - the tests have it
-    raise MissingExtra("generate") from None
+import httpx2
 
 from salon.calls.address import origin
 from salon.calls.answer import KEPT_HEADERS
@@ -28,7 +24,11 @@ from salon.calls.call import Call
 from salon.calls.retry import Again
 from salon.calls.secret import redact
 from salon.calls.service import Service
+from salon.errors import BadValue
 from salon.study.signature import salon_version
+
+PROXIES = ("http", "https", "socks5", "socks5h")
+"""Kinds of proxies that requests can go through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,25 @@ def _proxy(place: str) -> str | None:
     found = named.get(parts.scheme) or named.get("all")
     if not found or proxy_bypass(parts.netloc):
         return None
-    return found if "://" in found else f"http://{found}"
+    return _usable_proxy(found if "://" in found else f"http://{found}")
+
+
+def _usable_proxy(url: str) -> str:
+    """`url`, or BadValue where no request could go that way; what stands before its @ is not told."""
+    scheme = url.partition("://")[0].lower()
+    try:
+        parts = urlsplit(url)
+        usable = scheme in PROXIES and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a bracket that stays open, a port that is none
+        usable = False
+    if not usable or (scheme.startswith("socks") and find_spec("socksio") is None):
+        raise BadValue(
+            "a proxy of http:// or https:// is needed, or one of socks5:// and the package socksio",
+            found=f"{scheme}://{url.rpartition('@')[2].rpartition('//')[2]}",
+            where="the environment: HTTPS_PROXY, HTTP_PROXY or ALL_PROXY",
+            remedy="name another proxy there, take the variable out, or list the host in NO_PROXY",
+        )
+    return url
 
 
 @cache

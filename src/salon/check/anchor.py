@@ -18,9 +18,9 @@ from pydantic import Field
 
 from salon.check.answers import rank_scores
 from salon.check.results import STATISTICS, AnchorFigures, Interval
-from salon.check.signal import median_of_counts, percentiles
+from salon.check.signal import percentiles
 from salon.errors import TooFew, UnknownReference
-from salon.stats.signal import cycles, cycles_possible, kendall_t, p_max, votes_rankings
+from salon.stats.signal import cycles, cycles_possible, kendall_t, median_of_counts, p_max, votes_rankings
 from salon.study import Signature, Study
 from salon.study.noun import Noun
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-import numba
 import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from salon.stats.compiled import compiled
 from salon.study import Study
 
 Ints = NDArray[np.int32]
@@ -211,7 +211,8 @@ def _complete(
     full = fits & (filled == size)
     large = int((size > MOST_ITEMS).sum())
     if not full.all():
-        group, rater, size, scores = group[full], rater[full], size[full], scores[full]
+        group, rater, size = group[full], rater[full], size[full]
+        scores = scores[full, : int(size.max(initial=1))]  # nobody may have answered the widest group in full
     order = _by_group_and_rater(group, rater)
     if order is not None:
         group, rater, size, scores = group[order], rater[order], size[order], scores[order]
@@ -243,7 +244,7 @@ def _positions(item_groups: Ints, judged: Ints) -> tuple[Ints, Ints]:
     return position, sizes
 
 
-@numba.njit(cache=True)
+@compiled
 def _lay_rankings(scores, filled, fits, starts, ends, position, items, ranks):  # type: ignore[no-untyped-def]
     for a in range(len(fits)):
         if fits[a]:
@@ -252,7 +253,7 @@ def _lay_rankings(scores, filled, fits, starts, ends, position, items, ranks):  
                 filled[a] += 1
 
 
-@numba.njit(cache=True)
+@compiled
 def _lay_single(scores, filled, fits, answer, position, item, score):  # type: ignore[no-untyped-def]
     for e in range(len(item)):
         a = answer[e]
@@ -261,7 +262,7 @@ def _lay_single(scores, filled, fits, answer, position, item, score):  # type: i
             filled[a] += 1
 
 
-@numba.njit(cache=True)
+@compiled
 def _count_ties(scores, ties):  # type: ignore[no-untyped-def]
     for a in range(len(scores)):
         for i in range(scores.shape[1]):
@@ -315,7 +316,7 @@ def _ranks(scores, size, ties, rng):  # type: ignore[no-untyped-def]
     return ranks
 
 
-@numba.njit(cache=True)
+@compiled
 def _rank(scores, size, seed, ranks):  # type: ignore[no-untyped-def]
     """Rank = number of items above. Equal scores go by a key: random (xorshift) with a seed, else the item's place."""
     state = seed

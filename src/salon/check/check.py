@@ -182,6 +182,7 @@ def _warnings(study: Study, criteria: Sequence[CriterionFigures], settings: Chec
                 f"(of {criterion.statistics.mean_tau or 0:+.3f} reported)"
             )
         said += _ceiling_warnings(criterion)
+        said += _unmoved(criterion)
     if lone := [one.name for one in criteria if one.prompts == 1 and one.ceilings and one.ceilings.panel.low is None]:
         said.append(f"intervals need two prompts or more, so the numbers of a single one have none: {', '.join(lone)}")
     return (*said, *_position_warnings(study))
@@ -199,6 +200,19 @@ def _ceiling_warnings(criterion: CriterionFigures) -> list[str]:
         for name, figure, (low, high) in pairs
         if not low - 1e-9 <= figure.value <= high + 1e-9
     ]
+
+
+def _unmoved(criterion: CriterionFigures) -> list[str]:
+    """Ceilings that have no interval though there are prompts enough."""
+    made = criterion.ceilings
+    if made is None or criterion.prompts < 2:
+        return []
+    told = (("next rater", made.next_rater), ("oracle", made.oracle), ("panel", made.panel))
+    names = [name for name, figure in told if figure.method.startswith("no interval: no width")]
+    if not names:
+        return []
+    why = "raters split at least as evenly as coin flips" if made.next_rater.value == 0.5 else "prompts are all alike"
+    return [f"{criterion.name}: {why}, so draws of prompts say nothing more and {', '.join(names)} have no interval"]
 
 
 def _position_warnings(study: Study) -> list[str]:

@@ -32,6 +32,7 @@ from salon.stats.result import Estimate
 from salon.stats.signal import kendall_t, votes_rankings
 from salon.stats.vote_test import vote_test
 from salon.study import Study
+from salon.study.votes import TIE, pair_votes
 
 _READERS: tuple[Callable[[Study, int], Answers], ...] = (answers_rankings, answers_comparisons, answers_ratings)
 
@@ -66,7 +67,7 @@ def _ordered(
     starts = np.flatnonzero(np.concatenate(([True], answers.group[1:] != answers.group[:-1])))
     mean_w = _estimate(lambda: _mean_w(answers, starts, settings, rng))
     alpha = _estimate(lambda: _alpha(answers, starts, mean_w, settings, rng))
-    table = cells_table([cells for cells, _ in signal.repeats[0]])
+    table = _vote_table(study, number, answers, signal)
     return CriterionFigures(
         criterion=study.criteria[number].id,
         name=study.criteria[number].title,
@@ -80,13 +81,42 @@ def _ordered(
         shapes=signal.shape_figures(),
         alpha=None if alpha is None else Figure.of(alpha),
         mean_W=None if mean_w is None else Figure.of(mean_w),
-        ceilings=_ceilings(table, settings, rng),
+        ceilings=None if table is None else _ceilings(table, settings, rng),
         raters=rater_figures(study, signal.shapes),
         factions=faction_figures(study, signal.shapes, settings, rng),
         tie_rate=answers.tie_rate,
         tie_control=_tie_control(answers, rng) if settings.ties == "stable" and answers.tie_rate else None,
-        policies=(*_policies(answers, signal, starts, settings), *_crowd_policy(study, number)),
+        policies=(
+            *_policies(answers, signal, starts, settings),
+            *_lone_policy(table),
+            *_other_policy(study, number, answers.protocol),
+            *_crowd_policy(study, number),
+        ),
     )
+
+
+def _vote_table(study: Study, number: int, answers: Answers, signal: Signal) -> VoteTable | None:
+    """The votes on pairs that ceilings rest on, counted as an accuracy counts them: every vote that names an item.
+
+    Strict complete orders are all votes there are, and are counted already. A tie broken by lot would be a vote that
+    nobody gave: it lowers every ceiling, and no judge or model is ever held against it.
+    """
+    kinds = sum(bool((view.criterion == number).any()) for view in (study.comparisons, study.rankings))
+    gaps = answers.incomplete or answers.too_large or answers.ungrouped or study.crowds.any()
+    if not (answers.tie_rate or gaps) and kinds == (answers.protocol != "ratings"):
+        return cells_table([cells for cells, _ in signal.repeats[0]])
+    return _pair_table(study, number)
+
+
+def _pair_table(study: Study, number: int, *, by_pair: bool = False) -> VoteTable | None:
+    """All votes on pairs under a criterion, by prompt or each pair for itself; None where no pair has two."""
+    votes = pair_votes(study, number)
+    pair, at = np.unique(votes.a.astype(np.int64) * len(study.item_groups) + votes.b, return_inverse=True)
+    first, decided = (np.bincount(at[rows], minlength=len(pair)) for rows in (votes.outcome == 0, votes.outcome < TIE))
+    try:
+        return vote_table(first, decided, None if by_pair else study.item_groups[pair // len(study.item_groups)])
+    except StatsError:
+        return None
 
 
 def _voted(study: Study, number: int, settings: CheckSettings, rng: np.random.Generator) -> CriterionFigures | None:
@@ -101,10 +131,7 @@ def _voted(study: Study, number: int, settings: CheckSettings, rng: np.random.Ge
     sign = np.where(view.a[rows] < view.b[rows], won, -won)
     cluster = pair if study.compare_within == "all" else view.group[rows]
     test, agreement = _vote_agreement(study, view.rater[rows], view.group[rows], pair, sign, cluster, settings, rng)
-    decided = np.bincount(pair, weights=np.abs(sign)).astype(np.int64)
-    group = np.zeros(len(decided), np.int64)
-    group[pair] = cluster
-    first = np.bincount(pair, weights=sign == 1).astype(np.int64)
+    table = _pair_table(study, number, by_pair=study.compare_within == "all")
     return CriterionFigures(
         criterion=study.criteria[number].id,
         name=study.criteria[number].title,
@@ -115,9 +142,13 @@ def _voted(study: Study, number: int, settings: CheckSettings, rng: np.random.Ge
         statistics=Statistics(),
         tests=(test,),
         pair_agreement=agreement,
-        ceilings=_vote_ceilings(first, decided, group, settings, rng),
+        ceilings=None if table is None else _ceilings(table, settings, rng),
         tie_rate=float((sign == 0).mean()),
-        policies=_vote_policies(study, view.rater[rows], skipped_of(study, "comparisons", number)),
+        policies=(
+            *_vote_policies(study, view.rater[rows], skipped_of(study, "comparisons", number)),
+            *_lone_policy(table),
+            *_other_policy(study, number, "comparisons"),
+        ),
     )
 
 
@@ -143,13 +174,6 @@ def _alone(study: Study, number: int, read: Sequence[Answers]) -> CriterionFigur
         tie_rate=answers.tie_rate,
         policies=_left_out(answers, len(answers)),
     )
-
-
-def _vote_ceilings(first, decided, group, settings, rng) -> CeilingFigures | None:  # type: ignore[no-untyped-def]
-    try:
-        return _ceilings(vote_table(first, decided, group), settings, rng)
-    except StatsError:
-        return None
 
 
 def _vote_agreement(study, rater, group, pair, sign, cluster, settings, rng):  # type: ignore[no-untyped-def]
@@ -259,7 +283,7 @@ def _cohort(study: Study, raters: NDArray[np.int32]) -> str | None:
 
 
 def _policies(answers: Answers, signal: Signal, starts, settings: CheckSettings) -> tuple[str, ...]:  # type: ignore[no-untyped-def]
-    said = [f"one sample is one prompt; complete answers from {answers.protocol}"]
+    said = [f"each prompt counts once; complete answers from {answers.protocol}"]
     if answers.tie_rate:
         how = (
             f"broken at random, averaged over {len(signal.repeats)} tie-breaks"
@@ -268,7 +292,10 @@ def _policies(answers: Answers, signal: Signal, starts, settings: CheckSettings)
         )
         said.append(f"ties ({answers.tie_rate:.1%} of item pairs within an answer): {how}")
         if len(signal.repeats) > 1:
-            said.append("ceilings, the matrix of raters and the faction test use the first tie-break")
+            said.append("the matrix of raters and the faction test use the first tie-break")
+        said.append("ceilings count votes as accuracies do: a tie names no item and is no vote")
+    if answers.incomplete:
+        said.append("ceilings count the votes of incomplete answers too")
     return (*said, *_left_out(answers, len(starts) - signal.prompts))
 
 
@@ -283,6 +310,24 @@ def _left_out(answers: Answers, alone: int) -> tuple[str, ...]:
         "complete sets of comparisons that were intransitive and went by wins": answers.intransitive,
     }
     return tuple(f"{what}: {count:,}" for what, count in counts.items() if count)
+
+
+def _lone_policy(table: VoteTable | None) -> tuple[str, ...]:
+    """Pairs that no ceiling can rest on, counted."""
+    if table is None or not table.left_out:
+        return ()
+    return (f"pairs without two votes that name an item, left out of the ceilings: {table.left_out:,}",)
+
+
+def _other_policy(study: Study, number: int, used: str) -> tuple[str, ...]:
+    """Answers of another kind than the one that orders and tests are made of, counted."""
+    views = {"rankings": study.rankings, "comparisons": study.comparisons, "ratings": study.ratings}
+    counts = {kind: int((view.criterion == number).sum()) for kind, view in views.items() if kind != used}
+    return tuple(
+        f"{kind} under this criterion that orders and tests leave out, as they use {used}: {count:,}"
+        for kind, count in counts.items()
+        if count
+    )
 
 
 def _crowd_policy(study: Study, number: int) -> tuple[str, ...]:

@@ -165,11 +165,14 @@ def _sum_folds(cells: Sequence[Cell], of: Callable[[Floats], Floats]) -> Floats:
 
 def _equal_row(cells: list[Cell], settings: CheckSettings, rng: np.random.Generator) -> ProtocolRow:
     """Kendall's W when every rater gives no more comparisons than ratings."""
-    known = [cell.equal for cell in cells if cell.equal is not None]
-    if len(known) < len(cells):
+    if any(cell.equal is None for cell in cells):
         note = "a rater gave fewer comparisons than ratings"
         return ProtocolRow(name=EQUAL.name, comparisons=None, ratings=None, note=note)
     w = list(MEASURES).index("w")
+    cells = [cell for cell in cells if np.isfinite(cell.values[:, w]).all() and np.isfinite(cell.equal).all()]
+    if not cells:
+        return ProtocolRow(name=EQUAL.name, comparisons=None, ratings=None, note="raters tie all items")
+    known = [cell.equal for cell in cells]
     full = _row(w, MEASURES["w"], cells, settings, rng)
     thinned = np.mean(known, axis=0)
     low, high = np.quantile(thinned, [(1 - settings.level) / 2, (1 + settings.level) / 2]).tolist()

@@ -100,7 +100,9 @@ class TestFigures(Noun):
 class CeilingFigures(Noun):
     """What a model can reach against this panel."""
 
-    next_rater: Figure = Field(description="One more rater against the panel's majority. Quote this one.")
+    next_rater: Figure = Field(
+        description="One more rater who names an item, against the panel's majority. Quote this one."
+    )
     oracle: Figure = Field(description="A predictor that knows every pair's true probability. And this one.")
     next_rater_range: tuple[float, float] = Field(description="What other shapes of the pair law would give.")
     oracle_range: tuple[float, float]
@@ -113,7 +115,7 @@ class CeilingFigures(Noun):
     )
     pairs: int
     tied_share: float = Field(description="Share of pairs whose majority is a tie; scored as half or left out.")
-    left_out: int = Field(description="Pairs with fewer than two votes, left out.")
+    left_out: int = Field(description="Pairs with fewer than two votes, left out; a tie names no item and is no vote.")
 
 
 class FactionFigures(Noun):

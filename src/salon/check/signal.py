@@ -16,7 +16,14 @@ from salon.errors import StatsError
 from salon.stats.nulls import Null
 from salon.stats.resample import SHARE, with_width
 from salon.stats.result import Estimate, Test
-from salon.stats.signal import Cells, cells_votes, cycles_possible, votes_rankings
+from salon.stats.signal import (
+    Cells,
+    cells_votes,
+    cycles_possible,
+    resample_cells,
+    statistics_cells,
+    votes_rankings,
+)
 from salon.stats.signal_tests import cycle_test, pmax_test, t_test
 
 Lookup = Callable[[int, int], Null]
@@ -39,13 +46,13 @@ class Signal:
     @cached_property
     def values(self) -> dict[str, float | None]:
         """The four statistics, averaged over tie-breaks."""
-        each = [_statistics(cells, np.concatenate([c.counts for c, _ in cells])[None]) for cells in self.repeats]
+        each = [statistics_cells([c for c, _ in cells]) for cells in self.repeats]
         return {name: _mean([one[name] for one in each]) for name in STATISTICS}
 
     def statistics(self, settings: CheckSettings, rng: np.random.Generator) -> Statistics:
         """The four statistics with percentile intervals from prompts drawn again (pooled over tie-breaks)."""
         draws = -(-settings.draws // len(self.repeats))
-        drawn = [_resample(cells, draws, rng) for cells in self.repeats]
+        drawn = [resample_cells([c for c, _ in cells], draws=draws, rng=rng) for cells in self.repeats]
         cyclable = sum(c.n for c, _ in _cyclable(self.repeats[0]))
         intervals = {}
         for name in STATISTICS:
@@ -141,48 +148,6 @@ def cells_of(shape: Shape) -> Cells:
 def null_method(null: Null) -> str:
     """How a null was made, in words."""
     return "exact" if null.exact else f"Monte Carlo, n={null.draws:,}"
-
-
-def _statistics(
-    cells: Sequence[tuple[Cells, Null]], counts: NDArray[np.int64]
-) -> dict[str, NDArray[np.float64] | None]:
-    """The four statistics of counts (draws, all cells of all shapes)."""
-    of = [c for c, _ in cells]
-    n = counts.sum(axis=1)
-    T = np.concatenate([c.T for c in of])
-    can_cycle = np.concatenate([np.full(len(c.counts), cycles_possible(c.items, c.raters)) for c in of])
-    cyclic = np.concatenate([c.cyclic for c in of])
-    cyclable = counts @ can_cycle.astype(float)
-    with np.errstate(invalid="ignore"):
-        rate = counts @ (cyclic & can_cycle).astype(float) / cyclable
-    return {
-        "median_T": median_of_counts(T, counts),
-        "mean_tau": counts @ T / n,
-        "mean_pmax": counts @ np.concatenate([c.pmax_means for c in of]) / n,
-        "cycle_rate": rate if can_cycle.any() else None,
-    }
-
-
-def median_of_counts(values: NDArray[np.float64], counts: NDArray[np.generic]) -> NDArray[np.float64]:
-    """Median of `values` repeated `counts` times, for every row of counts."""
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(counts[:, order], axis=1)
-    half = counts.sum(axis=1, keepdims=True) / 2
-    low = values[order][(reached >= half).argmax(axis=1)]
-    high = values[order][(reached > half).argmax(axis=1)]
-    return (low + high) / 2
-
-
-def _resample(
-    cells: Sequence[tuple[Cells, Null]], draws: int, rng: np.random.Generator
-) -> dict[str, NDArray[np.float64] | None]:
-    """Prompts drawn again: only how often each cell comes up is drawn, which is the same and costs nothing."""
-    counts = np.concatenate([c.counts for c, _ in cells])
-    drawn = _statistics(cells, rng.multinomial(counts.sum(), counts / counts.sum(), size=draws))
-    rate = drawn["cycle_rate"]
-    if rate is not None:
-        drawn["cycle_rate"] = rate[np.isfinite(rate)]
-    return drawn
 
 
 def _mean(values: Sequence[NDArray[np.float64] | None]) -> float | None:

@@ -22,7 +22,7 @@ MOST_PROMPTS = 5
 """Prompts printed of each axis that moved; all of them are in --json."""
 STILL = {
     "identical": "bit-identical",
-    "unmoved": "the same numbers and intervals, made from other data",
+    "unmoved": "with the same numbers and intervals, made from other data",
     "added": "new",
     "removed": "gone",
 }
@@ -50,7 +50,7 @@ def diff(before: str, after: str, as_json: bool) -> None:
     _print_suites(found)
     for what, told in STILL.items():
         if names := found.named(what):  # type: ignore[arg-type]
-            say(f"{len(names):,} entries are {told}: {', '.join(names)}")
+            say(f"{len(names):,} {'entry' if len(names) == 1 else 'entries'} {told}: {', '.join(names)}")
     for entry in found.entries:
         _print_standing(entry)
         if entry.what == "moved":

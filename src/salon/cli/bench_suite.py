@@ -18,7 +18,7 @@ from salon.bench.suite import Suite
 from salon.bench.suite_folder import is_suite, open_suite
 from salon.bench.verify import VerifyReport
 from salon.bench.verify import verify as verified
-from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.console import count, json_option, print_json, print_table, say, working
 from salon.flows.bench.judging import suite_roles
 from salon.flows.bench.named import MEASURED
 from salon.generate.prompts import read_prompts
@@ -168,7 +168,8 @@ def new(folder: Path, source: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"folder": str(folder), **_suite_row(suite), "left_out": again})
         return
-    say(f"{folder}: {len(suite.prompts):,} prompts, {len(suite.tags):,} tags, {len(suite.points):,} points", bold=True)
+    sizes = ((suite.prompts, "prompt"), (suite.tags, "tag"), (suite.points, "point"))
+    say(f"{folder}: {', '.join(count(len(some), one) for some, one in sizes)}", bold=True)
     if again:
         say(f"{again:,} of {given:,} prompts read as another one does: each text is taken once", fg="yellow")
     say("next: edit its files, then salon bench verify, and salon bench freeze once nothing is to change", dim=True)

@@ -18,6 +18,7 @@ from salon.fuse.bridge import next_questions, plan_bridge, score_bridge
 from salon.fuse.bridge_results import BridgeAccounting, BridgeQuestions, BridgeReport
 from salon.fuse.bridge_settings import BridgeSettings
 from salon.fuse.bridge_simulate import Rehearsal, RehearsalSettings, rehearse_bridge
+from salon.report.numbers import fixed
 from salon.store.plain_table import plain_target, write_plain
 
 SHOWN = 10
@@ -170,7 +171,7 @@ def _print_report(report: BridgeReport) -> None:
             title,
             ("item", "value", "low", "high", "latent", "sd", "answers", "pool"),
             [
-                (row.item, f"{row.value:.2f}", _number(row.low), _number(row.high), f"{row.mean:.2f}", _number(row.sd),
+                (row.item, *(fixed(x, 2) for x in (row.value, row.low, row.high, row.mean, row.sd)),
                  f"{row.calls:,}", "yes" if row.pool else "")
                 for row in best
             ],
@@ -181,10 +182,6 @@ def _print_report(report: BridgeReport) -> None:
             say(f"- without its single lowest or highest item, scores would move by up to {scale.outlier_shift:.2f}")
     _print_accounting(report.accounting)
     print_closing(report.policies, report.signature_line, warnings=report.warnings)
-
-
-def _number(x: float | None) -> str:
-    return "-" if x is None else f"{x:.2f}"
 
 
 def _print_accounting(calls: BridgeAccounting) -> None:

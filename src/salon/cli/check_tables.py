@@ -216,15 +216,27 @@ def print_anchor(report: AnchorReport) -> None:
     say(report.signature_line, dim=True)
 
 
+_NEEDS = {
+    "T": "it needs more prompts",
+    "p_max": "it needs more prompts",
+    "cycle": "majority cycles need 3 items and 3, 5 or more raters",
+}
+"""What a test without power lacks."""
+
+
 def print_plan(report: PlanReport) -> None:
     """Power, and the smallest designs."""
     say(
-        f"{report.prompts:,} prompts, {report.items} items, {report.raters} raters, {report.criteria} criteria; "
+        f"{count(report.prompts, 'prompt')}, {report.items} items, {report.raters} raters, "
+        f"{count(report.criteria, 'criterion', 'criteria')}; "
         f"{report.model} raters with mean tau {report.mean_tau:.3f} (parameter {report.parameter:.4g})",
         bold=True,
     )
     rows = [(one.test, with_interval(one.alone, None), with_interval(one.holm, None)) for one in report.power]
     print_table("Chance that each test rejects random raters", ("test", "alone", "after Holm"), rows)
+    for one in report.power:
+        if one.alone is None:
+            say(f"{one.test} cannot be made with this design: {_NEEDS[one.test]}", dim=True)
     say(f"at least one of them, after Holm: {with_interval(report.any_test, None)}\n")
     rows = [
         (

@@ -24,6 +24,7 @@ from salon.flows.distill.label_ask import Tally
 from salon.flows.distill.label_settings import LabelSettings
 from salon.judge.named import Named, check_budget, named_vlm
 from salon.judge.run import Noting
+from salon.report.numbers import MISSING, fixed
 from salon.store.folder import local
 from salon.train.pseudo_scores import LabelCard, PseudoScores, read_pseudo_scores
 
@@ -132,10 +133,6 @@ def _rows(card: LabelCard, scores: PseudoScores) -> list[tuple[str, ...]]:
             spread = (sum((value - mean) ** 2 for value in known) / (len(known) - 1)) ** 0.5
         middle = errors[len(errors) // 2] if errors else None
         ties = card.ties.get(id)
-        told = (_number(mean), _number(spread), _number(middle), "-" if ties is None else f"{ties:.0%}")
+        told = (fixed(mean, 2), fixed(spread, 2), fixed(middle, 2), MISSING if ties is None else f"{ties:.0%}")
         rows.append((id, f"{len(known):,}", *told))
     return rows
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"

@@ -11,6 +11,7 @@ import click
 
 from salon.cli.console import counting, json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from
+from salon.report.numbers import fixed
 from salon.train.distill_settings import DistillSettings
 
 if TYPE_CHECKING:
@@ -95,5 +96,5 @@ def _print(report: DistillReport, study: Path) -> None:
 
 
 def _row(found: dict[str, Any]) -> tuple[str, str, str, str]:
-    mean, sd = ("-" if found[name] is None else f"{found[name]:.2f}" for name in ("mean", "sd"))
+    mean, sd = (fixed(found[name], 2) for name in ("mean", "sd"))
     return f"{found['srcc']:.3f}", f"{found['read']:,} of {found['images']:,}", mean, sd

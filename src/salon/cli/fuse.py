@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from salon.cli.console import json_option, print_json, working
-from salon.cli.fuse_tables import print_fuse
+from salon.cli.fuse_tables import print_fuse, shown_groups
 from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.fuse.fuse import fuse_study
@@ -17,6 +19,8 @@ from salon.fuse.report import fuse_page
 from salon.fuse.settings import FuseSettings
 from salon.report.page import page_target
 from salon.store.plain_table import plain_target, write_plain
+from salon.study import Study
+from salon.study.tables import nouns_from_table
 
 
 @click.command()
@@ -77,4 +81,11 @@ def fuse(
         print_json(report.model_dump(mode="json"))
     else:
         generators = "generator" in found.table("items").column_names
-        print_fuse(report, top=top, html=html, output=output, generators=generators)
+        prompts = _texts(found, shown_groups(report)) if found.compare_within == "prompt" else {}
+        print_fuse(report, top=top, html=html, output=output, generators=generators, prompts=prompts)
+
+
+def _texts(study: Study, prompts: Sequence[str]) -> dict[str, str]:
+    """What some prompts say; the others, perhaps a million, are not looked at."""
+    chosen = study.table("prompts").filter(pc.is_in(study.ids("prompts"), value_set=pa.array(prompts, pa.string())))
+    return {prompt.id: prompt.view() for prompt in nouns_from_table("prompts", chosen)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -23,14 +23,24 @@ MOST_GROUPS = 5
 
 
 def print_fuse(
-    report: FuseReport, *, top: int, html: Path | None, output: Path | None, generators: bool = False
+    report: FuseReport,
+    *,
+    top: int,
+    html: Path | None,
+    output: Path | None,
+    generators: bool = False,
+    prompts: Mapping[str, str] | None = None,
 ) -> None:
-    """The scores first, then what they rest on; `generators`: items name them, so these could be scored instead."""
+    """The scores first, then what they rest on.
+
+    `generators`: items name them, so these could be scored instead. `prompts`: the text of each prompt by its id, where
+    a group is a prompt.
+    """
     say(f"{report.study}: {len(report.scores):,} scores by {report.method} on the scale {report.scale}", bold=True)
     for warning in report.warnings:
         say(f"warning: {warning}", fg="yellow")
     click.echo()
-    _print_scores(report, top, generators=generators and report.by == "item")
+    _print_scores(report, top, generators=generators and report.by == "item", prompts=prompts or {})
     _print_groups(report)
     _print_raters(report.raters)
     _print_curves(report)
@@ -52,12 +62,20 @@ def _ways(report: FuseReport) -> str:
     return "; ".join(told) + (f"; and {len(how) - MOST_WAYS} more ways" if len(how) > MOST_WAYS else "")
 
 
-def _print_scores(report: FuseReport, top: int, *, generators: bool) -> None:
+def shown_groups(report: FuseReport) -> list[str]:
+    """The groups whose scores are printed."""
+    return list(dict.fromkeys(row.group for row in report.scores))[:MOST_GROUPS]
+
+
+def _print_scores(report: FuseReport, top: int, *, generators: bool, prompts: Mapping[str, str]) -> None:
     groups = [list(rows) for _, rows in groupby(report.scores, key=lambda row: (row.criterion, row.group))]
     for rows in groups[:MOST_GROUPS]:
         shown = rows if top == 0 or len(rows) <= top else rows[:top]
         criterion, group = _short(rows[0].criterion), _short(rows[0].group)
         title = criterion if rows[0].group == report.study else f"{criterion} · {group}"
+        text = " ".join(prompts.get(rows[0].group, "").split())
+        if text and text != rows[0].group:
+            title = f"{title}: {_short(text)}"
         print_table(title, ("rank", report.by, "score", "tier", "n"), [_score(row) for row in shown], left=(1,))
         if len(shown) < len(rows):
             say(f"... and {len(rows) - len(shown):,} more (--top 0, --json or -o prints all)", dim=True)

@@ -16,7 +16,7 @@ from salon.errors import SalonError
 from salon.generate import results
 from salon.generate.curate import in_turns
 from salon.generate.matrix import Matrix, judged_items, sort_out, wanted_items
-from salon.generate.named import HOW, Terms, generators_named, house_lines
+from salon.generate.named import HOW, Terms, generators_named, house_help
 from salon.generate.prompts import read_prompts
 from salon.generate.ready import ReadyReport, ReadySettings, check_ready
 from salon.generate.record import read_generations
@@ -34,7 +34,7 @@ class _Houses(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Houses"):
-            formatter.write_dl(house_lines())
+            formatter.write_dl(house_help())
 
 
 @click.command(cls=_Houses)

@@ -13,6 +13,7 @@ from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.given import given_study
 from salon.cli.judge_asked import routed_points
 from salon.judge.routing import Settled, judges_answers, settle
+from salon.report.numbers import MISSING
 from salon.store.folder import local
 from salon.store.plain_table import plain_target, write_plain
 from salon.store.point_files import read_routes
@@ -56,7 +57,7 @@ def route(study: Path, routes: Path, points: Path | None, output: Path | None, o
 def _by_tag(settled: Sequence[Settled]) -> list[tuple[str, ...]]:
     groups: dict[tuple[str, str], list[Settled]] = defaultdict(list)
     for one in settled:
-        groups[one.tag or "-", one.rule].append(one)
+        groups[one.tag or MISSING, one.rule].append(one)
     rows = []
     for (tag, rule), some in sorted(groups.items()):
         counts = [sum(one.answer is answer for one in some) for answer in (True, False, None)]

@@ -18,6 +18,7 @@ from salon.judge.scorers.named import scorer_lines, scorer_named
 from salon.judge.scorers.of_model import scorer_names
 from salon.judge.scorers.spread import SpreadScorer
 from salon.models.kept import Kept
+from salon.report.numbers import fixed
 from salon.store.folder import is_study, local, open_study
 from salon.study import Scorer
 
@@ -88,7 +89,7 @@ def score(
     if name and len(named) > 1:
         raise InputError("--name goes with a single scorer", found=f"{len(named)} scorers")
     settings = settings_from(ScoreSettings, flags)
-    if is_study(local(place)) or not place.exists():
+    if is_study(local(place)):
         if prompt or prompts or output:
             raise InputError("--prompt, --prompts and --output go with pictures", found="a study", where=str(place))
         runs, folder = _score_study(place, named, name, settings, quiet=as_json), place / FOLDER
@@ -143,8 +144,8 @@ def _print_list(as_json: bool) -> None:
 
 def _print_runs(runs: Sequence[ScoreRun], folder: Path) -> None:
     rows = [
-        (run.scorer, f"{run.scored:,}", f"{run.items - run.scored:,}", f"{run.reused:,}", _number(run.low),
-         _number(run.high), "yes" if run.card.higher_is_better else "no")
+        (run.scorer, f"{run.scored:,}", f"{run.items - run.scored:,}", f"{run.reused:,}", fixed(run.low),
+         fixed(run.high), "yes" if run.card.higher_is_better else "no")
         for run in runs
     ]  # fmt: skip
     say(f"scores of {runs[0].items:,} items are in {folder}", bold=True)
@@ -154,7 +155,3 @@ def _print_runs(runs: Sequence[ScoreRun], folder: Path) -> None:
             say(f"- {run.scorer}: {count:,} without a value: {reason}")
         say(run.signature, dim=True)
     say(f"missing values: {runs[0].missing}", dim=True)
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"

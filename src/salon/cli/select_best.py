@@ -23,22 +23,22 @@ from salon.flows.select.best import (
 )
 from salon.flows.select.routed import routed
 from salon.flows.select.scores import Watch, scorer_words
-from salon.generate.curate import in_turns
+from salon.generate.asked import TYPED, asked_prompts
 from salon.generate.named import Terms, generators_named
-from salon.generate.prompts import read_prompts
 from salon.generate.settings import GenerateSettings
-from salon.judge.picture_source import open_pictures
+from salon.judge.picture_source import open_pictures, text_prompt
 from salon.judge.score import ScoreSettings
-from salon.report.numbers import fixed
-from salon.select.best import BestReport
+from salon.report.numbers import MISSING, fixed
+from salon.select.best import BestReport, PromptPick
 from salon.select.pick import PickSettings
 from salon.select.reference import read_reference
 from salon.select.route import Explore
 from salon.store.folder import is_study, local
 from salon.store.plain_table import plain_target, write_plain
-from salon.study import Prompt
 
 _SHOWN = 20
+_LONGEST = 40
+"""Characters of a prompt printed."""
 
 
 @click.command()
@@ -94,7 +94,7 @@ def best(
 
     \b
       salon select best study --model taste-heads -w typography=3,mood=1
-      salon select best renders/ -s words --prompt "a poster for a jazz night"
+      salon select best renders/ -s words --prompt 'a poster that says "Jazz at the Harbour"'
       salon select best briefs:posters -g atelier -n 8 -s words -o drawn --limit 4 --size 512x724
       salon select best prompts.txt --route routes.json -n 4 --model taste-heads --least 0.5 -o drawn
     """
@@ -146,7 +146,7 @@ def _drawn(
         raise InputError("--explore goes with --route", found="no routes")
     if drawing and route:
         raise InputError("-g or --route says who draws", found="both of them")
-    asked = _prompts(place, flags["limit"])
+    asked = asked_prompts(place, flags["limit"])
     wanted = {"seeds": flags["count"], "seed": flags["seed"], "size": flags["size"]}
     settings = GenerateSettings.parse(wanted, where="options")
     terms = Terms(output.resolve().with_name(f"{output.resolve().name}.calls.sqlite"))
@@ -165,7 +165,7 @@ def _found(
     place: Path, output: Path | None, words: Sequence[str], wish: Wish, flags: dict[str, Any], watch: Watch
 ) -> tuple[BestReport, Path, Path]:
     scoring = _scoring(flags, flags["limit"])
-    if is_study(local(place)) or not place.exists():
+    if is_study(local(place)):
         if flags["prompt"] or flags["prompts"]:
             raise InputError("--prompt and --prompts go with pictures", found="a study", where=str(place))
         report = best_of_study(place, words, wish, scoring=scoring, watch=watch)
@@ -175,14 +175,6 @@ def _found(
     report = best_of_pictures(source, scores, words, wish, place=str(place), scoring=scoring, watch=watch)
     beside = place / FOLDER if place.is_dir() else place.with_name(f"{place.stem}-{FOLDER}")
     return report, output or beside, Path()
-
-
-def _prompts(text: str, limit: int | None) -> list[Prompt]:
-    """The prompts of a file; words that name no file are a prompt themselves."""
-    if not Path(text).exists() and " " in text.strip():
-        return [Prompt(id="prompt", text=text)]
-    found = read_prompts(text)
-    return found if limit is None else in_turns(found, limit)
 
 
 def _print(report: BestReport, page: Path) -> None:
@@ -196,9 +188,9 @@ def _print(report: BestReport, page: Path) -> None:
     for kind, count in report.not_made.items():
         say(f"- {count:,} of {report.wanted:,} pictures not made: {kind}")
     rows = [
-        (str(row["prompt"] or "-"), str(row["chosen"] or row["outcome"]), _number(row["total"]), _number(row["sd"]),
-         _number(row["bound"]), _number(row["margin"]), f"{row['tied']}", f"{row['items']}")
-        for row in report.rows()[:_SHOWN]
+        (_prompt(one), str(row["chosen"] or row["outcome"]), fixed(row["total"]), fixed(row["sd"]),
+         fixed(row["bound"]), fixed(row["margin"]), f"{row['tied']}", f"{row['items']}")
+        for one, row in zip(report.picks[:_SHOWN], report.rows())
     ]  # fmt: skip
     print_table(None, ("prompt", "chosen", "total", "sd", "bound", "margin", "tied", "of"), rows, left=(0, 1))
     if len(report.picks) > _SHOWN:
@@ -211,5 +203,9 @@ def _print(report: BestReport, page: Path) -> None:
     say(f"wrote {page}")
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else fixed(value, 3)
+def _prompt(one: PromptPick) -> str:
+    """Its id; the words themselves where the id was made from them."""
+    told = " ".join(one.text.split())
+    if told and one.prompt in (TYPED, text_prompt(one.text).id):
+        return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
+    return one.prompt or MISSING

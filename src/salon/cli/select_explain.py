@@ -12,6 +12,7 @@ from salon.cli.console import json_option, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.flows.explain.explain import ExplainSettings, explain, judged_study
 from salon.flows.explain.page import explain_page
+from salon.report.numbers import MISSING, fixed
 from salon.report.page import page_target
 from salon.select.explain import Explained, Explanation, Said
 from salon.select.reference import read_reference
@@ -96,7 +97,7 @@ def _print_one(one: Explained, scale: str) -> None:
     total = "no total" if one.total is None else f"{one.total:.3f}" + (f" ± {one.sd:.3f}" if one.sd else "")
     say(f"{one.picture}: {total} ({scale})", bold=True)
     rows = [
-        (part.criterion, _number(part.value), _number(part.sigma), f"{part.share:.3f}", _number(part.adds),
+        (part.criterion, fixed(part.value), fixed(part.sigma), f"{part.share:.3f}", fixed(part.adds),
          part.unscored or "")
         for part in one.contributions
     ]  # fmt: skip
@@ -107,7 +108,7 @@ def _print_one(one: Explained, scale: str) -> None:
         print_table("judged pictures near it", ("item", "distance", "raters said"), near, left=(0, 2))
     if one.measurements:
         stood = [
-            (part.name, _number(part.value), "-" if part.below is None else f"{part.below:.0%}",
+            (part.name, fixed(part.value), MISSING if part.below is None else f"{part.below:.0%}",
              part.tells if part.value is not None else f"no value: {part.unmeasured}")
             for part in one.measurements
         ]  # fmt: skip
@@ -123,7 +124,3 @@ def _said(one: Said) -> str:
     figure = one.figure
     around = "" if figure.low is None or figure.high is None else f" [{figure.low:.2f}, {figure.high:.2f}]"
     return f"{one.criterion} {one.kind} {figure.value:.2f}{around} by {one.raters}"
-
-
-def _number(number: float | None) -> str:
-    return "-" if number is None else f"{number:.3f}"

@@ -21,6 +21,7 @@ from salon.flows.scoring.drift import (
 )
 from salon.flows.scoring.feedback_study import FeedbackStudy, feedback_study, save_feedback
 from salon.report.estimate import Figure
+from salon.report.numbers import MISSING
 from salon.stats.behavior import wilson
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -113,7 +114,7 @@ def _print(report: DriftReport, freeze: Path | None) -> None:
 def _row(one: CriterionDrift) -> tuple[str, ...]:
     state = one.status if one.first_alarm is None else f"{one.status}, first in window {one.first_alarm}"
     numbers = (one.shift, one.distance, one.p, one.level, one.psi, one.psi_expected)
-    shown = ["-" if number is None else f"{number:.3g}" for number in numbers]
+    shown = [MISSING if number is None else f"{number:.3g}" for number in numbers]
     return (one.criterion, state, str(one.looks), *shown)
 
 

@@ -15,7 +15,7 @@ from salon.flows.select.gate import GateRun, flag_criterion, gate_for_study, pag
 from salon.flows.select.gate_page import SIMULATED_GATE, gate_page
 from salon.flows.select.scores import Watch
 from salon.judge.score import ScoreSettings
-from salon.report.numbers import fixed, with_interval
+from salon.report.numbers import MISSING, fixed, with_interval
 from salon.select.gate import Gate, GateRow, GateSettings, read_gate
 from salon.select.sealed import write_sealed
 from salon.store.folder import open_study
@@ -139,8 +139,8 @@ def _print_gate(gate: Gate, output: Path | None) -> None:
 def _row(row: GateRow, costs: bool, chosen: bool) -> Sequence[str]:
     first = f"{'> ' if chosen else ''}{row.recall:g}"
     if row.threshold is None or row.expected is None or row.precision is None or row.held is None:
-        why = "no flagged item has a score" if row.needed is None else f"needs {row.needed} positives"
-        return (first, why, *["-"] * (5 + costs))
+        why = "no flagged item has a score" if row.needed is None else f"needs {row.needed} flagged"
+        return (first, why, *[MISSING] * (5 + costs))
     return (
         first, fixed(row.threshold, 3), with_interval(row.expected),
         with_interval(row.precision),
@@ -156,7 +156,7 @@ def _print_run(run: GateRun, output: Path | None, page: Path) -> None:
     if run.unscored:
         say(f"- {run.unscored:,} of them because they have no score")
     shown = [row for row in run.rows if row.held][:20]
-    print_table(None, ("held", "score", "why"), [(row.item, fixed(row.value, 3) if row.value is not None else "-",
+    print_table(None, ("held", "score", "why"), [(row.item, fixed(row.value),
                                                   row.why) for row in shown], left=(0, 2))  # fmt: skip
     say(f"- {run.promise}", dim=True)
     say(f"- {run.missing}", dim=True)

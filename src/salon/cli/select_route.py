@@ -11,6 +11,7 @@ from salon.errors import BadFile, InputError
 from salon.flows.select.route import routes_in, study_routes
 from salon.flows.select.routed import choices, read_feedback
 from salon.generate.prompts import read_prompts
+from salon.report.numbers import MISSING
 from salon.select.route import Choice, Explore, Routes, heed
 from salon.select.sealed import write_sealed
 
@@ -93,15 +94,15 @@ def _print(routes: Routes, chosen: list[Choice] | None, output: Path | None) -> 
     for one in routes.routes:
         where = one.category or "all"
         if not one.arms:
-            rows.append((one.job, where, "-", "-", one.reason or "no answer"))
+            rows.append((one.job, where, MISSING, MISSING, one.reason or "no answer"))
             continue
         top = one.arms[0]
         score = f"{top.score:.3f}" + ("" if top.sd is None else f" ± {top.sd:.3f}")
-        tied = ", ".join(arm.generator for arm in one.arms[1:] if arm.best) or "-"
+        tied = ", ".join(arm.generator for arm in one.arms[1:] if arm.best) or MISSING
         rows.append((one.job, where, top.generator, score, tied))
     print_table(None, ("job", "category", "call", "score ± se", "not told from it"), rows, left=(0, 1, 2, 4))
     if chosen is not None:
-        lines = [(one.prompt, one.asked or "-", one.generator, one.why) for one in chosen]
+        lines = [(one.prompt, one.asked or MISSING, one.generator, one.why) for one in chosen]
         print_table("\nwho draws what", ("prompt", "category", "generator", "why"), lines, left=(0, 1, 2, 3))
     for words in routes.policies:
         say(f"- {words}", dim=True)

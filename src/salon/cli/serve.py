@@ -10,6 +10,7 @@ import click
 from salon.cli.console import json_option, print_json, print_table, say, working
 from salon.errors import BadFile
 from salon.flows.studio.open import database_file, open_studio
+from salon.flows.studio.studio import Studio
 from salon.store.atomic import held
 from salon.store.database import open_database
 from salon.store.database.backup import restore as put_back
@@ -80,17 +81,19 @@ def _serve(settings: WebSettings, db: str | None, as_json: bool) -> None:
         settings = settings.model_copy(update={"port": listening.getsockname()[1]})
         app = create_app(studio, settings)
         write_address(folder, settings.address)
-        _print_served(studio.name, f"{settings.address}/enter/{owner_token(folder, studio.database)}", as_json)
+        link = f"{settings.address}/enter/{owner_token(folder, studio.database)}"
+        _print_served(studio, link, as_json)
         run(app, settings, listening)
 
 
-def _print_served(name: str, link: str, as_json: bool) -> None:
+def _print_served(studio: Studio, link: str, as_json: bool) -> None:
     if as_json:
-        print_json({"study": name, "owner": link})
+        print_json({"study": studio.name, "owner": link})
         return
-    say(f"the studio of {name!r} is open; the owner's link, for you alone:")
+    say(f"the studio of {studio.name!r} is open; the owner's link, for you alone:")
     say(f"  {link}")
-    say("invite raters with: salon invite STUDY --cohort COHORT --count N", dim=True)
+    cohort = studio.settings.cohorts[0].id
+    say(f"invite raters with: salon invite {studio.folder} --cohort {cohort} --count 5", dim=True)
 
 
 def _ask_password(folder: Path) -> None:
@@ -136,7 +139,7 @@ def invite(study: Path, cohort: str, count: int, db: str | None, base_url: str |
     """
     folder = _folder(study)
     address = checked(WebSettings(folder=folder, base_url=base_url or read_address(folder))).address
-    with open_studio(folder, db) as studio:
+    with open_studio(folder, db, cohort=cohort) as studio:
         made = studio.invite(cohort, count)
     links = [{"rater": one.rater, "link": f"{address}/enter/{one.token}"} for one in made]
     if as_json:

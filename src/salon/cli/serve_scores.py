@@ -157,6 +157,7 @@ def _print_served(web: ScoringSettings, version: str, criteria: Sequence[str], a
     if token is not None:
         say("the first token, shown once, good for everything:")
         say(f"  {token}")
+    say(f"a page to try it: {web.address}/; what can be asked: {web.address}/v1/openapi.json", dim=True)
     if web.no_token:
         say("no token is asked for: everybody on this machine may ask", dim=True)
 

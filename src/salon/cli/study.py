@@ -231,6 +231,8 @@ def _print_field(written: Written, output: Path, as_json: bool) -> None:
 def merge_(studies: Sequence[Path | str], output: Path, name: str | None, overwrite: bool, as_json: bool) -> None:
     """Put several studies into one; their criteria, prompts, items and raters must agree where they share ids.
 
+    The pictures of study folders come along.
+
     \b
       salon merge week1 week2 -o all
     """
@@ -238,7 +240,8 @@ def merge_(studies: Sequence[Path | str], output: Path, name: str | None, overwr
         raise BadValue("at least two studies are needed to merge", found=str(len(studies)))
     _refuse_to_replace(output, overwrite)
     merged = merge([open_place(place) for place in studies], name=name or name_after(output))
-    save_study(merged, output, overwrite=overwrite)
+    pictures = [place for place in studies if isinstance(place, Path)]
+    save_study(merged, output, overwrite=overwrite, images=pictures)
     _print_written(merged, output, as_json, merged=[str(place) for place in studies])
 
 

@@ -126,13 +126,23 @@ def _print(report: TrainReport, study: Path) -> None:
     for rater, eta in sorted(report.rater_reliability.items(), key=lambda one: one[1]):
         say(f"- rater {rater}: reliability {eta:.2f}")
     say(f"- ended because: {report.stopped}")
-    for note in (*report.notes, report.validation[0].missing):
+    for note in (*report.notes, report.validation[0].missing, *without_interval(report.validation)):
         say(f"- {note}")
     times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in report.seconds.items())
     say(f"- {times}; {report.pairs_per_second:,.0f} pairs a second")
     say(f"wrote {report.model}")
     say(str(report.signature), dim=True)
     say(f"next: salon evaluate {report.model} {study}", dim=True)
+
+
+def without_interval(figures: Sequence[HeadFigures]) -> list[str]:
+    """Why the numbers have no interval, where they have none."""
+    if not figures or figures[0].accuracy is None or figures[0].accuracy.low is not None:
+        return []
+    return [
+        "validation holds one prompt, so its numbers have no interval and may be luck: more prompts, or a larger "
+        "--validation"
+    ]
 
 
 def figure_rows(figures: Sequence[HeadFigures]) -> list[tuple[str, ...]]:

@@ -24,7 +24,7 @@ from salon.train.tricks import SIZES
 _TOLD = {
     "raises": "raises the score",
     "does not raise": "does not raise the score",
-    "open": "open: more items are needed",
+    "open": "open: items of more prompts are needed",
     "noticed": "noticed",
     "not noticed": "not noticed",
 }

@@ -44,6 +44,21 @@ def make_plan(study: Study, settings: StudioSettings) -> Plan:
     return Plan(settings, gold_prompts, runs)
 
 
+def check_views(study: Study, plan: Plan) -> None:
+    """DesignError where a prompt lacks a part it would be shown by: told at the start, not when a rater meets it."""
+    prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
+    for run in (run for runs in plan.runs.values() for run in runs):
+        for id in dict.fromkeys(unit.prompt for unit in run.units if unit.prompt in prompts):
+            missing = [part for part in run.view if not getattr(prompts[id], part)]
+            if missing:
+                raise DesignError(
+                    f"the view {'+'.join(run.view)} needs these parts of every prompt",
+                    found=f"no {', '.join(missing)} in prompt {id!r}",
+                    where=f"cohort {run.cohort.id!r}, phase {run.phase.id!r}",
+                    remedy="view = [] of the phase in studio.toml shows prompts whole; or give them the parts",
+                )
+
+
 def study_design(settings: StudioSettings) -> Design:
     """What the study must say about how it was collected, because it decides which nulls apply."""
     phases = [phase for cohort in settings.cohorts for phase in cohort.phases]

@@ -129,7 +129,7 @@ def rehearse_bridge(
     random = _random_rounds(plan, judge, chosen)
     progress("adaptive opponents")
     pool = random[0].where(_in_pool(plan, random[0]))
-    adaptive = _adaptive_rounds(plan, judge, chosen, pool)
+    adaptive = _adaptive_rounds(judge, chosen, pool)
     progress("scores")
     scale = measure_pool(meetings(plan, pool, 0), len(plan.pool), chosen.bridge(adaptive=False))
     found = [[_latent(plan, scale, answers) for answers in rounds] for rounds in (random, adaptive)]
@@ -152,9 +152,7 @@ def _random_rounds(plan: BridgePlan, judge: Judge, settings: RehearsalSettings) 
     return [answers.where(turn <= k) for k in range(settings.opponents)]
 
 
-def _adaptive_rounds(
-    plan: BridgePlan, judge: Judge, settings: RehearsalSettings, pool: BridgeAnswers
-) -> list[BridgeAnswers]:
+def _adaptive_rounds(judge: Judge, settings: RehearsalSettings, pool: BridgeAnswers) -> list[BridgeAnswers]:
     """The same for adaptive opponents; where nobody is left to ask, the last answers stand."""
     rounds: list[BridgeAnswers] = []
     ids = [str(item) for item in range(settings.items)]

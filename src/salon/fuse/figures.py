@@ -200,7 +200,7 @@ def rater_figures(study: Study, scored: Sequence[GroupScores]) -> list[RaterFigu
     size = len(study.ids("raters"))
     answers = np.zeros(size, np.int64)
     for one in scored:
-        for part in (one.group.compared, one.group.ranked, one.group.rated):
+        for part in one.group.by_kind.values():
             answers += np.bincount(part.rater, minlength=size)
     found = _residuals(scored, size)
     return [

@@ -68,15 +68,11 @@ def protocols_of(method: Method) -> tuple[str, ...]:
 
 def judgments(group: Group, method: Method) -> int:
     """How many judgments of the group a method reads."""
-    return _sizes(group)[protocol_of(method)]
-
-
-def _sizes(group: Group) -> dict[str, int]:
-    return {"comparisons": len(group.compared), "rankings": len(group.ranked), "ratings": len(group.rated)}
+    return len(group.by_kind[protocol_of(method)])
 
 
 def _check_protocol(group: Group, method: Method) -> None:
-    wanted, sizes = protocol_of(method), _sizes(group)
+    wanted, sizes = protocol_of(method), {name: len(part) for name, part in group.by_kind.items()}
     if not sizes[wanted]:
         other = {"comparisons": "davidson", "rankings": "plackett-luce", "ratings": "mean"}
         usable = [f"--method {other[name]}" for name, size in sizes.items() if size]

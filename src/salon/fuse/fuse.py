@@ -133,11 +133,7 @@ def _method(groups: Sequence[Group], settings: FuseSettings) -> Method:
     compared = [g for g in groups if len(g.compared)]
     if compared and all(g.scale is not None and _rated_too(g) for g in compared):
         return "anchored-davidson"
-    sizes = {
-        "comparisons": sum(len(g.compared) for g in groups),
-        "rankings": sum(len(g.ranked) for g in groups),
-        "ratings": sum(len(g.rated) for g in groups),
-    }
+    sizes = _sizes(groups)
     most = max(sizes, key=lambda name: sizes[name])
     if most == "comparisons":
         tied = [g.compared.outcome == TIE for g in compared]
@@ -156,7 +152,7 @@ def _usable(groups: Sequence[Group], method: Method) -> tuple[list[Group], list[
     kept: list[Group] = []
     silent, single, partly = [], [], []
     for group in groups:
-        named = _named_in(group, wanted)
+        named = np.bincount(group.by_kind[wanted].named, minlength=group.items) > 0
         if not named.any():
             silent.append(group)
         elif named.sum() < 2:
@@ -180,13 +176,14 @@ def _usable(groups: Sequence[Group], method: Method) -> tuple[list[Group], list[
 
 def _unread(groups: Sequence[Group], method: Method) -> list[str]:
     """Judgments of a kind that the method does not read."""
-    sizes = {
-        "comparisons": sum(len(g.compared) for g in groups),
-        "rankings": sum(len(g.ranked) for g in groups),
-        "ratings": sum(len(g.rated) for g in groups),
-    }
-    unread = [f"{size:,} {name}" for name, size in sizes.items() if size and name not in protocols_of(method)]
+    sizes = _sizes(groups).items()
+    unread = [f"{size:,} {name}" for name, size in sizes if size and name not in protocols_of(method)]
     return [f"{method} does not read {' and '.join(unread)}"] if unread else []
+
+
+def _sizes(groups: Sequence[Group]) -> dict[str, int]:
+    """How many judgments of each kind there are."""
+    return {kind: sum(len(group.by_kind[kind]) for group in groups) for kind in ("comparisons", "rankings", "ratings")}
 
 
 def _told(groups: Sequence[Group], fate: str) -> list[str]:
@@ -200,25 +197,13 @@ def _told(groups: Sequence[Group], fate: str) -> list[str]:
     ]
 
 
-def _named_in(group: Group, wanted: str) -> np.ndarray:
-    named = np.zeros(group.items, bool)
-    codes = {
-        "comparisons": (group.compared.a, group.compared.b),
-        "rankings": (group.ranked.items,),
-        "ratings": (group.rated.item,),
-    }
-    for code in codes[wanted]:
-        named[code] = True
-    return named
-
-
 def _cluster(study: Study, groups: Sequence[Group], method: Method, settings: FuseSettings) -> Cluster:
     """What a repetition of the study would draw anew."""
     if settings.cluster != "auto":
         _check_clusters(groups, method, settings.cluster)
         return settings.cluster
     crowded = any(study.crowds[group.raters].any() for group in groups)
-    prompts = [len(np.unique(np.concatenate([p.prompt for p in (g.compared, g.ranked, g.rated)]))) for g in groups]
+    prompts = [len(np.unique(np.concatenate([part.prompt for part in g.by_kind.values()]))) for g in groups]
     if settings.by == "generator" and method != "crowd" and min(prompts) >= ENOUGH_CLUSTERS:
         return "prompt"  # a leaderboard is meant for prompts that nobody has asked yet
     if method in OWN_CLUSTER:
@@ -233,8 +218,7 @@ def _check_clusters(groups: Sequence[Group], method: Method, cluster: Cluster) -
     if cluster == "answer":
         return
     for group in groups:
-        part = {"comparisons": group.compared, "rankings": group.ranked, "ratings": group.rated}[protocol_of(method)]
-        codes = getattr(part, cluster)
+        codes = getattr(group.by_kind[protocol_of(method)], cluster)
         if len(np.unique(codes)) < 2:
             raise TooFew(
                 f"an error over {cluster}s needs at least two of them in every group",

@@ -44,6 +44,11 @@ class Compared:
     def __len__(self) -> int:
         return len(self.a)
 
+    @property
+    def named(self) -> Codes:
+        """Every item that a judgment names, as often as it does; so for rankings and ratings."""
+        return np.concatenate([self.a, self.b])
+
 
 @dataclass(frozen=True)
 class Ranked:
@@ -58,6 +63,10 @@ class Ranked:
     def __len__(self) -> int:
         return len(self.rater)
 
+    @property
+    def named(self) -> Codes:
+        return self.items
+
 
 @dataclass(frozen=True)
 class Rated:
@@ -70,6 +79,10 @@ class Rated:
 
     def __len__(self) -> int:
         return len(self.item)
+
+    @property
+    def named(self) -> Codes:
+        return self.item
 
 
 @dataclass(frozen=True)
@@ -105,14 +118,18 @@ class Group:
         return f"criterion {self.criterion!r}, group {self.label!r}"
 
     @property
+    def by_kind(self) -> dict[str, Compared | Ranked | Rated]:
+        """Its judgments by the name of their table."""
+        return {"comparisons": self.compared, "rankings": self.ranked, "ratings": self.rated}
+
+    @property
     def raters(self) -> Codes:
         """Numbers of the raters who answered here."""
-        return np.unique(np.concatenate([self.compared.rater, self.ranked.rater, self.rated.rater]))
+        return np.unique(np.concatenate([part.rater for part in self.by_kind.values()]))
 
     def counts(self) -> Ints:
         """Judgments that name each item."""
-        named = [self.compared.a, self.compared.b, self.ranked.items, self.rated.item]
-        return sum((np.bincount(codes, minlength=self.items) for codes in named), np.zeros(self.items, np.int64))
+        return np.bincount(np.concatenate([part.named for part in self.by_kind.values()]), minlength=self.items)
 
     def keeping(self, compared: Bools, ranked: Bools, rated: Bools) -> Group:
         """The group with only some of its judgments; its items stay. The group itself when all do."""
@@ -127,8 +144,7 @@ class Group:
 
     def reading(self, protocols: Sequence[str]) -> Group:
         """The group with only its judgments of these kinds; its items stay."""
-        parts = {"comparisons": self.compared, "rankings": self.ranked, "ratings": self.rated}
-        return self.keeping(*(np.full(len(part), name in protocols) for name, part in parts.items()))
+        return self.keeping(*(np.full(len(part), name in protocols) for name, part in self.by_kind.items()))
 
     def among(self, kept: Bools) -> Group:
         """The group with only some of its items, and the judgments that are about them alone."""

@@ -112,7 +112,7 @@ def _blocks(
         count = min(max(2, *(len(order) for one in orders for order in one)), MOST_FOLDS)
         labels = [tuple(_dealt(order, count, rng) for order in one) for one in orders]
         return [[tuple(part != fold for part in one) for fold in range(count)] for one in labels]  # type: ignore[misc]
-    codes = [tuple(getattr(part, cluster) for part in (g.compared, g.ranked, g.rated)) for g in groups]
+    codes = [tuple(getattr(part, cluster) for part in g.by_kind.values()) for g in groups]
     present = np.unique(np.concatenate([part for one in codes for part in one]))
     count = min(len(present), MOST_FOLDS)
     block = np.zeros(int(present.max()) + 2, np.int64)  # code -1 (no prompt) takes the last place

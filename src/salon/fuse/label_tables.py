@@ -15,9 +15,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from salon.fuse.splits import Split, item_prompts, prompt_texts
-from salon.fuse.votes import BOTH_BAD, TIE, Votes
 from salon.study import Study
 from salon.study.split import SPLITS
+from salon.study.votes import BOTH_BAD, TIE, Votes
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

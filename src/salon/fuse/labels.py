@@ -31,11 +31,11 @@ from pydantic import Field, model_validator
 from salon.errors import BadValue, TooFew
 from salon.fuse.label_tables import CountedPairs, count_votes, pair_table, rating_table, vote_table
 from salon.fuse.splits import Split, check_splits, item_prompts, split_items
-from salon.fuse.votes import BOTH_BAD, TIE, Votes, study_votes
 from salon.stats.rating_models import LARGEST_RATING
 from salon.study import Signature, Study
 from salon.study.noun import Noun
 from salon.study.split import SPLITS, check_shares
+from salon.study.votes import BOTH_BAD, TIE, Votes, study_votes
 
 Rows = Literal["pairs", "raters", "ratings"]
 

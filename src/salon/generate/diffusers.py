@@ -31,6 +31,8 @@ try:
         import torch
         from diffusers import AutoPipelineForImage2Image, AutoPipelineForText2Image
         from diffusers import __version__ as diffusers_version
+
+        from salon.models.weights import best_device
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("diffusers") from None
 
@@ -68,7 +70,7 @@ class DiffusersGenerator:
         self.name = name or Path(self.source).name
         self.is_local = Path(self.source).is_dir()
         self.offline = offline or self.is_local
-        self.device = device or _best_device()
+        self.device = device or best_device()
         self.dtype = dtype or ("float32" if self.device == "cpu" else "float16")
         self.steps, self.guidance, self.options = steps, guidance, dict(options or {})
         self._check(batch)
@@ -199,12 +201,6 @@ def fingerprint(folder: Path) -> str:
             file.seek(max(_END, size - _END))
             digest.update(file.read(_END))
     return digest.hexdigest()[:12]
-
-
-def _best_device() -> str:
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def _start(ask: Ask) -> Image.Image:

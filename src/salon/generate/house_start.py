@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING
 
 from salon.errors import BadFile, BadValue, SalonError, shorten
 from salon.render.chance import Seeds, chance
-from salon.render.defects import DEFECTS
 from salon.render.draw import draw_poster
-from salon.render.layout import DefectKind, Layout
+from salon.render.layout import DEFECTS, DefectKind, Layout
 from salon.render.poster import layout_json
 from salon.store.pictures import open_header
 from salon.study import Ask

@@ -26,9 +26,8 @@ from salon.render.asks import asked_against
 from salon.render.brief_text import read_brief
 from salon.render.chance import Seeds, chance
 from salon.render.compose import Hand
-from salon.render.defects import DEFECTS
 from salon.render.draw import draw_poster
-from salon.render.layout import DefectKind, Layout
+from salon.render.layout import DEFECTS, DefectKind, Layout
 from salon.render.paint.raster import paint_png
 from salon.render.paint.svg import write_svg
 from salon.render.poster import layout_json

@@ -23,7 +23,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from salon.errors import BadValue, InputError
+from salon.errors import BadValue, InputError, MissingExtra
 from salon.study import Generator, Prompt
 
 KINDS = {
@@ -117,6 +117,14 @@ def _part(name: str) -> Any:
 def house_lines() -> list[tuple[str, str]]:
     """The built-in houses, each with a sentence."""
     return [(house.name, house.about) for house in _part("generate.houses").HOUSES.values()]
+
+
+def house_help() -> list[tuple[str, str]]:
+    """The same for a help text, which is also read where houses are not installed."""
+    try:
+        return house_lines()
+    except MissingExtra as error:
+        return [("(none)", f"not installed: {error.remedy}")]
 
 
 def _house(name: str) -> Generator:

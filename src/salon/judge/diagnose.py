@@ -43,7 +43,8 @@ prompt that the generator should be given instead. It must ask for all that the 
 
 Answer with one JSON object and nothing else:
 {"diagnosis": [{"about": "mood", "finding": "one sentence"}], "prompt": """
-_TEXT = '"the whole new prompt"}'
+_WHOLE, _PART = "the whole new prompt", "..."
+"""What stands in the example for a prompt, or for each part of one."""
 _BAD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
@@ -51,10 +52,10 @@ def diagnosing(
     original: Prompt, item: str, picture: Path, *, drawn: Prompt | None = None, max_tokens: int = MOST_TOKENS
 ) -> Conversation:
     """The question about one picture; `drawn` is the prompt it was drawn from, where the VLM may see that too."""
-    example = _TEXT if original.text is not None else json.dumps(dict.fromkeys(_parts(original), "...")) + "}"
+    asked = _WHOLE if original.text is not None else dict.fromkeys(_parts(original), _PART)
     between = () if drawn is None else (DRAWN, told(drawn))
     return Conversation(
-        parts=(BEFORE, told(original), *between, SEEN, Sight(item=item, path=picture), AFTER + example),
+        parts=(BEFORE, told(original), *between, SEEN, Sight(item=item, path=picture), AFTER + json.dumps(asked) + "}"),
         shape=_shape(original),
         decoding=Decoding(max_tokens=max_tokens),
     )
@@ -122,6 +123,8 @@ def _prompt(value: Any, original: Prompt) -> Prompt | Unread:
     whole = "".join(texts.values())
     if not whole.strip():
         return Unread("prompt is empty")
+    if {text.strip() for text in texts.values()} <= {_WHOLE, _PART}:
+        return Unread("prompt is the example of the question")
     if len(whole) > LONGEST_PROMPT:
         return Unread("prompt is too long")
     return Prompt(id=original.id, category=original.category, **{name: text.strip() for name, text in texts.items()})

@@ -135,7 +135,7 @@ def _says_first(
 
 
 def _ceilings(panel: Panel, settings: ReportSettings) -> Ceilings | None:
-    """Of the very pairs that judges are scored on; None where panels are too small or all tied."""
+    """Of the pairs that judges are scored on and two people or more named an item of; None where there are none."""
     raters = panel.votes[:, :2].sum(axis=1)
     rng = np.random.default_rng([settings.seed, panel.number])
     try:
@@ -156,6 +156,7 @@ def _panel_figures(study: Study, panel: Panel, top: Ceilings | None, signals: Si
         pairs=len(votes),
         tied=int((~panel.decided).sum()),
         raters=str(low) if low == high else f"{low} to {high}",
+        lone=int((panel.votes[:, :2].sum(axis=1) == 1).sum()),
         next_rater=None if top is None else Figure.of(top.next_rater),
         oracle=None if top is None else Figure.of(top.oracle),
         oracle_range=None if top is None else top.oracle_range,

@@ -1,7 +1,8 @@
 """What the people of a study say about pairs: the votes judges are held against.
 
-Comparisons and rankings are votes on pairs; where a criterion has neither, two ratings of one rater are. Answers of
-models, and repeats of a question, are left out. Pairs are named as verdicts name them: `a` is the smaller id.
+Comparisons and rankings are votes on pairs, one of each rater; where a criterion has neither, two ratings of one rater
+are (`study.votes`). Answers of models, and repeats of a question, are left out. Pairs are named as verdicts name them:
+`a` is the smaller id.
 """
 
 from __future__ import annotations
@@ -15,10 +16,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from salon.study import Study
+from salon.study.votes import TIE, Votes, pair_votes
 
 Ints = NDArray[np.int64]
-Votes = tuple[Ints, Ints, Ints, Ints]
-"""Criterion, the two items, and who won: 1 the first, -1 the second, 0 neither."""
 
 
 @dataclass(frozen=True)
@@ -97,65 +97,13 @@ def people(study: Study) -> NDArray[np.bool_]:
 def panels(study: Study, places: Places) -> list[Panel]:
     """The votes of the people of `study`, one panel for each criterion; empty where nobody voted."""
     asked = people(study)
-    direct = [np.concatenate(parts) for parts in zip(_compared(study, asked), _ranked(study, asked))]
-    rated = _rated(study, asked)
-    lacking = ~np.isin(rated[0], direct[0])
-    criterion, a, b, won = (np.concatenate([x, y[lacking]]) for x, y in zip(direct, rated))
-    return [_panel(study, places, number, criterion, a, b, won) for number in range(len(study.criteria))]
+    return [_panel(study, places, number, pair_votes(study, number, asked)) for number in range(len(study.criteria))]
 
 
-def _panel(study: Study, places: Places, number: int, criterion: Ints, a: Ints, b: Ints, won: Ints) -> Panel:
-    here = criterion == number
-    a, b, won = a[here], b[here], won[here]
-    won = np.where(places.turned(a, b), -won, won)
-    keys, row = np.unique(places.keys(a, b), return_inverse=True)
-    votes = np.stack([np.bincount(row, weights=won == side, minlength=len(keys)) for side in (1, -1, 0)], axis=1)
+def _panel(study: Study, places: Places, number: int, given: Votes) -> Panel:
+    keys, row = np.unique(places.keys(given.a, given.b), return_inverse=True)
+    turned = places.turned(given.a, given.b) & (given.outcome < TIE)
+    outcome = np.where(turned, 1 - given.outcome, np.minimum(given.outcome, TIE))
+    votes = np.stack([np.bincount(row, weights=outcome == side, minlength=len(keys)) for side in (0, 1, TIE)], axis=1)
     cluster = keys if study.compare_within == "all" else study.item_groups[places.items(keys)[0]].astype(np.int64)
     return Panel(number, keys, votes.astype(np.int64), cluster)
-
-
-def _compared(study: Study, asked: NDArray[np.bool_]) -> Votes:
-    view = study.comparisons
-    rows = asked[view.rater] & (view.repeat == 0)
-    won = np.where(view.outcome == 0, 1, np.where(view.outcome == 1, -1, 0))
-    return tuple(part[rows].astype(np.int64) for part in (view.criterion, view.a, view.b, won))  # type: ignore[return-value]
-
-
-def _ranked(study: Study, asked: NDArray[np.bool_]) -> Votes:
-    """Every pair of a ranking, rankings of one length at a time."""
-    view = study.rankings
-    length = np.diff(view.offsets)
-    found: list[Votes] = []
-    for size in np.unique(length[length > 1]):
-        rows = np.flatnonzero((length == size) & asked[view.rater] & (view.repeat == 0))
-        cells = view.offsets[rows][:, None] + np.arange(size)
-        items, ranks = view.items[cells].astype(np.int64), view.ranks[cells].astype(np.int64)
-        i, j = np.triu_indices(int(size), 1)
-        criterion = np.repeat(view.criterion[rows].astype(np.int64), len(i))
-        won = np.sign(ranks[:, j] - ranks[:, i]).ravel()
-        found.append((criterion, items[:, i].ravel(), items[:, j].ravel(), won))
-    return _joined(found)
-
-
-def _rated(study: Study, asked: NDArray[np.bool_]) -> Votes:
-    """Two ratings of one rater within a group; crowds cannot be followed from item to item and give none."""
-    view = study.ratings
-    rows = np.flatnonzero(asked[view.rater] & ~study.crowds[view.rater] & (view.repeat == 0) & (view.group >= 0))
-    better = np.array([1 if c.scale is None or c.scale.higher_is_better else -1 for c in study.criteria])
-    order = rows[np.lexsort((view.rater[rows], view.group[rows], view.criterion[rows]))]
-    parts = np.stack([view.criterion[order], view.group[order], view.rater[order]])
-    starts = np.flatnonzero((np.diff(parts, axis=1) != 0).any(axis=0)) + 1
-    found: list[Votes] = []
-    for block in np.split(order, starts):
-        i, j = np.triu_indices(len(block), 1)
-        criterion = view.criterion[block][i].astype(np.int64)
-        won = np.sign(view.value[block][i] - view.value[block][j]).astype(np.int64) * better[criterion]
-        found.append((criterion, view.item[block][i].astype(np.int64), view.item[block][j].astype(np.int64), won))
-    return _joined(found)
-
-
-def _joined(found: list[Votes]) -> Votes:
-    if not found:
-        none = np.zeros(0, np.int64)
-        return none, none, none, none
-    return tuple(np.concatenate(part) for part in zip(*found))  # type: ignore[return-value]

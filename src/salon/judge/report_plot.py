@@ -87,7 +87,7 @@ def _curve(accuracy: float, x: Scale, y: Scale) -> Markup | None:
     points = [f"{x(u):.2f} {y(v):.2f}" for u, v in zip(b[inside], c[inside])]
     path = element("path", d="M" + "L".join(points), class_="null-line" + ("" if accuracy == 0.5 else " dashed"))
     at = y(float(c[inside][0])) - 4
-    name = text(x(float(b[inside][0])) + 4, at, numbers.fixed(accuracy, 2), "tick small")
+    name = text(x(float(b[inside][0])) + 4, at, numbers.fixed(accuracy, 2), "tick")
     return group(path, name if at > y.stop + 8 else None)
 
 

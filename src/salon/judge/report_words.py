@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from salon.judge.report_settings import ReportSettings
 from salon.judge.report_tick_results import TickJudged, TickReport
 from salon.judge.results import Figure, JudgeFigures, PanelFigures
+from salon.report.words import first_of
 
 SCORES = (
     "accuracy is agreement with the majority of people, pair by pair: 1 if the judge names the majority's item in both "
@@ -15,6 +16,10 @@ SCORES = (
 UNREAD = (
     "a pair with an unread verdict counts 0 in the accuracy and stays in its denominator; parsed only leaves it out; "
     "position bias, ties and conditional accuracy are shares of the pairs that were read"
+)
+CEILINGS = (
+    "next rater and oracle are of people who name an item, for a tie is no vote; pairs on which only one person named "
+    "an item say nothing of agreement and are left out of these two, though judges are scored on them"
 )
 ONE_ORDER = "no position bias can be given for a judge shown one order only, or that scores items one by one: {}"
 NUMBERS = "of a judge that gives numbers the larger one wins, and equal numbers tie: {}"
@@ -72,13 +77,15 @@ def _pair_policies(
         "only 'ties counted' keeps them, as ties that a judge has to see",
         UNREAD,
     ]
+    if lone := sum(one.lone for one in panel):
+        said.append(f"{CEILINGS} ({lone:,} of {pairs:,})")
     about = {
         ONE_ORDER: [one.judge for one in judges if one.orders == 1],
         NUMBERS: [one.judge for one in judges if one.kind in ("points", "scorer")],
         SAMPLES: [one.judge for one in judges if one.samples > 1],
         ABSENT[settings.missing]: [one.judge for one in judges if one.kind in ("rater", "scorer")],
     }
-    said += [words.format(_listed(names)) for words, names in about.items() if names]
+    said += [words.format(first_of(names)) for words, names in about.items() if names]
     unvoted = sum(part.unvoted for one in judges for part in one.criteria)
     if unvoted:
         said.append(f"pairs that judges were asked about and nobody voted on are left out: {unvoted:,}")
@@ -92,7 +99,7 @@ def _tick_policies(ticks: TickReport, settings: ReportSettings) -> tuple[str, ..
         TICK_SAMPLES: [one.judge for one in ticks.judges if one.samples > 1],
         TICKS_ABSENT[settings.missing]: [one.judge for one in ticks.judges if one.kind == "rater"],
     }
-    said += [words.format(_listed(names)) for words, names in about.items() if names]
+    said += [words.format(first_of(names)) for words, names in about.items() if names]
     unvoted = sum(part.unvoted for one in ticks.judges for part in one.criteria)
     if unvoted:
         said.append(f"ticks that judges were asked about and nobody answered are left out: {unvoted:,}")
@@ -107,17 +114,17 @@ def judge_warnings(
 ) -> tuple[str, ...]:
     """What should not be taken at its face: judges at chance or above the ceiling, few pairs met, no signal."""
     found = (
-        [f"left out, without an answer on a pair or a point with a majority: {_listed(left_out)}"] if left_out else []
+        [f"left out, without an answer on a pair or a point with a majority: {first_of(left_out)}"] if left_out else []
     )
     found += [] if ticks is None else _tick_warnings(ticks.judges)
     for signal, words in PEOPLE.items():
         criteria = [one.name for one in panel if one.signal == signal]
         if criteria:
-            found.append(f"{words}: {_listed(criteria)}")
+            found.append(f"{words}: {first_of(criteria)}")
     for judge in judges:
         leaks = [part.name for part in judge.criteria for words in part.warnings if "leak" in words]
         if leaks:
-            found.append(f"above what an oracle could reach, suspect a leak: {judge.judge} on {_listed(leaks)}")
+            found.append(f"above what an oracle could reach, suspect a leak: {judge.judge} on {first_of(leaks)}")
         met, there = (sum(getattr(part, name) for part in judge.criteria) for name in ("decided", "panel_pairs"))
         if met < there:
             found.append(f"asked about {met:,} of {there:,} pairs with a majority: {judge.judge}")
@@ -132,7 +139,7 @@ def _tick_warnings(judges: Sequence[TickJudged]) -> list[str]:
     for judge in judges:
         leaks = [part.name for part in judge.criteria for words in part.warnings if "leak" in words]
         if leaks:
-            found.append(f"above what an oracle could reach, suspect a leak: {judge.judge} on {_listed(leaks)}")
+            found.append(f"above what an oracle could reach, suspect a leak: {judge.judge} on {first_of(leaks)}")
         met, there = (sum(getattr(part, name) for part in judge.criteria) for name in ("decided", "panel_ticks"))
         if met < there:
             found.append(f"asked about {met:,} of {there:,} ticks with a majority: {judge.judge}")
@@ -150,9 +157,3 @@ def _failures(judge: JudgeFigures | TickJudged) -> list[str]:
 def _one_sided(share: Figure) -> bool:
     """Far from even, whatever the content: in one order this is all that can be said of position."""
     return abs(share.value - 0.5) > FAR_FROM_EVEN and share.n >= FEW
-
-
-def _listed(names: Iterable[str], most: int = 12) -> str:
-    given = list(dict.fromkeys(names))
-    more = f" and {len(given) - most} more" if len(given) > most else ""
-    return ", ".join(given[:most]) + more

@@ -171,8 +171,13 @@ class PanelFigures(Noun):
     votes: int = Field(description="Votes of people.")
     pairs: int = Field(description="Pairs with votes.")
     tied: int = Field(description="Pairs without a majority: out of every denominator but `with_ties`.")
-    raters: str = Field(description="Votes on a pair: '5', or '1 to 7'.")
-    next_rater: Figure | None = Field(default=None, description="Accuracy of one more person against this panel.")
+    raters: str = Field(description="Votes on a pair, ties among them: '5', or '1 to 7'.")
+    lone: int = Field(
+        default=0, description="Pairs on which one person named an item: a majority, but too few votes for a ceiling."
+    )
+    next_rater: Figure | None = Field(
+        default=None, description="Accuracy of one more person who names an item against this panel."
+    )
     oracle: Figure | None = Field(default=None, description="Accuracy of a predictor that knows every pair's odds.")
     oracle_range: tuple[float, float] | None = Field(
         default=None, description="What other laws of the pairs' odds would give."

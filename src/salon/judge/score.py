@@ -90,7 +90,7 @@ def score_study(
     if not asked:
         raise BadValue("a study with items is needed", found="none", where=str(folder))
     memory = kept or Kept()
-    results, reused = _results(scorer, asked, settings.batch, memory, progress or (lambda done, wanted: None))
+    results, reused = kept_results(scorer, asked, settings.batch, memory, progress or (lambda done, wanted: None))
     rows = [score_row(item.id, result) for (item, _), result in zip(asked, results, strict=True)]
     table = pa.Table.from_pylist(rows, COLUMNS)
     return write_scores(scores_file(folder / FOLDER, scorer.name), scorer, table, reused=reused, data=study.hash[:12])
@@ -106,10 +106,10 @@ def _asked(study: Study, folder: Path, limit: int | None) -> list[_Asked]:
     return [(item, prompts.get(item.prompt or "")) for item in whole]
 
 
-def _results(
+def kept_results(
     scorer: Scorer, asked: Sequence[_Asked], batch: int, kept: Kept, progress: Callable[[int, int], None]
 ) -> tuple[list[Result], int]:
-    """One result per item, in their order; those in hand first, then batch by batch, each kept at once."""
+    """One result per item, in their order, and how many were in hand; the others come batch by batch, kept at once."""
     keys = [_key(scorer, item, prompt) or f"{_ONLY_HERE}{number}" for number, (item, prompt) in enumerate(asked)]
     known: dict[str, Result] = {key: Scored(**record) for key, record in kept.many(set(keys)).items()}
     first = {key: number for number, key in reversed(list(enumerate(keys)))}
@@ -162,12 +162,17 @@ def score_row(item: str, result: Result) -> dict[str, Any]:
 
 
 def write_scores(file: Path, scorer: Scorer, table: pa.Table, *, reused: int, data: str) -> ScoreRun:
-    """Write a table of scores and, beside it, what one has to know about it."""
+    """Write a table of scores and, beside it, what one has to know about it.
+
+    The old table goes and the new card is there before the new table is: who is killed in between leaves no table,
+    never one that is read by another's card, or as if higher were better because it has none.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
+    run = _run(scorer, table, reused, data, file)
     with whole_file(file) as target:
         pq.write_table(table.cast(COLUMNS), target, compression="zstd", row_group_size=_ROWS_IN_GROUP)
-    run = _run(scorer, table, reused, data, file)
-    write_json(file.with_suffix(".json"), run)
+        file.unlink(missing_ok=True)
+        write_json(file.with_suffix(".json"), run)
     return run
 
 

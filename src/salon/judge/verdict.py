@@ -9,7 +9,8 @@ A verdict is stated by
 Prose never counts ("Image A has the better type"), nor do thoughts. Of several statements the last one binds, also when
 it is not on the menu: the judge is then unparsed, and no earlier statement is fallen back on. A text that breaks off
 after its last statement, or in the middle of an object around it, might have said something else: unparsed as well. So
-is one whose last statement stands inside an object that is broken, or in one of its strings: it may be a quotation.
+is one whose last statement stands inside an object that is broken, or in one of its strings: it may be a quotation. And
+who says `{"verdict": "A"} or {"verdict": "B"}` has repeated the question, which ends so, and chosen nothing.
 """
 
 from __future__ import annotations
@@ -73,7 +74,10 @@ def read_verdict(text: str, key: str, menu: Menu, *, cut: bool = False) -> Read 
         stated.append(last_line)
     if not stated:
         return Unread("breaks off" if cut or _is_open(body) else "no verdict")
-    return _bind(body, max(stated, key=lambda one: one.end), menu, cut=cut)
+    last = max(stated, key=lambda one: one.end)
+    if any(_is_or(body[one.end : last.start]) and one.value != last.value for one in stated):
+        return Unread("options, and none chosen")
+    return _bind(body, last, menu, cut=cut)
 
 
 def read_verdicts(
@@ -254,6 +258,11 @@ def _bind(text: str, last: _Statement, menu: Menu, *, cut: bool) -> Read | Unrea
     if _is_inside(text, last.start):
         return Unread("inside a broken object")
     return last.value if isinstance(last.value, Unread) else menu(last.value)
+
+
+def _is_or(between: str) -> bool:
+    """Whether two statements are offered side by side, as the question does (`messages`)."""
+    return _bare(between).lower() == "or"
 
 
 def _bare(text: str) -> str:

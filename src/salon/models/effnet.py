@@ -42,11 +42,6 @@ EFFNET_HASH = "9656183e"
 """Beginning of the weights' SHA-256, which their maker put into the file's name."""
 
 
-def embed_pictures(images: Sequence[Image.Image]) -> np.ndarray:
-    """One row of 1,280 features per picture, from before the classifier."""
-    return features_and_chances(images)[0]
-
-
 def class_chances(images: Sequence[Image.Image]) -> np.ndarray:
     """One row of 1,000 chances per picture, in ImageNet's order."""
     return features_and_chances(images)[1]

@@ -72,9 +72,12 @@ def read_card(folder: Path) -> ModelCard:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        remedy = "name the folder that salon train wrote"
+        a_study = (Path(folder) / "study.toml").is_file()
         raise BadFile(
-            f"a model folder with a {CARD} is needed", found=error.strerror, where=str(folder), remedy=remedy
+            f"a model folder with a {CARD} is needed",
+            found="a study" if a_study else error.strerror,
+            where=str(folder),
+            remedy="name the folder that salon train wrote" + ("; the study comes last" if a_study else ""),
         ) from None
     except ValueError as error:
         raise BadFile("a model's card is JSON", found=str(error), where=str(path)) from None

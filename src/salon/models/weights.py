@@ -86,8 +86,8 @@ def _tensors(loaded: Any, path: Path) -> State:
     return {name.removeprefix("module."): tensor for name, tensor in loaded.items()}
 
 
-def load_all(module: torch.nn.Module, state: Mapping[str, torch.Tensor], *, where: str, spare: str = "") -> None:
-    """Fill `module` from `state`: every tensor it needs, none left over but those that start with `spare`.
+def load_all(module: torch.nn.Module, state: Mapping[str, torch.Tensor], *, where: str) -> None:
+    """Fill `module` from `state`: every tensor it needs, none left over.
 
     Libraries that skip what does not fit leave random weights behind and a score that looks like one.
     """
@@ -97,7 +97,6 @@ def load_all(module: torch.nn.Module, state: Mapping[str, torch.Tensor], *, wher
         raise BadFile(
             "weights of the right shapes are needed", found=" ".join(str(error).split()), where=where
         ) from None
-    unexpected = [name for name in unexpected if not (spare and name.startswith(spare))]
     if missing or unexpected:
         parts = [f"{len(names)} {word} ({', '.join(names[:3])} ...)" for word, names in
                  (("missing", missing), ("left over", unexpected)) if names]  # fmt: skip
@@ -105,11 +104,14 @@ def load_all(module: torch.nn.Module, state: Mapping[str, torch.Tensor], *, wher
 
 
 def from_hub(load: Callable[..., Any], source: str | Path, *, what: str, **options: Any) -> Any:
-    """`load(source)` from a folder or the hub's cache; MissingWeights says what to give where it is not there."""
+    """`load(source)` from a folder or the hub's cache; MissingWeights says what to give where it is not there.
+
+    Code that lies beside the weights is refused outright: transformers would ask, and take any `y` on stdin for a yes.
+    """
     logging.disable_progress_bar()  # a bar for each of many small networks hides the progress of the run
     offline = Path(source).is_dir() or os.environ.get("HF_HUB_OFFLINE") == "1"
     try:
-        return load(str(source), local_files_only=offline, **options)
+        return load(str(source), local_files_only=offline, trust_remote_code=False, **options)
     except (OSError, ValueError, KeyError) as error:
         raise MissingWeights(
             f"{what} is needed: a folder, or a hub name that is in the local cache",

@@ -7,7 +7,7 @@ the shaper's glyph outlines, so they can serve as ground truth for reading and l
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
@@ -34,6 +34,7 @@ DefectKind = Literal[
     "off-mood-style",
     "extra-element",
 ]
+DEFECTS: tuple[DefectKind, ...] = get_args(DefectKind)
 
 
 class Box(Noun):

@@ -7,18 +7,18 @@ it is text here, escaped, and never more than text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
 from markupsafe import Markup
 
-from salon.report.block import Badge, Block
+from salon.report.block import Badge, Block, Note
 from salon.report.page import Section
 from salon.report.svg import element
 from salon.report.table import Column, Table
-from salon.report.words import brief, one_way
+from salon.report.words import brief, fixed, listed, one_way
 
 Size = Literal["", "four", "small", "wide", "pairs"]
 """How large frames are: as large as a prompt needs, four in a row, small, wide, or wide enough for two pictures."""
@@ -119,6 +119,15 @@ def missing_section(missing: Sequence[tuple[str, str, int]], caption: str) -> li
     rows = [{"what": what, "why": why, "count": count} for what, why, count in missing]
     columns = [Column("what", "What"), Column("why", "Why"), Column("count", "How often", "count")]
     return [Section("Missing", [Table(columns, rows, caption=caption, sortable=False)])] if rows else []
+
+
+def waiting_section(waiting: Mapping[str, int]) -> list[Section]:
+    """What chains wait for, and how many; nothing where none does."""
+    if not waiting:
+        return []
+    told = listed(Markup("{} for {}").format(fixed(count, 0), what) for what, count in waiting.items())
+    words = Markup("Chains wait: {}. The same command goes on; until then these numbers are provisional.").format(told)
+    return [Section("Not done", [Note(words, tone="open")])]
 
 
 # -- what changed ----------------------------------------------------------------------------------------------------

@@ -22,13 +22,15 @@ class Key:
     words: str
     shape: str = "box"
     """box, line, dot or diamond."""
+    shade: float | None = None
+    """How much of its color a box has, of 1."""
 
 
-def x_axis(scale: Scale, y: float, width: float, *, room: float = 70, label: str = "", percent: bool = False) -> Markup:
+def x_axis(scale: Scale, y: float, width: float, *, room: float = 70, label: str = "") -> Markup:
     """Ticks and their numbers under a line at height `y`, none beyond the `width` of the drawing; the label below."""
     values = scale.ticks(room)
     parts = [line(scale.start, y, scale.stop, y, "axis")]
-    for value, words in zip(values, tick_labels(values, percent=percent)):
+    for value, words in zip(values, tick_labels(values)):
         x, half = scale(value), text_width(words) / 2
         inside = min(max(x, half), width - half)
         parts += [line(x, y, x, y + 4, "axis"), text(inside, y + LINE, words, "tick", anchor="middle")]
@@ -78,7 +80,7 @@ def _swatch(key: Key, x: float, y: float) -> Markup:
         return element("circle", cx=x + 7, cy=y - 4, r=4.5, class_=key.swatch)
     if key.shape == "diamond":
         return element("path", d=diamond(x + 7, y - 4, 5.5), class_=key.swatch)
-    return rect(x + 1, y - 10, 12, 12, key.swatch)
+    return rect(x + 1, y - 10, 12, 12, key.swatch, fill_opacity=key.shade)
 
 
 def diamond(x: float, y: float, r: float) -> str:

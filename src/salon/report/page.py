@@ -60,6 +60,7 @@ class Page:
         text = templates().get_template("page.html").render(
             page=self,
             anchors=anchors([section.title for section in self.sections]),
+            fewest=1,
             style=Markup(style()),
             script=Markup(script),
             policy=_policy(script),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
@@ -74,6 +75,11 @@ def whole(name: str) -> Markup:
     return element("span", shown, class_="whole") if len(shown) <= UNBROKEN else Markup.escape(shown)
 
 
+def breakable(name: str) -> Markup:
+    """A generator's name, which goes on in a new line before what is added to it: proof|+misalignment|@0.4."""
+    return Markup("<wbr>").join(re.split(r"(?=[+@/])", name))
+
+
 def sentence(words: str) -> str:
     """Words that start large and end with a stop."""
     started = one_way(words[:1].upper() + words[1:])
@@ -107,6 +113,13 @@ def listed(names: Iterable[object]) -> Markup:
     if len(words) < 2:
         return words[0] if words else Markup("none")
     return Markup(", ").join(words[:-1]) + Markup(" and ") + words[-1]
+
+
+def first_of(names: Iterable[str], most: int = 12) -> str:
+    """The first different names in a plain line, and how many more there are."""
+    given = list(dict.fromkeys(names))
+    more = f" and {len(given) - most} more" if len(given) > most else ""
+    return ", ".join(given[:most]) + more
 
 
 def gathered(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:

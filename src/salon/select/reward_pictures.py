@@ -26,14 +26,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
-from salon.errors import BadValue, MissingExtra
+from salon.errors import BadValue
 from salon.study import Item
-
-try:
-    from PIL import Image
-except ImportError:  # pragma: no cover - the tests have it
-    raise MissingExtra("generate") from None
 
 _CHANNELS = (1, 3, 4)
 _SLACK = 0.01

@@ -28,13 +28,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from salon.errors import BadValue, TooFew
+from salon.stats.compiled import compiled
 from salon.stats.pair_counts import PairCounts
 from salon.stats.pair_errors import hessian_errors
 from salon.stats.pair_fit import fit_pairs
@@ -117,7 +117,7 @@ def _best_tree(gains: Floats, rng: np.random.Generator) -> Ints:
     return np.stack([tree.coords[0], tree.coords[1]], axis=1)[best].astype(np.int64)
 
 
-@numba.njit(cache=True)
+@compiled
 def _gains(q: Floats, c: Floats, nodes: Floats, weights: Floats, gains: Floats) -> None:
     for i in range(len(q)):
         for j in range(i + 1, len(q)):
@@ -125,7 +125,7 @@ def _gains(q: Floats, c: Floats, nodes: Floats, weights: Floats, gains: Floats) 
             gains[i, j] = _information(q[i] - q[j], spread, nodes, weights)
 
 
-@numba.njit(cache=True)
+@compiled
 def _information(mean: float, spread: float, nodes: Floats, weights: Floats) -> float:
     win, left = 0.0, 0.0
     for k in range(len(nodes)):

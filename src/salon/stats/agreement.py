@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from salon.errors import BadValue, NotIdentified, TiesNotAllowed, TooFew
 from salon.stats.alpha import alpha_bootstrap, alpha_counts, alpha_totals, krippendorff_alpha
+from salon.stats.compiled import compiled
 from salon.stats.result import Estimate, Test
 
 __all__ = [
@@ -236,7 +236,7 @@ def _strict_ranks(ranks: ArrayLike) -> IntArray:
     return r
 
 
-@numba.njit(cache=True)
+@compiled
 def _first_tie(r: IntArray) -> int:
     """Flat (prompt, rater) index of the first row neither strict nor absent; -1 if all are well formed."""
     for i in range(r.shape[0]):
@@ -252,7 +252,7 @@ def _first_tie(r: IntArray) -> int:
     return -1
 
 
-@numba.njit(cache=True)
+@compiled
 def _one_tau(x: IntArray, y: IntArray) -> float:
     """Tau of two strict rank vectors, NaN if either is absent."""
     if x[0] < 0 or y[0] < 0:
@@ -264,20 +264,7 @@ def _one_tau(x: IntArray, y: IntArray) -> float:
     return balance / (p * (p - 1) // 2)
 
 
-@numba.njit(cache=True)
-def _taus(r: IntArray) -> FloatArray:
-    n, raters, _ = r.shape
-    out = np.empty((n, raters * (raters - 1) // 2))
-    for i in range(n):
-        k = 0
-        for a in range(raters):
-            for b in range(a + 1, raters):
-                out[i, k] = _one_tau(r[i, a], r[i, b])
-                k += 1
-    return out
-
-
-@numba.njit(cache=True)
+@compiled
 def _tau_sums(r: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
     raters = r.shape[1]
     total, squares = np.zeros((raters, raters)), np.zeros((raters, raters))

@@ -23,11 +23,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, get_args
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, NotIdentified, TooFew
+from salon.stats.compiled import compiled
 from salon.stats.resample import bootstrap_totals
 from salon.stats.result import Estimate
 
@@ -189,7 +189,7 @@ def _coincidence_table(codes: CodeArray, categories: int, group: IntArray, size:
     return out
 
 
-@numba.njit(cache=True)
+@compiled
 def _interval_sums(x: FloatArray) -> tuple[int, float, float, float]:
     """Units used, n, sum of m/(m-1) SS_u, SS. Two passes, so that a large mean costs no digits."""
     units, n, total = 0, 0.0, 0.0
@@ -215,7 +215,7 @@ def _interval_sums(x: FloatArray) -> tuple[int, float, float, float]:
     return units, n, within, squares
 
 
-@numba.njit(cache=True)
+@compiled
 def _ordinal_sums(codes: CodeArray, x: FloatArray) -> tuple[int, float, float, float]:
     """`_interval_sums` of answers given as codes of the centered values x."""
     units, n, within, squares = 0, 0.0, 0.0, 0.0
@@ -232,7 +232,7 @@ def _ordinal_sums(codes: CodeArray, x: FloatArray) -> tuple[int, float, float, f
     return units, n, within, squares
 
 
-@numba.njit(cache=True)
+@compiled
 def _pairable_counts(codes: CodeArray, size: int) -> FloatArray:
     counts = np.zeros(size)
     for u in range(codes.shape[0]):
@@ -246,7 +246,7 @@ def _pairable_counts(codes: CodeArray, size: int) -> FloatArray:
     return counts
 
 
-@numba.njit(cache=True)
+@compiled
 def _nominal_disagreement(codes: CodeArray, size: int) -> tuple[int, float]:
     """Units used, and sum over units of (ordered pairs of unlike answers) / (m - 1)."""
     units, within = 0, 0.0
@@ -263,7 +263,7 @@ def _nominal_disagreement(codes: CodeArray, size: int) -> tuple[int, float]:
     return units, within
 
 
-@numba.njit(cache=True)
+@compiled
 def _add_coincidences(codes: CodeArray, size: int, group: IntArray, out: FloatArray) -> None:
     for u in range(codes.shape[0]):
         m = 0
@@ -277,7 +277,7 @@ def _add_coincidences(codes: CodeArray, size: int, group: IntArray, out: FloatAr
                     out[group[u], codes[u, r] * size + codes[u, s]] += 1.0 / (m - 1)
 
 
-@numba.njit(cache=True)
+@compiled
 def _range(x: FloatArray) -> tuple[float, float]:
     """Smallest and largest answer; (inf, -inf) if there is none. NaN fails every comparison."""
     low, high = np.inf, -np.inf
@@ -289,7 +289,7 @@ def _range(x: FloatArray) -> tuple[float, float]:
     return low, high
 
 
-@numba.njit(cache=True)
+@compiled
 def _dense_codes(x: FloatArray, low: float, size: int) -> tuple[bool, CodeArray, IntArray]:
     """Answers minus `low` (-1 for NaN) and the answers at each value; False once one is not a whole step."""
     codes = np.full(x.shape, -1, dtype=np.int32)

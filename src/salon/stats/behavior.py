@@ -13,12 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
+from salon.stats.compiled import compiled
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -151,7 +151,7 @@ def _times(t: FloatArray, fast: float) -> Times:
     return Times(len(t), float(low), float(middle), float(high), float(np.mean(t < fast)))
 
 
-@numba.njit(cache=True)
+@compiled
 def _longest(codes: IntArray) -> int:
     best, run = 1, 1
     for i in range(1, len(codes)):

@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from salon.errors import BadValue, DesignError, TooFew
+from salon.stats.compiled import compiled
 from salon.stats.graph import connectivity
 from salon.stats.pair_counts import PairCounts
 from salon.stats.pair_fit import fit_pairs
@@ -205,7 +205,7 @@ def _srcc(x: Floats, y: Floats) -> float:
     return float((a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()))
 
 
-@njit(cache=True)
+@compiled
 def _grow(met: NDArray[np.bool_], pairs: int, rng: np.random.Generator) -> Ints:
     """`pairs` more pairs, each of an item with the fewest partners and its least-met stranger, ties by lot."""
     items = len(met)

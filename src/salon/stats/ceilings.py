@@ -43,7 +43,7 @@ from scipy.special import betainc
 
 from salon.errors import BadValue, NotIdentified, TooFew
 from salon.stats.pair_law import accuracy_ranges, beta_binomial_rho, full_cells
-from salon.stats.resample import SHARE, check_settings, draw_totals, interval, row_kinds
+from salon.stats.resample import SHARE, check_settings, draw_totals, interval, ratio, row_kinds
 from salon.stats.result import Estimate
 from salon.stats.signal import Cells, pmax_bins
 
@@ -220,7 +220,7 @@ def leave_one_out(table: VoteTable, totals: FloatArray, *, drop_ties: bool = Fal
     agree = np.where(2 * table.larger > table.raters + 1, share, 0.0)
     tie = np.where(2 * table.larger == table.raters + 1, share, 0.0)
     if drop_ties:
-        return _ratio(totals @ agree, totals @ (1 - tie))
+        return ratio(totals @ agree, totals @ (1 - tie))
     return _mean(totals, agree + tie / 2)
 
 
@@ -239,9 +239,11 @@ def next_rater(table: VoteTable, totals: FloatArray) -> FloatArray:
 def oracle(table: VoteTable, totals: FloatArray) -> FloatArray:
     """Accuracy of a predictor that knows every p: mean of P(p > 1/2 | votes) over pairs not tied."""
     # betainc is exact enough to rho = 1e-7 (a = 5e6), where the answer is 1/2 to four digits.
-    rho = np.clip(beta_binomial_rho(table.raters, table.larger, totals), 1e-7, 1 - 1e-12)[:, None]
+    fitted = beta_binomial_rho(table.raters, table.larger, totals)[:, None]
+    rho = np.clip(fitted, 1e-7, 1 - 1e-12)
     a = (1 - rho) / (2 * rho)
-    return _untied_mean(table, totals, betainc(table.raters - table.larger + a, table.larger + a, 0.5))
+    knows = betainc(table.raters - table.larger + a, table.larger + a, 0.5)
+    return _untied_mean(table, totals, np.where(fitted == 0, 0.5, knows))  # nothing to know about coin flips
 
 
 def beta_binomial_fit(table: VoteTable) -> BetaFit:
@@ -252,18 +254,6 @@ def beta_binomial_fit(table: VoteTable) -> BetaFit:
     if rho == 1:
         return BetaFit(0.0, 1.0, "every pair is unanimous: a = 0, every p is 0 or 1")
     return BetaFit((1 - rho) / (2 * rho), rho, None)
-
-
-def buckets(k: ArrayLike, raters: ArrayLike) -> tuple[Bucket, ...]:
-    """Shares of pairs by split, largest majority first, for each panel size; no intervals."""
-    table = vote_table(k, raters)
-    total = table.total
-
-    def plain(statistic: Callable[[FloatArray], FloatArray], cells: FloatArray) -> Estimate:
-        value = float(statistic(total[None])[0])
-        return Estimate(value, None, None, int(total.sum()), "pair", method="no interval asked")
-
-    return _buckets(table, plain)
 
 
 def accuracy_warnings(accuracy: Estimate, of: Ceilings) -> list[str]:
@@ -292,7 +282,7 @@ def _buckets(
         same = (table.raters == size).astype(float)
         for m in range(size, (size - 1) // 2, -1):
             cell = same * (table.larger == m)
-            share = estimate(lambda t, cell=cell, same=same: _ratio(t @ cell, t @ same), same)  # type: ignore[misc]
+            share = estimate(lambda t, cell=cell, same=same: ratio(t @ cell, t @ same), same)  # type: ignore[misc]
             out.append(Bucket(size, m, share))
     return tuple(out)
 
@@ -324,12 +314,7 @@ def _mean(totals: FloatArray, per_cell: FloatArray) -> FloatArray:
 
 def _untied_mean(table: VoteTable, totals: FloatArray, per_cell: FloatArray) -> FloatArray:
     untied = totals * (2 * table.larger != table.raters)
-    return _ratio((untied * per_cell).sum(axis=1), untied.sum(axis=1))
-
-
-def _ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
-    """top/bottom, NaN where nothing is left in the denominator."""
-    return np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), np.nan)
+    return ratio((untied * per_cell).sum(axis=1), untied.sum(axis=1))
 
 
 def _shape_free(
@@ -343,7 +328,7 @@ def _shape_free(
         cell = ((table.raters == size) & (table.larger == m)).astype(float)
         observed[i] = total @ cell
         same = (table.raters == size).astype(float)
-        shares = _ratio(drawn @ cell, drawn @ same)
+        shares = ratio(drawn @ cell, drawn @ same)
         low[i], high[i] = np.nanquantile(shares, [tail, 1 - tail])
         still = tail ** (1 / _behind(table, same))  # the bootstrap cannot draw what was not seen: the exact bound
         if observed[i] == 0:

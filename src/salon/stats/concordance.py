@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from salon.stats.compiled import compiled
 from salon.stats.result import Estimate
 
 
@@ -42,7 +42,7 @@ def alpha_from_w(mean_w: Estimate, values: int, raters: int) -> Estimate:
     return replace(mean_w, value=alpha(mean_w.value), low=low, high=high)
 
 
-@numba.njit(cache=True)
+@compiled
 def _concordances(scores, size, starts, ends, w):  # type: ignore[no-untyped-def]
     for g in range(len(starts)):
         R = ends[g] - starts[g]

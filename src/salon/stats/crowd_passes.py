@@ -18,9 +18,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from salon.stats.compiled import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -59,19 +60,19 @@ class Answers:
         return own, cross
 
 
-@numba.njit(cache=True)
+@compiled
 def _s(z: float) -> float:
     return 1.0 / (1.0 + math.exp(-z))
 
 
-@numba.njit(cache=True)
+@compiled
 def _chances(d: float, shift: float, eta: float) -> tuple[float, float, float, float]:
     """p1, p2, P and Q; Q is summed by itself so that it keeps its digits near 0."""
     p1, p2 = _s(d + shift), _s(shift - d)
     return p1, p2, eta * p1 + (1 - eta) * p2, eta * _s(-d - shift) + (1 - eta) * _s(d - shift)
 
 
-@numba.njit(cache=True)
+@compiled
 def _slopes(
     q: Floats,
     u: Floats,
@@ -105,7 +106,7 @@ def _slopes(
     return value
 
 
-@numba.njit(cache=True)
+@compiled
 def _item_curvature(
     q: Floats, u: Floats, bias: Floats, starts: Ints, a: Ints, b: Ints, y: Floats, x: Floats, above: Floats
 ) -> None:
@@ -120,7 +121,7 @@ def _item_curvature(
             above[min(a[c], b[c]), max(a[c], b[c])] += first * bent + second * (right - wrong) ** 2
 
 
-@numba.njit(cache=True)
+@compiled
 def _rater_curvature(
     q: Floats,
     u: Floats,

@@ -35,12 +35,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import hypergeom
 
 from salon.errors import BadValue, TooFew
+from salon.stats.compiled import compiled
 
 Floats = NDArray[np.float64]
 LEAST = 20
@@ -132,7 +132,7 @@ def ks_tail(h: int, n: int, m: int) -> float:
     return min(1.0, float(_touching(h, n, m, n // common, m // common)))
 
 
-@numba.njit(cache=True)
+@compiled
 def _touching(h, n, m, step_n, step_m):  # type: ignore[no-untyped-def]
     """Mass of the paths from (0, 0) to (n, m), all alike, that come to |i step_m - j step_n| >= h.
 

@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, TooFew
+from salon.stats.compiled import compiled
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -258,7 +259,7 @@ def _valid(i: np.int64, j: np.int64, code: np.int64, items: int) -> bool | np.bo
     return 0 <= i < items and 0 <= j < items and i != j and 0 <= code <= 2
 
 
-@numba.njit(cache=True)
+@compiled
 def _checked_pass(a: IntArray, b: IntArray, codes: IntArray, k: float, per_point: float, scores: FloatArray) -> int:
     """One pass over three columns, checked on the way; the row of the first bad comparison, or -1.
 
@@ -272,7 +273,7 @@ def _checked_pass(a: IntArray, b: IntArray, codes: IntArray, k: float, per_point
     return -1
 
 
-@numba.njit(cache=True)
+@compiled
 def _pass(
     packed: IntArray,
     k: float,
@@ -287,7 +288,7 @@ def _pass(
         _update(i, j, key & 3, k_anchor if held[i] or held[j] else k, per_point, scores)
 
 
-@numba.njit(cache=True)
+@compiled
 def _fill(a: IntArray, b: IntArray, codes: IntArray, items: int, packed: IntArray) -> int:
     for row in range(len(a)):
         i, j, code = np.int64(a[row]), np.int64(b[row]), np.int64(codes[row])

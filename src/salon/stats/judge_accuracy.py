@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, TooFew
-from salon.stats.resample import SHARE, check_settings, draw_totals, interval, row_kinds
+from salon.stats.resample import SHARE, check_settings, draw_totals, interval, ratio, row_kinds
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -265,11 +265,6 @@ def drawn_totals(table: FloatArray | IntArray, draws: int, rng: np.random.Genera
     if n <= _FEW:
         return np.asarray(rng.multinomial(n, np.full(n, 1 / n), size=draws) @ table, dtype=np.float64)
     return draw_totals(*row_kinds(table), draws=draws, rng=rng)
-
-
-def ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
-    """top/bottom, NaN where nothing is left in the denominator."""
-    return np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), np.nan)
 
 
 def _estimate(of: Ratio, rows: IntArray, drawn: FloatArray, *, level: float) -> Estimate | None:

@@ -7,10 +7,10 @@ added up as its prompts are drawn, and so is one redraw of the same prompts; no 
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from salon.stats.compiled import compiled
 from salon.stats.one_order import fits, noise_laws, shared_prompts, widening
 
 FloatArray = NDArray[np.float64]
@@ -100,7 +100,7 @@ def _insertion_law(theta: float, items: int) -> FloatArray:
     return np.asarray(np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True))
 
 
-@numba.njit(cache=True)
+@compiled
 def _add_taus(
     laws: FloatArray,
     faction: IntArray,
@@ -137,7 +137,7 @@ def _add_taus(
                         sums[3, simulation, r, s] += tau * tau
 
 
-@numba.njit(cache=True)
+@compiled
 def _insert(law: FloatArray, rng: np.random.Generator, order: IntArray) -> None:
     """A Mallows order around the identity by repeated insertion: item j goes v places before the end."""
     for j in range(len(order)):
@@ -149,7 +149,7 @@ def _insert(law: FloatArray, rng: np.random.Generator, order: IntArray) -> None:
         order[j - v] = j
 
 
-@numba.njit(cache=True)
+@compiled
 def _signs(order: IntArray, center: IntArray, out: IntArray) -> None:
     """+1 for each item pair x < y with x first, -1 otherwise; `center` names the items of `order`."""
     items = len(order)

@@ -41,10 +41,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from salon.stats.compiled import compiled
 from salon.stats.result import Test
 
 FloatArray = NDArray[np.float64]
@@ -103,7 +103,7 @@ def noise_laws(items: int) -> tuple[FloatArray, ...]:
     return mallows_law(items)[1], gaussian_law()
 
 
-@numba.njit(cache=True)
+@compiled
 def fit_one_order(tau: FloatArray, prompts: FloatArray, features: FloatArray) -> tuple[IntArray, float]:
     """Grid places of the best raters under one law and the lack of fit Q, by coordinate descent from equal raters."""
     raters, width = tau.shape[0], features.shape[1]
@@ -128,7 +128,7 @@ def fit_one_order(tau: FloatArray, prompts: FloatArray, features: FloatArray) ->
     return place, _lack_of_fit(tau, prompts, features, place)
 
 
-@numba.njit(cache=True)
+@compiled
 def _equal_raters(tau: FloatArray, prompts: FloatArray, features: FloatArray) -> IntArray:
     """Everyone at the place whose tau is nearest the mean (at least .01: zero is a stationary point)."""
     total, weight = 0.0, 0.0
@@ -149,7 +149,7 @@ def _equal_raters(tau: FloatArray, prompts: FloatArray, features: FloatArray) ->
     return np.full(tau.shape[0], near, dtype=np.int64)
 
 
-@numba.njit(cache=True)
+@compiled
 def _squared(f: FloatArray) -> float:
     total = 0.0
     for i in range(len(f)):
@@ -157,7 +157,7 @@ def _squared(f: FloatArray) -> float:
     return total
 
 
-@numba.njit(cache=True)
+@compiled
 def _best_place(start: int, a: FloatArray, b: FloatArray, features: FloatArray) -> int:
     """Walk down from `start` in halving steps: the curve is nearly straight, so the loss has one valley."""
     best, least = start, _loss(features[start], a, b)
@@ -176,7 +176,7 @@ def _best_place(start: int, a: FloatArray, b: FloatArray, features: FloatArray) 
     return best
 
 
-@numba.njit(cache=True)
+@compiled
 def _loss(f: FloatArray, a: FloatArray, b: FloatArray) -> float:
     loss = 0.0
     for i in range(len(f)):
@@ -186,7 +186,7 @@ def _loss(f: FloatArray, a: FloatArray, b: FloatArray) -> float:
     return loss
 
 
-@numba.njit(cache=True)
+@compiled
 def _lack_of_fit(tau: FloatArray, prompts: FloatArray, features: FloatArray, place: IntArray) -> float:
     q = 0.0
     for r in range(tau.shape[0]):
@@ -243,7 +243,7 @@ def redrawn_shifts(taus: FloatArray, present: BoolArray, *, redraws: int, rng: n
     return np.asarray((drawn @ away).reshape(redraws, raters, raters) * widening(shared))
 
 
-@numba.njit(cache=True)
+@compiled
 def _refit(taus: FloatArray, prompts: FloatArray, features: FloatArray) -> tuple[IntArray, FloatArray]:
     places, q = np.empty(taus.shape[:2], dtype=np.int64), np.empty(len(taus))
     for i in range(len(taus)):

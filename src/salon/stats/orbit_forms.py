@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit, uint64
 
+from salon.stats.compiled import compiled
+
 Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
 SmallInts = npt.NDArray[np.int32]
@@ -77,7 +79,7 @@ class Block(NamedTuple):
     keys: Words
 
 
-@njit(cache=True)
+@compiled
 def new_candidates(items: int, columns: int) -> Candidates:
     """Room for the rankings of one source."""
     return Candidates(
@@ -90,7 +92,7 @@ def new_candidates(items: int, columns: int) -> Candidates:
     )
 
 
-@njit(cache=True)
+@compiled
 def new_block(items: int, columns: int) -> Block:
     """Room for `columns` witnesses."""
     return Block(
@@ -113,7 +115,7 @@ def bit(word: Any, place: Any) -> Any:
     return (word >> uint64(place)) & uint64(1)
 
 
-@njit(cache=True)
+@compiled
 def score_items(first: Ints, second: Ints, votes: Ints, odd: SmallInts, cast: Words, score: SmallInts, n: int) -> None:
     """score[a] = sum over b of odd[votes of a over b], once each of n rankings is added to the votes.
 
@@ -129,7 +131,7 @@ def score_items(first: Ints, second: Ints, votes: Ints, odd: SmallInts, cast: Wo
             score_b[i] -= amount
 
 
-@njit(cache=True)
+@compiled
 def choose_witnesses(
     first: Ints, second: Ints, cast: Words, rarest: Words, score: SmallInts, best: SmallInts, times: SmallInts, n: int
 ) -> None:
@@ -155,7 +157,7 @@ def choose_witnesses(
                 best[i] = lead if better else best[i]
 
 
-@njit(cache=True)
+@compiled
 def canonical(g: Geometry, r: int, block: Block, n: int) -> None:
     """The canonical keys of the n columns of a block.
 
@@ -170,7 +172,7 @@ def canonical(g: Geometry, r: int, block: Block, n: int) -> None:
             block.keys[j] = _smallest(g.width, block.state[j], block.fine[:, j], block.reading[j], r, order)
 
 
-@njit(cache=True)
+@compiled
 def _refine(width: int, first: Ints, second: Ints, state: Words, r: int, score: SmallInts, fine: Ints, n: int) -> None:
     """fine[a] = score[a] + sum over b of (2 votes of a over b - r) |score[b]|: splits most equal scores, still odd."""
     field = (uint64(1) << uint64(width)) - uint64(1)
@@ -187,7 +189,7 @@ def _refine(width: int, first: Ints, second: Ints, state: Words, r: int, score: 
             fine_b[i] -= lead * np.int64(np.int32(abs(score_a[i])))
 
 
-@njit(cache=True)
+@compiled
 def _sort_items(first: Ints, second: Ints, fine: Ints, place: Ints, reading: Ints, tied: Ints, n: int) -> None:
     """place[a] by falling fine score; which way to read; and whether equal scores leave the order open.
 
@@ -212,7 +214,7 @@ def _sort_items(first: Ints, second: Ints, fine: Ints, place: Ints, reading: Int
             tied[i] |= np.int64(fine_a[i] == fine_b[i])
 
 
-@njit(cache=True)
+@compiled
 def _pack(
     width: int,
     first: Ints,
@@ -250,7 +252,7 @@ def _pack(
             keys[i] |= uint64(k) << uint64(shift)
 
 
-@njit(cache=True)
+@compiled
 def _smallest(width: int, state: Any, fine: Ints, reading: int, r: int, order: Ints) -> Any:
     """The smallest key over all orders with falling scores, and over both readings where scores leave it open."""
     for a in range(len(order)):
@@ -267,7 +269,7 @@ def _smallest(width: int, state: Any, fine: Ints, reading: int, r: int, order: I
             return best
 
 
-@njit(cache=True)
+@compiled
 def _pack_one(width: int, state: Any, order: Ints, way: int, r: int) -> Any:
     p = len(order)
     field = (uint64(1) << uint64(width)) - uint64(1)
@@ -282,7 +284,7 @@ def _pack_one(width: int, state: Any, order: Ints, way: int, r: int) -> Any:
     return key
 
 
-@njit(cache=True)
+@compiled
 def _next_order(order: Ints, fine: Ints) -> bool:
     """Step to the next arrangement of the runs of equal score, like an odometer of runs; False after the last."""
     start = 0
@@ -305,7 +307,7 @@ def _next_order(order: Ints, fine: Ints) -> bool:
     return False
 
 
-@njit(cache=True)
+@compiled
 def _turn(order: Ints, start: int, stop: int) -> None:
     while start < stop - 1:
         stop -= 1

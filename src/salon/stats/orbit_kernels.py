@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit, uint64
 from numba.cpython.unsafe.numbers import trailing_zeros
 
+from salon.stats.compiled import compiled
 from salon.stats.orbit_forms import (
     Block,
     Candidates,
@@ -44,7 +45,7 @@ def lowest_bit(word: Any) -> Any:
     return np.int64(trailing_zeros(word))  # type: ignore[call-arg]
 
 
-@njit(cache=True)
+@compiled
 def _unpack(state: Any, r: int, width: int, votes: Ints) -> None:
     """Votes of all 2m directed pairs."""
     m = len(votes) // 2
@@ -54,7 +55,7 @@ def _unpack(state: Any, r: int, width: int, votes: Ints) -> None:
         votes[m + e] = r - votes[e]
 
 
-@njit(cache=True)
+@compiled
 def _fewest(votes: Ints) -> Any:
     """The smallest number of votes above zero."""
     fewest = votes[0] + votes[len(votes) // 2]
@@ -64,7 +65,7 @@ def _fewest(votes: Ints) -> Any:
     return fewest
 
 
-@njit(cache=True)
+@compiled
 def _with_votes(votes: Ints, amount: int) -> Any:
     """Mask of the directed pairs that have exactly `amount` votes."""
     mask = uint64(0)
@@ -74,7 +75,7 @@ def _with_votes(votes: Ints, amount: int) -> Any:
     return mask
 
 
-@njit(cache=True)
+@compiled
 def grow(g: Geometry, keys: Words, start: int, stop: int, r: int, odd: SmallInts, out: Arrivals) -> int:
     """Add one rater to the states start..stop-1 of layer r; write the canonical forms reached; how many.
 
@@ -102,7 +103,7 @@ def grow(g: Geometry, keys: Words, start: int, stop: int, r: int, odd: SmallInts
     return int(count)
 
 
-@njit(cache=True)
+@compiled
 def _list_candidates(g: Geometry, key: Any, votes: Ints, chosen: Words, fresh: Candidates) -> int:
     """List the rankings that may be witnesses, with the states they lead to and their rarest votes; how many.
 
@@ -131,7 +132,7 @@ def _list_candidates(g: Geometry, key: Any, votes: Ints, chosen: Words, fresh: C
     return int(n)
 
 
-@njit(cache=True)
+@compiled
 def _append_witnesses(fresh: Candidates, n: int, source: int, block: Block, columns: int) -> int:
     """Copy the candidates with times > 0 behind the first `columns` columns of the block; columns then in use."""
     for i in range(n):
@@ -145,7 +146,7 @@ def _append_witnesses(fresh: Candidates, n: int, source: int, block: Block, colu
     return columns
 
 
-@njit(cache=True)
+@compiled
 def _possible_witnesses(above: Words, silent: Any, few: Any, chosen: Words) -> None:
     """The rankings that cast any vote in `silent` or all votes in `few`, as a bit set."""
     for w in range(len(chosen)):
@@ -158,7 +159,7 @@ def _possible_witnesses(above: Words, silent: Any, few: Any, chosen: Words) -> N
         chosen[w] = some | every
 
 
-@njit(cache=True)
+@compiled
 def settle(g: Geometry, rows: Words, r: int, odd: SmallInts) -> bool:
     """Turn counts of witnesses into counts of ways, in place; False when a division leaves a remainder.
 
@@ -187,7 +188,7 @@ def settle(g: Geometry, rows: Words, r: int, odd: SmallInts) -> bool:
     return True
 
 
-@njit(cache=True)
+@compiled
 def _rescale(row: Words, multiply: int, divide: int) -> bool:
     """The count in row[1:] times multiply / divide; reduced first, so that nothing exceeds the result."""
     common, rest = multiply, divide
@@ -205,7 +206,7 @@ def _rescale(row: Words, multiply: int, divide: int) -> bool:
     return bool(remainder == uint64(0))
 
 
-@njit(cache=True)
+@compiled
 def _carry(row: Words) -> None:
     """Bring the digits of a wide count below 2^32; a count of one column is a plain word and stays."""
     for c in range(1, len(row) - 1):
@@ -213,7 +214,7 @@ def _carry(row: Words) -> None:
         row[c] &= uint64(2**32 - 1)
 
 
-@njit(cache=True)
+@compiled
 def add_last_rater(g: Geometry, keys: Words, ways: Words, r: int, worth: Ints, cycles: Ints, tally: Words) -> None:
     """tally[code, flag] += ways for every state of layer r and every last ranking; nothing is stored.
 
@@ -242,7 +243,7 @@ def add_last_rater(g: Geometry, keys: Words, ways: Words, r: int, worth: Ints, c
                 flags >>= uint64(1)
 
 
-@njit(cache=True)
+@compiled
 def _cyclic_rankings(g: Geometry, votes: Ints, raters: int, cycles: Ints, cyclic: Words) -> None:
     """The last rankings after which some a, b, c have strict majorities a > b > c > a, as a bit set.
 

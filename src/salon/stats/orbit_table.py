@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit, uint64
 
+from salon.stats.compiled import compiled
 from salon.stats.orbit_forms import Words
 from salon.stats.orbit_kernels import Arrivals, lowest_bit
 
@@ -77,7 +78,7 @@ def _home(key: Any, shift: Any) -> Any:
     return (key ^ (key >> uint64(33))) >> shift
 
 
-@njit(cache=True)
+@compiled
 def _insert(
     rows: Words, used: int, limit: int, arrivals: Arrivals, ways: Words, start: int, stop: int
 ) -> tuple[int, int, Any]:
@@ -110,7 +111,7 @@ def _insert(
     return stop, used, touched
 
 
-@njit(cache=True)
+@compiled
 def _rehash(rows: Words, larger: Words) -> None:
     shift = uint64(64 - lowest_bit(uint64(len(larger))))
     wrap = uint64(len(larger) - 1)
@@ -123,7 +124,7 @@ def _rehash(rows: Words, larger: Words) -> None:
                 larger[row, c] = rows[i, c]
 
 
-@njit(cache=True)
+@compiled
 def _gather(rows: Words) -> int:
     n = 0
     for i in range(len(rows)):

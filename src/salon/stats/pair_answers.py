@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, TooFew
+from salon.stats.compiled import compiled
 from salon.stats.pair_models import answer_slope, chances, curvature
 
 Floats = NDArray[np.float64]
@@ -82,7 +82,7 @@ def _independent_root(answers: Answers, code: int, tie: float, point: Floats) ->
 # -- compiled passes over the answers ----------------------------------------------------------------------------------
 
 
-@numba.njit(cache=True)
+@compiled
 def _add_derivatives(
     code: int,
     tie: float,
@@ -124,7 +124,7 @@ def _add_derivatives(
                 matrix[n + x, n + y] += dd * z[k, x] * z[k, y]
 
 
-@numba.njit(cache=True)
+@compiled
 def _add_sums(
     code: int,
     tie: float,
@@ -150,7 +150,7 @@ def _add_sums(
             row[n + x] += w * s * z[k, x]
 
 
-@numba.njit(cache=True)
+@compiled
 def _add_squares(
     code: int,
     tie: float,

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from salon.errors import BadValue, TooFew
+from salon.stats.compiled import compiled
 from salon.stats.pair_counts import checked_comparisons
 from salon.stats.pair_fit import PairFit
 from salon.stats.pair_models import answer_slope, has_tie, model_code
@@ -92,7 +92,7 @@ def _sparse_sums(
     return csr_array((entries[0], entries[1:]), shape=shape)
 
 
-@numba.njit(cache=True)
+@compiled
 def _slopes(
     code: int, tie: float, q: Floats, a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], weight: Floats
 ) -> tuple[Floats, Floats]:
@@ -105,7 +105,7 @@ def _slopes(
     return out, out_t
 
 
-@numba.njit(cache=True)
+@compiled
 def _add(
     a: NDArray[Any],
     b: NDArray[Any],
@@ -123,7 +123,7 @@ def _add(
             sums[cluster[k], items] += slope_t[k]
 
 
-@numba.njit(cache=True)
+@compiled
 def _heard(sums: Floats, noise: Floats) -> tuple[NDArray[np.bool_], Ints]:
     """Which clusters answered anything, and how many clusters spoke on each item."""
     active, heard = np.zeros(len(sums), np.bool_), np.zeros(len(noise), np.int64)

@@ -16,11 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, TooFew
+from salon.stats.compiled import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -89,7 +89,7 @@ def _integers(values: ArrayLike, name: str) -> NDArray[Any]:
     return array if array.size else array.astype(np.int64)
 
 
-@numba.njit(cache=True)
+@compiled
 def _all_fine(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: int) -> bool:
     fine = True
     for k in range(len(a)):
@@ -110,7 +110,7 @@ def _explained(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: i
     return BadValue("an outcome is 0 (a is better), 1 (b is better) or 2 (tie)", found=outcome[k], where=where)
 
 
-@numba.njit(cache=True)
+@compiled
 def _seen(a: Any, b: Any, outcome: Any) -> Any:
     """The outcome seen from the lower item: 0 and 1 change places when that is b."""
     return outcome ^ ((b < a) & (outcome < 2))
@@ -131,13 +131,13 @@ def _by_table(
     return rows
 
 
-@numba.njit(cache=True)
+@compiled
 def _place(low: Any, high: Any, items: int) -> Any:
     """Place of the pair low < high among all pairs sorted by (low, high)."""
     return low * (2 * items - low - 3) // 2 + high - 1
 
 
-@numba.njit(cache=True)
+@compiled
 def _add_counts(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: int, table: Floats) -> None:
     """At most _FULL comparisons: the small packed table stays in the cache, and blocks keep its accesses apart."""
     packed = np.zeros(len(table), np.uint64)
@@ -156,7 +156,7 @@ def _add_counts(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: 
         table[row, 2] += packed[row] >> np.uint64(2 * _BITS)
 
 
-@numba.njit(cache=True)
+@compiled
 def _add_weights(
     a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], weight: Floats, items: int, table: Floats
 ) -> None:
@@ -165,7 +165,7 @@ def _add_weights(
         table[_place(min(x, y), max(x, y), items), _seen(x, y, np.int64(outcome[k]))] += weight[k]
 
 
-@numba.njit(cache=True)
+@compiled
 def _met(table: Floats, items: int) -> tuple[Ints, Ints, Floats, Floats, Floats]:
     """The rows of the table that hold anything."""
     rows = 0
@@ -198,7 +198,7 @@ def _by_sorting(
     return rows
 
 
-@numba.njit(cache=True)
+@compiled
 def _keys(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: int) -> Ints:
     """(lower item, higher item, outcome seen from the lower) packed into one sortable integer each."""
     keys = np.empty(len(a), np.int64)
@@ -208,7 +208,7 @@ def _keys(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: int) -
     return keys
 
 
-@numba.njit(cache=True)
+@compiled
 def _runs(keys: Ints, weight: Floats, items: int) -> tuple[Ints, Ints, Floats, Floats, Floats]:
     """Sums over equal pairs in sorted keys."""
     rows = 1

@@ -28,12 +28,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from salon.errors import BadValue, TooFew
+from salon.stats.compiled import compiled
 from salon.stats.pair_clusters import answering_clusters, cluster_scores
 from salon.stats.pair_counts import PairCounts
 from salon.stats.pair_fit import PairFit, fit_information
@@ -178,7 +178,7 @@ def _refuse_zero(variance: Floats, bread: Information) -> None:
         )
 
 
-@numba.njit(cache=True)
+@compiled
 def _add_squares(
     code: int,
     tie: float,

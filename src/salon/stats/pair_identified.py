@@ -13,13 +13,13 @@ way is such a cycle, so this bites only tiny studies, e.g. {A beats B, B ties C,
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import NegativeCycleError, bellman_ford
 
 from salon.errors import NotIdentified
+from salon.stats.compiled import compiled
 from salon.stats.graph import connectivity, dominance
 from salon.stats.pair_counts import PairCounts
 
@@ -110,7 +110,7 @@ def _check_tie_parameter(counts: PairCounts, holds: Ints) -> None:
     )
 
 
-@numba.njit(cache=True)
+@compiled
 def _reach(
     items: int, i: Ints, j: Ints, forward: NDArray[np.bool_], backward: NDArray[np.bool_], holds: Ints, sweeps: int
 ) -> bool:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dpotrs
@@ -26,6 +25,7 @@ from scipy.sparse import coo_array, csc_array
 from scipy.sparse.linalg import splu
 
 from salon.errors import NotConverged
+from salon.stats.compiled import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -163,7 +163,7 @@ def _sparse(information: Information, shift: float) -> csc_array:
     return coo_array(entries, shape=(len(diagonal), len(diagonal))).tocsc()
 
 
-@numba.njit(cache=True)
+@compiled
 def _fill(i: Ints, j: Ints, edge: Floats, matrix: Floats) -> None:
     for k in range(len(i)):
         matrix[i[k], j[k]] = matrix[j[k], i[k]] = -edge[k]
@@ -171,7 +171,7 @@ def _fill(i: Ints, j: Ints, edge: Floats, matrix: Floats) -> None:
         matrix[j[k], j[k]] += edge[k]
 
 
-@numba.njit(cache=True)
+@compiled
 def _multiply(start: Ints, j: Ints, edge: Floats, totals: Floats, ridge: Floats, x: Floats, out: Floats) -> None:
     n = len(ridge)
     cross = totals[:n, 2].copy()
@@ -186,7 +186,7 @@ def _multiply(start: Ints, j: Ints, edge: Floats, totals: Floats, ridge: Floats,
         out[i] += own
 
 
-@numba.njit(cache=True)
+@compiled
 def conjugate_gradients(
     start: Ints, j: Ints, edge: Floats, totals: Floats, ridge: Floats, rhs: Floats, tolerance: float
 ) -> tuple[Floats, bool]:

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue
+from salon.stats.compiled import compiled
 from salon.stats.pair_counts import PairCounts
 
 Floats = NDArray[np.float64]
@@ -66,12 +66,12 @@ def pair_log_likelihood(counts: PairCounts, model: str, scores: Floats, tie: flo
     return float(_log_likelihood(code, at, scores, counts.i, counts.j, counts.wins, counts.losses, counts.ties))
 
 
-@numba.njit(cache=True)
+@compiled
 def _log_expit(x: float) -> float:
     return min(x, 0.0) - math.log1p(math.exp(-abs(x)))
 
 
-@numba.njit(cache=True)
+@compiled
 def mills(x: float) -> float:
     """phi(x) / Phi(x); by its series where Phi underflows."""
     if x > -25.0:
@@ -80,14 +80,14 @@ def mills(x: float) -> float:
     return -x * (1.0 + y * (1.0 - y * (2.0 - y * (10.0 - 74.0 * y))))
 
 
-@numba.njit(cache=True)
+@compiled
 def _log_normal_cdf(x: float) -> float:
     if x > -25.0:
         return math.log(0.5 * math.erfc(-x / math.sqrt(2.0)))
     return -0.5 * x * x - 0.5 * math.log(2 * math.pi) - math.log(mills(x))
 
 
-@numba.njit(cache=True)
+@compiled
 def _logs(code: int, d: float, tie: float) -> tuple[float, float, float]:
     """log P(i), log P(j), log P(tie); half the sum of the first two stands for a tie where the model has none."""
     if code == _DAVIDSON:
@@ -105,7 +105,7 @@ def _logs(code: int, d: float, tie: float) -> tuple[float, float, float]:
     return i, j, (i + j) / 2
 
 
-@numba.njit(cache=True)
+@compiled
 def chances(code: int, d: float, tie: float) -> tuple[float, float]:
     """The two numbers all derivatives are made of, so that a pair costs one exponential.
 
@@ -124,7 +124,7 @@ def chances(code: int, d: float, tie: float) -> tuple[float, float]:
     return p, 1.0 - p
 
 
-@numba.njit(cache=True)
+@compiled
 def slopes(code: int, tie: float, u: float, v: float) -> tuple[float, float, float, float, float, float]:
     """Slopes in d of log P(i), log P(j), log P(tie), then in t = log tie of the same three; u, v from `chances`."""
     if code == _DAVIDSON:
@@ -136,7 +136,7 @@ def slopes(code: int, tie: float, u: float, v: float) -> tuple[float, float, flo
     return v, -u, 0.5 - u, 0.0, 0.0, 0.0
 
 
-@numba.njit(cache=True)
+@compiled
 def curvature(
     code: int, d: float, tie: float, u: float, v: float, w: float, l: float, s: float
 ) -> tuple[float, float, float]:
@@ -153,7 +153,7 @@ def curvature(
     return (w + l + s) * u * v, 0.0, 0.0
 
 
-@numba.njit(cache=True)
+@compiled
 def answer_slope(code: int, d: float, tie: float, outcome: int) -> tuple[float, float]:
     """Slopes in d and in t of the log-likelihood of one answer: 0 = i is better, 1 = j is better, 2 = tie."""
     win, loss, draw, win_t, loss_t, draw_t = slopes(code, tie, *chances(code, d, tie))
@@ -162,7 +162,7 @@ def answer_slope(code: int, d: float, tie: float, outcome: int) -> tuple[float, 
     return (loss, loss_t) if outcome == 1 else (draw, draw_t)
 
 
-@numba.njit(cache=True)
+@compiled
 def bend(code: int, d: float, tie: float, dd: float, dt: float) -> float:
     """Bound on how fast the log of the curvature changes along a step (dd, dt) that `step_cap` allows.
 
@@ -178,7 +178,7 @@ def bend(code: int, d: float, tie: float, dd: float, dt: float) -> float:
     return abs(dd)
 
 
-@numba.njit(cache=True)
+@compiled
 def step_cap(code: int, tie: float, largest: float, dt: float) -> float:
     """The share of a step for which `bend` holds: t of Rao-Kupper at most halves, d of Thurstone moves by at most 1."""
     if code == _RAO_KUPPER and dt < 0:
@@ -188,7 +188,7 @@ def step_cap(code: int, tie: float, largest: float, dt: float) -> float:
     return 1.0
 
 
-@numba.njit(cache=True)
+@compiled
 def _probabilities(code: int, tie: float, d: Floats) -> tuple[Floats, Floats, Floats]:
     wins, ties, losses = np.empty(len(d)), np.zeros(len(d)), np.empty(len(d))
     for k in range(len(d)):
@@ -199,7 +199,7 @@ def _probabilities(code: int, tie: float, d: Floats) -> tuple[Floats, Floats, Fl
     return wins, ties, losses
 
 
-@numba.njit(cache=True)
+@compiled
 def _log_likelihood(
     code: int, tie: float, q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats
 ) -> float:

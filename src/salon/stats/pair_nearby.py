@@ -21,11 +21,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from salon.stats.compiled import compiled
 from salon.stats.pair_information import Information
 
 Floats = NDArray[np.float64]
@@ -93,7 +93,7 @@ def _checked(
     return variance * ratio + shift, ratio
 
 
-@numba.njit(cache=True)
+@compiled
 def _spread_nearby(i: Ints, j: Ints, edge: Floats, meat: Floats, own: Floats, total: Floats) -> Floats:
     """sum_l m_il (1 - A_il/D_l)^2 + sum_k (A_ik/D_k)^2 (M_k - m_ik) for every item i, M the sums of m by item."""
     out = np.zeros(len(own))

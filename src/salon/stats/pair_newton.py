@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from salon.stats.compiled import compiled
 from salon.stats.pair_information import conjugate_gradients
 from salon.stats.pair_models import bend, chances, curvature, slopes, step_cap
 
@@ -25,7 +25,7 @@ Ints = NDArray[np.int64]
 Pairs = tuple[Ints, Ints, Floats, Floats, Floats]
 
 
-@numba.njit(cache=True)
+@compiled
 def climb(
     code: int,
     pairs: Pairs,
@@ -62,7 +62,7 @@ def climb(
     return q, tie, iteration, size, False
 
 
-@numba.njit(cache=True)
+@compiled
 def advance(
     code: int,
     pairs: Pairs,
@@ -85,7 +85,7 @@ def advance(
         share = max(share / 2, sure)
 
 
-@numba.njit(cache=True)
+@compiled
 def derivatives(code: int, pairs: Pairs, q: Floats, tie: float, edge: Floats, totals: Floats) -> None:
     """Fill the curvature of each pair, and rows (slope, curvature, border) of each item and, last, of log tie."""
     start, j, wins, losses, ties = pairs
@@ -112,14 +112,14 @@ def derivatives(code: int, pairs: Pairs, q: Floats, tie: float, edge: Floats, to
     totals[len(q), 1] = corner if corner > 0 else 1.0
 
 
-@numba.njit(cache=True)
+@compiled
 def _slope(totals: Floats, ridge: Floats, goal: Floats, q: Floats) -> Floats:
     slope = totals[:, 0].copy()
     slope[:-1] += goal - ridge * q
     return slope
 
 
-@numba.njit(cache=True)
+@compiled
 def _eliminate(pairs: Pairs, edge: Floats, totals: Floats, ridge: Floats, slope: Floats) -> Floats:
     """The Newton step, dense; where no ridge fixes the location, a shift of the matrix does."""
     start, j = pairs[0], pairs[1]
@@ -136,7 +136,7 @@ def _eliminate(pairs: Pairs, edge: Floats, totals: Floats, ridge: Floats, slope:
     return np.linalg.solve(matrix, slope)
 
 
-@numba.njit(cache=True)
+@compiled
 def _largest_bend(code: int, pairs: Pairs, q: Floats, tie: float, step: Floats) -> tuple[float, float]:
     """Largest change of log curvature of any pair along the step, and the share of the step it holds for."""
     start, j = pairs[0], pairs[1]

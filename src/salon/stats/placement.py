@@ -32,12 +32,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from salon.errors import BadValue, NotIdentified, TooFew
+from salon.stats.compiled import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -203,7 +203,7 @@ def _likelihood(d: Floats, tie: float | None) -> Floats:
     return np.stack([win / norm, lose / norm, tie * both / norm], axis=1)
 
 
-@numba.njit(cache=True)
+@compiled
 def _weigh(start: int, stop: int, opponent: Ints, outcome: Ints, log_prior: Floats, table: Floats, w: Floats) -> None:
     """Fill w with one item's posterior masses."""
     w[:] = log_prior
@@ -217,7 +217,7 @@ def _weigh(start: int, stop: int, opponent: Ints, outcome: Ints, log_prior: Floa
     w /= total
 
 
-@numba.njit(cache=True)
+@compiled
 def _weigh_all(
     items: Ints, offsets: Ints, opponent: Ints, outcome: Ints, log_prior: Floats, table: Floats, weights: Floats
 ) -> None:
@@ -226,7 +226,7 @@ def _weigh_all(
         _weigh(offsets[i], offsets[i + 1], opponent, outcome, log_prior, table, weights[k])
 
 
-@numba.njit(cache=True)
+@compiled
 def _quantile(w: Floats, grid: Floats, tail: float) -> float:
     """Where the mass below reaches `tail`; the mass of a grid point is spread evenly over its cell."""
     below = 0.0
@@ -237,7 +237,7 @@ def _quantile(w: Floats, grid: Floats, tail: float) -> float:
     return float(grid[-1])
 
 
-@numba.njit(cache=True)
+@compiled
 def _place(
     offsets: Ints,
     opponent: Ints,

@@ -20,9 +20,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from salon.stats.compiled import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -91,13 +92,13 @@ def runs_of_rankings(offsets: Ints, entry: Ints, ranks: NDArray[np.generic], ite
     return made
 
 
-@numba.njit(cache=True)
+@compiled
 def _orders(tied: int) -> int:
     """How many orders of tied items are averaged: all of them up to three."""
     return tied if tied < 3 else 2 * tied
 
 
-@numba.njit(cache=True)
+@compiled
 def _block_end(ranks: NDArray[np.generic], start: int, stop: int) -> int:
     """The end of the next block: all items tied with the first, or all untied items before the next tie."""
     end = start + 1
@@ -110,12 +111,12 @@ def _block_end(ranks: NDArray[np.generic], start: int, stop: int) -> int:
     return end
 
 
-@numba.njit(cache=True)
+@compiled
 def _is_tied(ranks: NDArray[np.generic], start: int, end: int) -> bool:
     return end - start > 1 and ranks[start] == ranks[start + 1]
 
 
-@numba.njit(cache=True)
+@compiled
 def _runs_needed(offsets: Ints, ranks: NDArray[np.generic]) -> tuple[int, int]:
     runs, entries = 0, 0
     for r in range(len(offsets) - 1):
@@ -129,7 +130,7 @@ def _runs_needed(offsets: Ints, ranks: NDArray[np.generic]) -> tuple[int, int]:
     return runs, entries
 
 
-@numba.njit(cache=True)
+@compiled
 def _shuffled(entry: Ints, start: int, end: int, state: int) -> tuple[Ints, int]:
     """The tied items in a fixed pseudo-random order (Park & Miller's generator), and its next state."""
     block = entry[start:end].copy()
@@ -140,7 +141,7 @@ def _shuffled(entry: Ints, start: int, end: int, state: int) -> tuple[Ints, int]
     return block, state
 
 
-@numba.njit(cache=True)
+@compiled
 def _fill_runs(
     offsets: Ints,
     entry: Ints,
@@ -176,7 +177,7 @@ def _fill_runs(
             start = end
 
 
-@numba.njit(cache=True)
+@compiled
 def _slopes(q: Floats, e: Floats, offsets: Ints, entry: Ints, stages: Ints, weight: Floats, slope: Floats) -> float:
     value = 0.0
     for s in range(len(stages)):
@@ -196,7 +197,7 @@ def _slopes(q: Floats, e: Floats, offsets: Ints, entry: Ints, stages: Ints, weig
     return value
 
 
-@numba.njit(cache=True)
+@compiled
 def _sum_left(e: Floats, entry: Ints, start: int, size: int, left: Floats) -> None:
     """D of every stage, summed from the back: subtracting from the front would lose the small ones."""
     left[size] = 0.0
@@ -204,7 +205,7 @@ def _sum_left(e: Floats, entry: Ints, start: int, size: int, left: Floats) -> No
         left[t] = left[t + 1] + e[entry[start + t]]
 
 
-@numba.njit(cache=True)
+@compiled
 def _information(e: Floats, offsets: Ints, entry: Ints, stages: Ints, weight: Floats, matrix: Floats) -> None:
     """Fills the diagonal and what is above it."""
     left = np.empty(np.max(np.diff(offsets)) + 1)
@@ -223,7 +224,7 @@ def _information(e: Floats, offsets: Ints, entry: Ints, stages: Ints, weight: Fl
                 matrix[min(i, j), max(i, j)] -= weight[s] * e[i] * e[j] * a2
 
 
-@numba.njit(cache=True)
+@compiled
 def _diagonal(e: Floats, offsets: Ints, entry: Ints, stages: Ints, weight: Floats, diagonal: Floats) -> None:
     left = np.empty(np.max(np.diff(offsets)) + 1)
     for s in range(len(stages)):
@@ -238,7 +239,7 @@ def _diagonal(e: Floats, offsets: Ints, entry: Ints, stages: Ints, weight: Float
             diagonal[i] += weight[s] * e[i] * (a1 - e[i] * a2)
 
 
-@numba.njit(cache=True)
+@compiled
 def _product(e: Floats, v: Floats, offsets: Ints, entry: Ints, stages: Ints, weight: Floats, product: Floats) -> None:
     longest = np.max(np.diff(offsets)) + 1
     left, moved = np.empty(longest), np.empty(longest)  # sums of e and of e v over the items left

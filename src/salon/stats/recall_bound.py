@@ -19,7 +19,8 @@ The least n that can promise anything uses j = 1: r^n <= 1 - c, n >= ln(1 - c) /
 
 Precision is no promise. With the share p of positives among all items and the share f of negatives held back it is
 pR / (pR + (1 - p) f). The threshold looks at positives alone, so negatives are fresh data about f. Its interval is by
-draws: R from its law above, p and f from Beta(k + 1/2, m - k + 1/2) (Jeffreys). Items of one unit depend on each other,
+draws: R from its law above, p and f from Beta(k + 1/2, m - k + 1/2) (Jeffreys), and reaches to what was counted where
+that is all or none (Brown, Cai & DasGupta 2001). Items of one unit depend on each other,
 and a unit is found only when all of it is: with units the intervals are those of ratios over units at this threshold
 (`prompt_means.score_interval`).
 
@@ -163,10 +164,10 @@ def _shares(
     caught, wrong = pi * R, (1 - pi) * f
     ends = (1 - level) / 2, (1 + level) / 2
     method = f"{DRAWS:,} draws of recall, base rate and share of negatives held"
-    low, high = np.quantile(caught / (caught + wrong), ends)
-    first = Estimate(value, float(low), float(high), found + k, "item held", level, method)
-    low, high = np.quantile(caught + wrong, ends)
-    return first, Estimate(all_held, float(low), float(high), m + p, "item", level, method)
+    low, high = (float(end) for end in np.quantile(caught / (caught + wrong), ends))
+    first = Estimate(value, min(low, value), max(high, value), found + k, "item held", level, method)
+    low, high = (float(end) for end in np.quantile(caught + wrong, ends))
+    return first, Estimate(all_held, min(low, all_held), max(high, all_held), m + p, "item", level, method)
 
 
 def _unit_shares(

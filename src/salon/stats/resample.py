@@ -144,9 +144,19 @@ def with_width(made: Estimate, ends: Ends | None = None, behind: int | None = No
     alike = made.n if behind is None else behind
     if ends is None or alike < 2 or not np.isclose(made.value, ends, rtol=0, atol=_AT_END).any():
         return replace(made, low=None, high=None, method=f"no interval: no width in {made.method}")
-    reach = (ends[1] - ends[0]) * ((1 - made.level) / 2) ** (1 / alike)
-    low, high = (ends[0] + reach, ends[1]) if made.value > sum(ends) / 2 else (ends[0], ends[1] - reach)
+    low, high = exact_bound(alike, made.level, at_high=made.value > sum(ends) / 2, ends=ends)
     return replace(made, low=low, high=high, method=f"exact bound for {alike} {made.unit}s alike")
+
+
+def exact_bound(n: int, level: float, *, at_high: bool, ends: Ends = SHARE) -> tuple[float, float]:
+    """The interval of a mean of n numbers between `ends` that all stand at the high end, or at the low one."""
+    reach = (ends[1] - ends[0]) * ((1 - level) / 2) ** (1 / n)
+    return (ends[0] + reach, ends[1]) if at_high else (ends[0], ends[1] - reach)
+
+
+def ratio(top: FloatArray, bottom: FloatArray) -> FloatArray:
+    """top/bottom, NaN where nothing is left in the denominator."""
+    return np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1.0), np.nan)
 
 
 def check_settings(clusters: int, draws: int, level: float) -> None:

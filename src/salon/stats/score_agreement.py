@@ -26,11 +26,11 @@ Source: Kendall & Gibbons, Rank Correlation Methods, 1990, chapters 1-3 and 8; K
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue
+from salon.stats.compiled import compiled
 
 Floats = NDArray[np.float64]
 FIGURES = ("srcc", "plcc", "krcc", "mae", "rmse", "mean", "sd", "target_mean", "target_sd")
@@ -98,7 +98,7 @@ def _midranks(values: Floats) -> Floats:
     return np.asarray((np.cumsum(count) - (count - 1) / 2)[code], np.float64)
 
 
-@numba.njit(cache=True)
+@compiled
 def _merge(known, size, absent):  # type: ignore[no-untyped-def]
     """How many blocks stand before each of `absent` in the merge with the least sum of position x rank.
 
@@ -130,7 +130,7 @@ def _merge(known, size, absent):  # type: ignore[no-untyped-def]
     return before
 
 
-@numba.njit(cache=True)
+@compiled
 def _figures(x, y, cx, cy, weights, out):  # type: ignore[no-untyped-def]
     """Rows sorted by x; cx and cy number the distinct values of x and y."""
     n = len(x)
@@ -165,7 +165,7 @@ def _figures(x, y, cx, cy, weights, out):  # type: ignore[no-untyped-def]
         out[d, 2] = _concordance(cx, cy, w, levels_y) / np.sqrt((pairs - tied_x) * (pairs - tied_y))
 
 
-@numba.njit(cache=True)
+@compiled
 def _concordance(cx, cy, w, levels):  # type: ignore[no-untyped-def]
     """Concordant less discordant pairs, by weight; rows sorted by cx."""
     tree = np.zeros(levels + 1)

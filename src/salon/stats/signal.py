@@ -23,6 +23,7 @@ sum over rater pairs of (concordant - discordant) = sum over item pairs of C(k,2
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -30,9 +31,9 @@ from math import comb
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from salon.errors import BadValue, TiesNotAllowed, TooFew
+from salon.stats.compiled import compiled
 
 Ints = npt.NDArray[np.int64]
 Votes = npt.NDArray[np.int16]
@@ -180,60 +181,78 @@ class Cells:
     @property
     def median_T(self) -> float:
         """Median of T over prompts (the mean of the two middle ones for even n)."""
-        return float(self._statistics(self.counts[None, :])["median_T"][0])
+        return self._statistic("median_T")
 
     @property
     def mean_tau(self) -> float:
         """Mean of T over prompts, that is the mean tau over rater pairs and prompts."""
-        return float(self._statistics(self.counts[None, :])["mean_tau"][0])
+        return self._statistic("mean_tau")
 
     @property
     def mean_pmax(self) -> float:
         """Mean p_max over pairs and prompts."""
-        return float(self._statistics(self.counts[None, :])["mean_pmax"][0])
+        return self._statistic("mean_pmax")
 
     @property
     def cycle_rate(self) -> float:
-        """Share of prompts with a majority cycle."""
-        return float(self._statistics(self.counts[None, :])["cycle_rate"][0])
+        """Share of prompts with a majority cycle; 0 where there can be none."""
+        return self._statistic("cycle_rate")
 
-    def resample(self, *, rng: np.random.Generator, draws: int) -> dict[str, Floats]:
-        """Each statistic (draws,) on `draws` bootstrap samples of the prompts.
+    def _statistic(self, name: str) -> float:
+        found = statistics_cells([self])[name]
+        return 0.0 if found is None else float(found[0])
 
-        n prompts drawn with replacement fall on the cells as Multinomial(n, counts / n): nothing else of the
-        prompts matters, so the cost does not depend on n.
-        """
-        share = self.counts / self._needs_prompts()
-        block = max(1, 4_000_000 // len(share))
-        parts = [
-            self._statistics(rng.multinomial(self.n, share, size=min(block, draws - done)))
-            for done in range(0, draws, block)
-        ]
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
-    def _statistics(self, counts: Ints) -> dict[str, Floats]:
-        """Each statistic for every row of `counts` (draws, c)."""
-        n = self._needs_prompts()
-        return {
-            "median_T": self._medians(counts),
-            "mean_tau": counts @ self.T / n,
-            "mean_pmax": counts @ self.pmax_means / n,
-            "cycle_rate": counts @ self.cyclic / n,
-        }
+def statistics_cells(cells: Sequence[Cells], counts: Ints | None = None) -> dict[str, Floats | None]:
+    """The four statistics of prompts of all these shapes, for each row of `counts` (draws, cells of all shapes).
 
-    def _medians(self, counts: Ints) -> Floats:
-        order = np.argsort(self.t_numerators, kind="stable")
-        reached = np.cumsum(counts[:, order], axis=1)
-        low = (reached > (self.n - 1) // 2).argmax(axis=1)
-        high = (reached > self.n // 2).argmax(axis=1)
-        middle = self.t_numerators[order[low]] + self.t_numerators[order[high]]
-        medians: Floats = middle / (2 * self.t_denominator)
-        return medians
+    Left out, the counts are those of the cells: one row. The cycle rate is that of the shapes in which majorities can
+    cycle; None where there is none, NaN in a row without a prompt of theirs.
+    """
+    if counts is None:
+        counts = _counts(cells)[None]
+    n = counts.sum(axis=1)
+    T = np.concatenate([c.T for c in cells])
+    can_cycle = np.concatenate([np.full(len(c.counts), cycles_possible(c.items, c.raters)) for c in cells])
+    cyclic = np.concatenate([c.cyclic for c in cells])
+    cyclable = counts @ can_cycle.astype(float)
+    with np.errstate(invalid="ignore"):
+        rate = counts @ (cyclic & can_cycle).astype(float) / cyclable
+    return {
+        "median_T": median_of_counts(T, counts),
+        "mean_tau": counts @ T / n,
+        "mean_pmax": counts @ np.concatenate([c.pmax_means for c in cells]) / n,
+        "cycle_rate": rate if can_cycle.any() else None,
+    }
 
-    def _needs_prompts(self) -> int:
-        if self.n == 0:
-            raise TooFew("at least one prompt is needed", found="no prompts", remedy="add complete prompts")
-        return self.n
+
+def resample_cells(cells: Sequence[Cells], *, draws: int, rng: np.random.Generator) -> dict[str, Floats | None]:
+    """Each statistic on `draws` bootstrap samples of the prompts of all shapes; cycle rates where they are defined.
+
+    n prompts drawn with replacement fall on the cells as Multinomial(n, counts / n): nothing else of the prompts
+    matters, so the cost does not depend on n.
+    """
+    counts = _counts(cells)
+    drawn = statistics_cells(cells, rng.multinomial(counts.sum(), counts / counts.sum(), size=draws))
+    rate = drawn["cycle_rate"]
+    return drawn | {"cycle_rate": None if rate is None else rate[np.isfinite(rate)]}
+
+
+def median_of_counts(values: Floats, counts: npt.NDArray[np.generic]) -> Floats:
+    """Median of `values` repeated `counts` times, for every row of counts."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(counts[:, order], axis=1)
+    half = counts.sum(axis=1, keepdims=True) / 2
+    low = values[order][(reached >= half).argmax(axis=1)]
+    high = values[order][(reached > half).argmax(axis=1)]
+    return np.asarray((low + high) / 2)
+
+
+def _counts(cells: Sequence[Cells]) -> Ints:
+    counts: Ints = np.concatenate([c.counts for c in cells])
+    if not counts.any():
+        raise TooFew("at least one prompt is needed", found="no prompts", remedy="add complete prompts")
+    return counts
 
 
 def cells_votes(k: npt.ArrayLike, raters: int, items: int) -> Cells:
@@ -333,7 +352,7 @@ def tally_votes(votes: Votes, raters: int, items: int) -> tuple[Votes, Bools]:
     return histograms, cyclic
 
 
-@njit(cache=True)
+@compiled
 def _first_bad_ranking(ranks: npt.NDArray[np.integer]) -> int:
     """Flat index (prompt * R + rater) of the first row that is no permutation of 0..p-1, or -1."""
     prompts, raters, items = ranks.shape
@@ -349,7 +368,7 @@ def _first_bad_ranking(ranks: npt.NDArray[np.integer]) -> int:
     return -1
 
 
-@njit(cache=True)
+@compiled
 def _count_votes(ranks: npt.NDArray[np.integer], k: Votes) -> None:
     prompts, raters, items = ranks.shape
     for i in range(prompts):
@@ -361,7 +380,7 @@ def _count_votes(ranks: npt.NDArray[np.integer], k: Votes) -> None:
                     e += 1
 
 
-@njit(cache=True)
+@compiled
 def _fill_tally(votes: Votes, raters: int, triples: Ints, histograms: Votes, cyclic: Bools) -> None:
     """Fill the p_max histogram and the cycle flag of every prompt."""
     lowest = (raters + 1) // 2

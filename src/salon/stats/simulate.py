@@ -22,10 +22,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, TooFew
+from salon.stats.compiled import compiled
 
 Ranks = NDArray[np.int8]
 Floats = NDArray[np.float64]
@@ -235,7 +235,7 @@ def ratings_from_utilities(
 
 
 # ----------------------------------------------------------------------------------------------- kernels
-@njit(cache=True)
+@compiled
 def _insert(order: Ints, cdf: Floats, careless: Floats, rng: np.random.Generator) -> Ranks:
     """`order[k, j]`: the item j-th in prompt k's centre; `cdf[r, j]`: the law of v, its last row uniform."""
     prompts, items = order.shape
@@ -259,7 +259,7 @@ def _insert(order: Ints, cdf: Floats, careless: Floats, rng: np.random.Generator
     return ranks
 
 
-@njit(cache=True)
+@compiled
 def _rank_noisy(
     utilities: Floats, faction: Ints, noise: Floats, careless: Floats, gumbel: bool, rng: np.random.Generator
 ) -> Ranks:

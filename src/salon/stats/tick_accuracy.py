@@ -37,8 +37,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, TooFew
-from salon.stats.judge_accuracy import drawn_totals, fewest_behind, ratio
-from salon.stats.resample import SHARE, check_settings, interval
+from salon.stats.judge_accuracy import drawn_totals, fewest_behind
+from salon.stats.resample import SHARE, check_settings, interval, ratio
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]

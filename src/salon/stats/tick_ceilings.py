@@ -31,8 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc
 
 from salon.errors import BadValue, NotIdentified, TooFew
-from salon.stats.judge_accuracy import drawn_totals, ratio
-from salon.stats.resample import SHARE, check_settings, interval
+from salon.stats.judge_accuracy import drawn_totals
+from salon.stats.resample import SHARE, check_settings, interval, ratio
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]

@@ -37,13 +37,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.linalg import lapack
 
 from salon.errors import BadValue, TooFew
+from salon.stats.compiled import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -152,7 +152,7 @@ def _maxima(C: Floats, se: Floats, draws: int, rng: np.random.Generator) -> Floa
     return maxima
 
 
-@numba.njit(cache=True)
+@compiled
 def _largest(z: Floats, precision: Floats, maxima: Floats) -> None:
     """maxima[d] = max over i > j of |z[i, d] - z[j, d]| precision[i, j]; draws innermost, so that they vectorise."""
     for i in range(len(z)):

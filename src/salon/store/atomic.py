@@ -39,8 +39,10 @@ _RENAME_EXCHANGE = 2
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write that replaces `path` when the block ends well, and vanishes when it does not."""
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
+    lock = None
     try:
         with open(part, "xb") as file:
+            lock = _lock(part)
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -48,6 +50,22 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         sync_folder(path.parent)
     finally:
         part.unlink(missing_ok=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def sweep_parts(path: Path) -> None:
+    """Remove what writers of the file `path` left beside it that were killed: parts nobody holds any more.
+
+    For files that are large, as a backup is: whoever writes many small ones must not list their folder for each.
+    """
+    for part in path.parent.glob(f".{_literal(path.name)}.{'?' * 8}{PART}"):
+        with suppress(FileNotFoundError):  # its writer was faster
+            lock = _lock(part)
+            if lock is not None:
+                part.unlink(missing_ok=True)
+                part.with_name(f"{part.name}-journal").unlink(missing_ok=True)  # SQLite's own, of a copy
+                os.close(lock)
 
 
 def write_json(path: Path, record: BaseModel | Mapping[str, Any] | Sequence[Any], *, indent: int | None = 2) -> None:
@@ -164,7 +182,7 @@ def _aside(path: Path) -> Path:
 
 
 def _lock(folder: Path) -> int | None:
-    """Hold `folder` for as long as this process lives; None when another process holds it."""
+    """Hold `folder`, or a file, for as long as this process lives; None when another process holds it."""
     if fcntl is None:  # pragma: no cover
         return None
     number = os.open(folder, os.O_RDONLY)

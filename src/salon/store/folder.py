@@ -5,8 +5,10 @@ The folder is replaced whole: a process killed at any moment leaves the old stud
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -130,12 +132,18 @@ def _is_still(folder: Path, number: int) -> bool:
 
 
 def save_study(
-    study: Study, path: Place, *, form: str = "parquet", overwrite: bool = False, images: Place | None = None
+    study: Study,
+    path: Place,
+    *,
+    form: str = "parquet",
+    overwrite: bool = False,
+    images: Place | Sequence[Place] | None = None,
 ) -> None:
     """Write `study` as the folder `path`, whole or not at all.
 
     An existing study is only replaced with `overwrite`; whatever else its folder holds, images above all, stays. A
-    folder that is no study is never replaced. `images` names a study folder whose images are copied along.
+    folder that is no study is never replaced. `images` names the study folders whose images are copied along; where two
+    have one under the same name, it must be the same image.
     """
     write_folder(study, path, form=form, overwrite=overwrite, images=images)
 
@@ -146,7 +154,7 @@ def write_folder(
     *,
     form: str,
     overwrite: bool,
-    images: Place | None,
+    images: Place | Sequence[Place] | None,
     inner: str = "",
     texts: dict[str, str] | None = None,
 ) -> None:
@@ -165,8 +173,9 @@ def write_folder(
             for name, text in (texts or {}).items():
                 with whole_file(new / name) as file:
                     file.write(text.encode())
-            if images is not None:
-                _add_tree(local(images) / IMAGES, new / IMAGES, link=False)
+            for source in _folders(images):
+                _check_same(source, new / IMAGES)
+                _add_tree(source, new / IMAGES, link=False)
             if place.exists():
                 _keep_the_rest(place, new)
     except OSError as error:
@@ -195,6 +204,27 @@ def _check_may_replace(place: Path, overwrite: bool) -> None:
             where=str(place),
             remedy="choose another place, or overwrite it (overwrite=True)",
         )
+
+
+def _folders(images: Place | Sequence[Place] | None) -> list[Path]:
+    """The folders that hold the images of studies."""
+    named = [] if images is None else [images] if isinstance(images, str | os.PathLike) else images
+    return [local(place) / IMAGES for place in named]
+
+
+def _check_same(source: Path, target: Path) -> None:
+    """BadFile where an image of `source` has the name of another one in `target`."""
+    for folder, _, names in os.walk(source) if target.is_dir() else ():
+        for name in names:
+            image = Path(folder, name)
+            there = target / image.relative_to(source)
+            if there.is_file() and not filecmp.cmp(image, there, shallow=False):
+                raise BadFile(
+                    "images under one name must be the same image",
+                    found="two that differ",
+                    where=str(image),
+                    remedy="name the images of one study otherwise; nothing was written",
+                )
 
 
 def _keep_the_rest(old: Path, new: Path) -> None:

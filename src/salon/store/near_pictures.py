@@ -22,18 +22,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 from scipy.fft import dctn
 
-from salon.errors import MissingExtra
+from salon.stats.compiled import compiled
 from salon.store.pictures import read_picture
-
-try:
-    from PIL import Image
-except ImportError:  # pragma: no cover - the tests have it
-    raise MissingExtra("generate") from None
 
 Hashes = NDArray[np.uint64]
 """(pictures, 4): 256 bits each."""
@@ -116,7 +111,7 @@ def near_groups(keys: Sequence[PictureKey], radius: int = RADIUS) -> Ints:
 # -- kernels -----------------------------------------------------------------------------------------------------------
 
 
-@numba.njit(cache=True)
+@compiled
 def _ones(word):  # type: ignore[no-untyped-def]
     """Bits set in a 64-bit word (LLVM makes one instruction of this)."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -125,7 +120,7 @@ def _ones(word):  # type: ignore[no-untyped-def]
     return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@numba.njit(cache=True)
+@compiled
 def _apart(left, i, right, j, most):  # type: ignore[no-untyped-def]
     """Bits in which two hashes differ, or any number above `most`.
 
@@ -137,7 +132,7 @@ def _apart(left, i, right, j, most):  # type: ignore[no-untyped-def]
     return half + _ones(left[i, 2] ^ right[j, 2]) + _ones(left[i, 3] ^ right[j, 3])
 
 
-@numba.njit(cache=True)
+@compiled
 def _nearest(left, right, radius):  # type: ignore[no-untyped-def]
     place = np.full(len(left), -1, np.int64)
     apart = np.full(len(left), radius + 1, np.int64)
@@ -149,7 +144,7 @@ def _nearest(left, right, radius):  # type: ignore[no-untyped-def]
     return place, apart
 
 
-@numba.njit(cache=True)
+@compiled
 def _root(parent, node):  # type: ignore[no-untyped-def]
     while parent[node] != node:
         parent[node] = parent[parent[node]]
@@ -157,14 +152,14 @@ def _root(parent, node):  # type: ignore[no-untyped-def]
     return node
 
 
-@numba.njit(cache=True)
+@compiled
 def _unite(parent, one, other):  # type: ignore[no-untyped-def]
     """The smaller number becomes the root, so that a group is named after its first member."""
     one, other = _root(parent, one), _root(parent, other)
     parent[max(one, other)] = min(one, other)
 
 
-@numba.njit(cache=True)
+@compiled
 def _unite_near(words, places, parent, radius):  # type: ignore[no-untyped-def]
     for i in range(len(words)):
         for j in range(i):

@@ -15,13 +15,10 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from salon.errors import BadFile, MissingExtra, SalonError
-from salon.store.picture_header import FORMATS, Header, read_header
+from PIL import Image, ImageOps
 
-try:
-    from PIL import Image, ImageOps
-except ImportError:  # pragma: no cover - the tests have it
-    raise MissingExtra("generate") from None
+from salon.errors import BadFile, SalonError
+from salon.store.picture_header import FORMATS, Header, read_header
 
 MOST_PIXELS = 8192 * 8192
 """The largest picture that is decoded."""
@@ -92,6 +89,10 @@ def read_bytes(path: Path) -> bytes:
         if found.st_size > MOST_BYTES:
             raise _bad(f"{found.st_size:,} bytes; at most {MOST_BYTES:,} are read", path)
         return path.read_bytes()
+    except FileNotFoundError:
+        raise _bad(
+            "no such file", path, remedy="put it there; items name their pictures by paths in the study"
+        ) from None
     except OSError as error:
         raise _bad(error.strerror or str(error), path) from None
 
@@ -193,10 +194,10 @@ def _on_paper(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
     return Image.alpha_composite(paper, clear).convert("RGB"), ("transparent parts became white",)
 
 
-def _bad(found: str, where: str | os.PathLike[str] | None) -> BadFile:
+def _bad(found: str, where: str | os.PathLike[str] | None, *, remedy: str = "save it again as PNG or JPEG") -> BadFile:
     return BadFile(
         f"a picture as {', '.join(FORMATS[:-1])} or {FORMATS[-1]} is needed",
         found=found,
         where=None if where is None else os.fspath(where),
-        remedy="save it again as PNG or JPEG",
+        remedy=remedy,
     )

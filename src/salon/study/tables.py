@@ -215,10 +215,10 @@ def _encode_lists(lists: pa.Array) -> pa.ListArray:
     return pa.ListArray.from_arrays(lists.offsets, values, type=REFERENCES, mask=mask)
 
 
-def nouns_from_table(kind: str, table: pa.Table, rows: Iterable[int] | None = None) -> Iterable[Any]:
-    """The nouns in `table`, all of them or those in `rows`, made one at a time."""
+def nouns_from_table(kind: str, table: pa.Table) -> Iterable[Any]:
+    """The nouns in `table`, made one at a time."""
     noun = KINDS[kind].noun
-    for row in range(table.num_rows) if rows is None else rows:
+    for row in range(table.num_rows):
         record = {name: table.column(name)[row].as_py() for name in table.column_names}
         yield noun.parse(
             {name: value for name, value in record.items() if value is not None},

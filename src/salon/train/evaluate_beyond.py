@@ -37,14 +37,12 @@ def growth_section(report: EvaluateReport, names: Names) -> Section | None:
 
 def _curve(curve: LearningCurve, report: EvaluateReport) -> list[Block]:
     points = curve.points
-    ends = [(p.accuracy.low, p.accuracy.high) for p in points]
-    banded = all(low is not None and high is not None for low, high in ends)
     drawn = Curve(
         "accuracy",
         [p.prompts for p in points],
         [p.accuracy.value for p in points],
-        [low for low, _ in ends] if banded else None,
-        [high for _, high in ends] if banded else None,
+        [p.accuracy.low for p in points],
+        [p.accuracy.high for p in points],
     )
     lines = [("chance", CHANCE)]
     if curve.ceiling is not None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salon.errors import BadFile
-from salon.models.embeddings import EmbeddingCache, encode_pictures, encode_texts
+from salon.models.embeddings import encode_pictures, encode_texts
 from salon.models.encoder import Encoder, Vectors
 from salon.models.preference import ModelCard, PreferenceModel
 from salon.store.pictures import read_picture
@@ -51,22 +51,10 @@ class ReadsVectors(Protocol):
     ) -> NDArray[np.float64]: ...
 
 
-def model_margins(
-    model: PreferenceModel,
-    trial: Trial,
-    paths: Mapping[str, Path],
-    texts: Texts,
-    *,
-    cache: EmbeddingCache | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> Margins:
+def model_margins(model: PreferenceModel, trial: Trial, paths: Mapping[str, Path], texts: Texts) -> Margins:
     """What `model` says about the pairs of `trial`; `paths` finds each item's picture."""
     known = matched(model.card, [id for id, _ in trial.criteria])
-    ask = (
-        _by_vectors(model, trial, paths, cache)
-        if isinstance(model, ReadsVectors)
-        else _by_pictures(model, trial, paths)
-    )
+    ask = (_by_vectors if isinstance(model, ReadsVectors) else _by_pictures)(model, trial, paths)
     both = model.card.form in ONE_WAY
     straight, turned = np.full(len(trial), np.nan), np.full(len(trial), np.nan)
     speaks = np.zeros(len(trial), bool)
@@ -79,8 +67,6 @@ def model_margins(
         straight[rows] = ask(trial.item_a[rows], trial.item_b[rows], read, known[criterion])
         if both:
             turned[rows] = -ask(trial.item_b[rows], trial.item_a[rows], read, known[criterion])
-        if progress:
-            progress(len(rows))
     return Margins((straight + turned) / 2 if both else straight, turned if both else None, speaks)
 
 
@@ -95,16 +81,16 @@ def matched(card: ModelCard, criteria: Sequence[str]) -> dict[str, str]:
 _Ask = Callable[[Sequence[str], Sequence[str], Sequence[str], str], Floats]
 
 
-def _by_vectors(model: ReadsVectors, trial: Trial, paths: Mapping[str, Path], cache: EmbeddingCache | None) -> _Ask:
+def _by_vectors(model: ReadsVectors, trial: Trial, paths: Mapping[str, Path]) -> _Ask:
     items = trial.items
     row = {item: number for number, item in enumerate(items)}
-    pictures = encode_pictures(model.encoder, _paths(items, paths), cache=cache)
+    pictures = encode_pictures(model.encoder, _paths(items, paths))
 
     def ask(a: Sequence[str], b: Sequence[str], texts: Sequence[str], criterion: str) -> Floats:
         first, second = (
             {part: rows[[row[item] for item in side]] for part, rows in pictures.items()} for side in (a, b)
         )
-        words = encode_texts(model.encoder, model.conditioned(texts, criterion), cache=cache)
+        words = encode_texts(model.encoder, model.conditioned(texts, criterion))
         return model.vector_logits(first, second, words, criterion)
 
     return ask

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+from salon.report.words import first_of
 from salon.train.evaluate_data import Contestant, Trial
 from salon.train.evaluate_results import ContestantFigures, StudyFigures
 
@@ -49,9 +50,9 @@ def policies(studies: Sequence[StudyFigures], notes: Sequence[str] = ()) -> tupl
     if any(study.comparisons for study in studies):
         said.append(PAIRED)
     if turned := [one.name for one in everyone if one.order_flips is not None]:
-        said.append(f"pairs are shown both ways round and the mean log-odds counts: {_listed(turned)}")
+        said.append(f"pairs are shown both ways round and the mean log-odds counts: {first_of(turned)}")
     if scorers := [one.name for one in everyone if one.kind == "scorer"]:
-        said.append(f"what scorers were trained on is not known here, so they have no leak guard: {_listed(scorers)}")
+        said.append(f"what scorers were trained on is not known here, so they have no leak guard: {first_of(scorers)}")
     return (*said, *notes)
 
 
@@ -65,7 +66,7 @@ def study_warnings(
         found.append(f"{why}, so these numbers have none: they may be luck")
     useful = {one.name for one in made}
     if silent := [one.name for one in contestants if one.name not in useful]:
-        found.append(f"left out, as they speak about none of the pairs with a majority: {_listed(silent)}")
+        found.append(f"left out, as they speak about none of the pairs with a majority: {first_of(silent)}")
     for one in contestants:
         if one.kind != "scorer" and not one.guarded:
             found.append(f"{one.name} has no leak guard: nobody can say whether it was trained on these pairs")
@@ -73,20 +74,14 @@ def study_warnings(
             found.append(f"LEAK: {one.name} was trained on {one.leaks.words}")
     bare = [one.name for one in made if one.overall.ceilings is None]
     if bare:
-        found.append(f"no ceiling can be given, so these accuracies cannot be read: {_listed(bare)}")
+        found.append(f"no ceiling can be given, so these accuracies cannot be read: {first_of(bare)}")
     for one in made:
         above = [part.name for part in one.criteria for words in part.warnings if "leak" in words]
         if above:
-            found.append(f"{one.name} is above what an oracle could reach, suspect a leak: {_listed(above)}")
+            found.append(f"{one.name} is above what an oracle could reach, suspect a leak: {first_of(above)}")
         if one.overall.unscored:
             found.append(f"{one.name} gives no number on {one.overall.unscored:,} of {one.overall.pairs:,} pairs")
         asked = len(trial.criteria)
         if len(one.criteria) < asked:
             found.append(f"{one.name} speaks about {len(one.criteria)} of {asked} criteria, and is measured on these")
     return tuple(found)
-
-
-def _listed(names: Iterable[str], most: int = 12) -> str:
-    given = list(dict.fromkeys(names))
-    more = f" and {len(given) - most} more" if len(given) > most else ""
-    return ", ".join(given[:most]) + more

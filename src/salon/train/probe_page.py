@@ -69,7 +69,7 @@ def probe_page(report: ProbeReport, shown: Sequence[tuple[str, str]] = ()) -> Pa
             Markup("Intervals in brackets: whole prompts drawn again; those of one alteration hold together at {}.")
             .format(level_words(here)),
             Markup("Missing values: {}.").format(report.missing),
-            *(f"Items not used: {fixed(count, 0)} {reason}." for reason, count in report.left_out.items()),
+            *(Markup("Items not used: {} {}.").format(fixed(count, 0), why) for why, count in report.left_out.items()),
         ],
         signature=one_way(str(report.signature)),
     )  # fmt: skip

@@ -44,7 +44,9 @@ class TrickVerdict(Noun):
 
     trick: str = Field(description="Name of the alteration.")
     kind: Kind = Field(description="A trick must not raise the score, a control must lower it.")
-    outcome: Outcome = Field(description="Of a trick raises, does not raise or open; of a control noticed or not.")
+    outcome: Outcome = Field(
+        description="Of a trick raises, does not raise or open; of a control noticed, not noticed or open."
+    )
     strength: float = Field(description="Where the conclusion was drawn: the largest change, for a control the last.")
 
 

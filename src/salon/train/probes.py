@@ -109,28 +109,27 @@ def _scene(
     study: Study, folder: Path, scorer: Scorer, settings: ProbeSettings, leave_out: frozenset[str]
 ) -> tuple[_Scene, dict[str, int]]:
     every = list(study.nouns("items"))
-    usable = [item for item in every if item.image is not None and item.id not in leave_out]
-    chosen = _chosen(usable, settings)
+    pictured = [item for item in every if item.image is not None]
+    usable = [item for item in pictured if item.id not in leave_out]
     prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
-    whole = [item.model_copy(update={"image": str(folder / (item.image or ""))}) for item in chosen]
-    given = [prompts.get(item.prompt or "") for item in whole]
-    found = scorer.score(whole, given)
-    turn = 1 if getattr(scorer, "card", ScorerCard()).higher_is_better else -1
-    able = [number for number, value in enumerate(found) if value is not None and _opens(whole[number])]
-    left_out = {
-        "without a picture": sum(item.image is None for item in every),
-        "trained on": sum(item.image is not None and item.id in leave_out for item in every),
+    chosen = [item.model_copy(update={"image": str(folder / str(item.image))}) for item in _chosen(usable, settings)]
+    given = [prompts.get(item.prompt or "") for item in chosen]
+    found = scorer.score(chosen, given)
+    able = [n for n, (item, value) in enumerate(zip(chosen, found)) if value is not None and _opens(item)]
+    lost = {
+        "without a picture": len(every) - len(pictured),
+        "trained on": len(pictured) - len(usable),
         "beyond --items": len(usable) - len(chosen),
         "without a score": len(chosen) - len(able),
     }
-    left_out = {reason: count for reason, count in left_out.items() if count}
+    left_out = {reason: count for reason, count in lost.items() if count}
     if len(able) < 2:
         raise TooFew("at least 2 items with a score are needed", found=len(able), where=f"{scorer.name}: {left_out}")
-    items = [whole[number] for number in able]
+    items = [chosen[n] for n in able]
+    turn = 1 if getattr(scorer, "card", ScorerCard()).higher_is_better else -1
+    score = turn * np.array([found[n] for n in able], float)
     _, cluster = np.unique([item.prompt or item.id for item in items], return_inverse=True)
-    score = turn * np.array([found[number] for number in able], float)
-    spread = _spread(score, cluster)
-    return _Scene(items, [given[number] for number in able], cluster, score, spread, turn), left_out
+    return _Scene(items, [given[n] for n in able], cluster, score, _spread(score, cluster), turn), left_out
 
 
 def _chosen(items: Sequence[Item], settings: ProbeSettings) -> list[Item]:
@@ -248,8 +247,10 @@ def _verdict(trick: Trick, rows: Sequence[ProbeRow], margin: float) -> TrickVerd
     most = max(own, key=lambda row: row.change.value) if trick.kind == "trick" else own[-1]
     about = {"trick": trick.name, "kind": trick.kind}
     if trick.kind == "control":
-        noticed = most.change.high is not None and most.change.high < 0
-        return TrickVerdict(**about, outcome="noticed" if noticed else "not noticed", strength=most.strength)
+        if most.change.high is None:  # one prompt says nothing about others
+            return TrickVerdict(**about, outcome="open", strength=most.strength)
+        outcome = "noticed" if most.change.high < 0 else "not noticed"
+        return TrickVerdict(**about, outcome=outcome, strength=most.strength)
     if all(row.change.high is not None and row.change.high < margin for row in own):
         return TrickVerdict(**about, outcome="does not raise", strength=most.strength)
     raising = [row for row in own if row.change.low is not None and row.change.low > 0]

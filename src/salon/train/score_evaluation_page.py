@@ -59,8 +59,8 @@ def score_evaluation_page(report: ScoreEvaluation) -> Page:
         _verdicts(first, names),
         *(_figures_section(here, target, names) for target in here.targets),
         _spread_section(first, names),
-        _parts_section(here, first, names, "categories", "category"),
-        _parts_section(here, first, names, "criteria", "criterion"),
+        _parts_section(first, names, "categories", "category"),
+        _parts_section(first, names, "criteria", "criterion"),
         _difference_section(here, first, names),
         _choice_section(here),
         _cost_section(here),
@@ -201,7 +201,7 @@ def _histogram(one: ScorerFigures, names: Names, top: float) -> Figure:
 # -- parts -------------------------------------------------------------------------------------------------------------
 
 
-def _parts_section(report: ScoreEvaluation, target: TargetFigures, names: Names, of: str, word: str) -> Section | None:
+def _parts_section(target: TargetFigures, names: Names, of: str, word: str) -> Section | None:
     """A map of scorers by categories or criteria, then every figure of each scorer."""
     parts = {part.id: part.name for one in target.scorers for part in getattr(one, of)}
     if len(parts) < 2:

@@ -7,8 +7,5 @@ from importlib.util import find_spec
 
 from salon.errors import MissingExtra
 
-_NEEDS = {"serve": ("argon2", "fastapi", "itsdangerous", "python_multipart", "uvicorn"), "generate": ("PIL",)}
-
-for _extra, _names in _NEEDS.items():
-    if any(find_spec(_name) is None for _name in _names):
-        raise MissingExtra(_extra)
+if any(find_spec(name) is None for name in ("argon2", "fastapi", "itsdangerous", "python_multipart", "uvicorn")):
+    raise MissingExtra("serve")

@@ -28,6 +28,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Scope
 
 from salon.errors import BadValue
+from salon.flows.studio.studio import Studio
 from salon.store.database import Database, Who
 from salon.store.database.connected import now_ms
 from salon.store.database.errors import BadLink
@@ -209,6 +210,12 @@ def door(request: Request) -> Doorkeeper:
     return keeper
 
 
+def studio_of(request: Request) -> Studio:
+    """The studio of the app."""
+    studio: Studio = request.app.state.studio
+    return studio
+
+
 def signed_in(request: Request) -> Session:
     """The session of a request; NotSignedIn without one."""
     session = door(request).session(request)
@@ -342,8 +349,7 @@ def _login_page(request: Request, *, wrong: bool = False) -> HTMLResponse:
 
 
 def _language(request: Request) -> str:
-    language: str = request.app.state.studio.settings.language
-    return language
+    return studio_of(request).settings.language
 
 
 def _welcome(keeper: Doorkeeper, session: Session) -> Response:

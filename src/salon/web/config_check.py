@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from salon.collect.plan import make_plan
-from salon.collect.settings import FILE, read_settings, read_settings_file
+from salon.collect.settings import FILE
 from salon.errors import SalonError
-from salon.flows.studio.open import database_file, default_settings, study_to_collect
+from salon.flows.studio.open import database_file, first_plan
 from salon.generate.ready import ReadySettings, check_ready
 from salon.store.database import open_database
 from salon.store.database.errors import NoStudy, Unavailable
@@ -56,10 +55,8 @@ def _study(folder: Path) -> str:
 
 
 def _settings(folder: Path) -> str:
-    study = study_to_collect(folder)
     there = (folder / FILE).exists()
-    settings = read_settings_file(folder / FILE) if there else read_settings(default_settings(study))
-    plan = make_plan(study, settings)
+    _, plan = first_plan(folder)
     asked = ", ".join(f"{cohort}: {sum(len(run.units) for run in runs):,}" for cohort, runs in plan.runs.items())
     return f"questions by cohort: {asked}" + ("" if there else " (will be written at the first start)")
 

@@ -158,8 +158,8 @@ def told(error: Exception, request_id: str) -> SalonError:
     return Fault()
 
 
-def error_response(error: Exception, path: str, request_id: str, language: str = "en") -> Response:
-    """The one answer to an error: JSON below /api and /v1, a page elsewhere."""
+def error_response(error: Exception, path: str, request_id: str, language: str | None = "en") -> Response:
+    """The one answer to an error: JSON below /api and /v1, a page elsewhere; a `language` of None is a service's."""
     said = told(error, request_id)
     status = status_of(said)
     wait = _wait(said)
@@ -190,11 +190,11 @@ def install(app: FastAPI) -> None:
         app.add_exception_handler(kind, answer)
 
 
-def language_of(scope: Scope) -> str:
-    """The language that raters of the studio read; English where there is no studio."""
+def language_of(scope: Scope) -> str | None:
+    """The language that raters of the studio read; None where there is no studio."""
     app = scope.get("app")
     studio = None if app is None else getattr(app.state, "studio", None)
-    return "en" if studio is None else str(studio.settings.language)
+    return None if studio is None else str(studio.settings.language)
 
 
 def _named(error: Exception, schema: str) -> Exception:
@@ -216,18 +216,21 @@ def _named(error: Exception, schema: str) -> Exception:
     return error
 
 
-def _page(error: SalonError, status: int, request_id: str, language: str) -> HTMLResponse:
-    """The friendly page: what happened in the rater's language, the error's own words for whoever wants them."""
-    t = PageWords(language)
+def _page(error: SalonError, status: int, request_id: str, language: str | None) -> HTMLResponse:
+    """The friendly page: what happened in the rater's language, the error's own words for whoever wants them.
+
+    A service has no raters, and no links to open again: its page holds the error's own words alone.
+    """
+    t = PageWords(language or "en")
     known = status if f"status.{status}_title" in t else 500 if status >= HTTPStatus.INTERNAL_SERVER_ERROR else 400
     said = [] if isinstance(error, Fault) else [_sentence(part) for part in (error.needed, error.remedy) if part]
     return page(
         "message.html",
-        language=language,
+        language=language or "en",
         status=status,
         title=t(f"status.{known}_title"),
-        words=t(f"status.{known}_words"),
-        said=" ".join(said),
+        words=t(f"status.{known}_words") if language else " ".join(said),
+        said=" ".join(said) if language else "",
         code=status,
         request_id=request_id,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from salon.errors import BadColumns, BadFile, BadValue, SalonError
 from salon.store.formats import KINDS, Columns, ImportOptions, Policies, read_study, recognize
+from salon.store.formats.stream import stream_records
 
 HEAD = "left,right,winner,worker,prompt\n"
 
@@ -134,6 +136,22 @@ def test_half_a_surrogate_pair(tmp_path: Path) -> None:
     content = b'[{"left": "\\ud800", "right": "b", "winner": "left"}]'
     with pytest.raises(BadFile, match="Unicode"):
         read_study("comparisons", [little.write(tmp_path, "v.json", content)])
+
+
+def test_a_gzip_file_that_would_fill_the_memory_is_not_unpacked(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("salon.store.formats.text.MOST_UNPACKED", 1 << 20)
+    path = little.write(tmp_path, "v.csv.gz", gzip.compress(little.COMPARISONS.encode() + b"\n" * (2 << 20)))
+    with pytest.raises(BadFile, match="unpacks to more"):
+        read_study("comparisons", [path])
+
+
+@pytest.mark.parametrize("place", [10, 60, 200])
+def test_a_damaged_gzip_file_of_records(tmp_path: Path, place: int) -> None:
+    rows = "\n".join(json.dumps({"number": number, "noise": number * 2654435761 % 2**32}) for number in range(200))
+    packed = bytearray(gzip.compress(rows.encode()))
+    packed[place : place + 40] = bytes(40)
+    with pytest.raises(BadFile):
+        list(stream_records(little.write(tmp_path, "r.jsonl.gz", bytes(packed))))
 
 
 def test_truncated_gzip(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from salon.bench.posters.metrics import draw_weights, figure_of
 from salon.bench.posters.metrics_items import NO_PICTURE, Scored
 from salon.bench.posters.points import PointVerdict, point_verdicts, said_of, with_oracle
 from salon.bench.posters.results import PointCase, PointKind, PosterCase, ScoreSettings
+from salon.stats.resample import exact_bound
 
 MOST = 12
 """Posters of each task that are kept for the gallery."""
@@ -65,10 +66,7 @@ def _kind(kind: str, posters: Sequence[Sequence[PointVerdict]], weights: np.ndar
 
 def _edge(share: float, n: int, level: float) -> tuple[float, float] | None:
     """The interval where all is met, or nothing: draws show no spread."""
-    if share not in (0.0, 1.0):
-        return None
-    still = (1 - level) ** (1 / n)
-    return (still, 1.0) if share == 1 else (0.0, 1 - still)
+    return exact_bound(n, level, at_high=share == 1) if share in (0.0, 1.0) else None
 
 
 def poster_cases(file: PosterFile, scored: Sequence[Scored]) -> list[PosterCase]:

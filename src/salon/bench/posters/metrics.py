@@ -4,14 +4,14 @@ A metric is the mean worth of the items (over the parts of a task that knows par
 matching), as a k-option score (acc - c)/(1 - c) where it has options, with c the worth of a blind answer: 1/k gives
 (k acc - 1)/(k - 1). Items are drawn again within parts, all metrics of a task on the same draws.
 
-Where every item is worth the same end of the scale, draws show no spread: the interval then ends where a mean of n
-values in [0, 1] could still be with the chance 1 - level of being seen so, (1 - level)^(1/n) from that end.
+Where every item is worth the same end of the scale, draws show no spread: the interval is then the exact bound that
+every mean of the house has there (`stats.resample`).
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,10 +22,12 @@ from salon.bench.posters.ratings import pearson, worst_filled
 from salon.bench.posters.results import MetricResult, ScoreSettings
 from salon.bench.posters.task import Metric, Task
 from salon.report.estimate import Figure
-from salon.stats.resample import interval
+from salon.stats.resample import exact_bound, interval
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
+Value = Callable[[FloatArray], float]
+"""From what each item is worth to the metric."""
 UNIT = "item"
 
 
@@ -72,31 +74,34 @@ def _drawn(
     asked = [i for i, one in enumerate(scored) if metric.id in one.worth]
     if not asked:
         return Drawn(metric, None, weights[:, 0], 0, None, why="no item asks for it")
-    parts = _parts([strata[i] for i in asked])
-    w = weights[:, asked]
-    worth = np.array([scored[i].worth[metric.id] for i in asked])
-    known = all(metric.id in scored[i].blind for i in asked)
-    blind = np.array([scored[i].blind.get(metric.id, 0.0) for i in asked])
-    best = np.array([scored[i].at_best.get(metric.id, scored[i].worth[metric.id]) for i in asked])
-    ones = np.ones((1, len(asked)))
+    mine, parts = [scored[i] for i in asked], _parts([strata[i] for i in asked])
+    worth = np.array([one.worth[metric.id] for one in mine])
+    best = np.array([one.at_best.get(metric.id, one.worth[metric.id]) for one in mine])
+    blind = np.array([one.blind.get(metric.id, 0.0) for one in mine])
+    once = np.ones((1, len(mine)))
 
-    def value(values: FloatArray, times: FloatArray) -> FloatArray:
+    def drawn(values: FloatArray, times: FloatArray) -> FloatArray:
+        """The metric of these values for each row of times that items are drawn."""
         mean = _mean_of_parts(values, times, parts)
         if metric.k is None:
             return mean
         chance = _mean_of_parts(blind, times, parts)
         return (mean - chance) / (1 - chance)
 
-    chance = None if not known else 0.0 if metric.k else float(_mean_of_parts(blind, ones, parts)[0])
+    def plain(values: FloatArray) -> float:
+        """The metric of these values, every item once."""
+        return float(drawn(values, once)[0])
+
+    chance = 0.0 if metric.k else float(_mean_of_parts(blind, once, parts)[0])
     return Drawn(
         metric,
-        float(value(worth, ones)[0]),
-        value(worth, w),
-        len(asked),
-        chance,
-        at_best=float(value(best, ones)[0]) if any(scored[i].at_best for i in asked) else None,
-        fixed=_fixed(metric, [scored[i] for i in asked], lambda values: float(value(values, ones)[0])),
-        edge=edge_interval(worth, lambda values: float(value(values, ones)[0]), level),
+        plain(worth),
+        drawn(worth, weights[:, asked]),
+        len(mine),
+        chance if all(metric.id in one.blind for one in mine) else None,
+        at_best=plain(best) if any(one.at_best for one in mine) else None,
+        fixed=_fixed(metric, mine, plain),
+        edge=edge_interval(worth, plain, level),
     )
 
 
@@ -110,7 +115,7 @@ def _mean_of_parts(values: FloatArray, weights: FloatArray, parts: Sequence[Sequ
         return np.mean([weights[:, at] @ values[at] / weights[:, at].sum(axis=1) for at in parts], axis=0)
 
 
-def _fixed(metric: Metric, scored: Sequence[Scored], value) -> float | None:  # type: ignore[no-untyped-def]
+def _fixed(metric: Metric, scored: Sequence[Scored], value: Value) -> float | None:
     """What the best single option would get, had it been the answer to every item."""
     if metric.id not in ("score", "accuracy") or not isinstance(scored[0].item.truth, str):
         return None
@@ -118,12 +123,11 @@ def _fixed(metric: Metric, scored: Sequence[Scored], value) -> float | None:  # 
     return max((value(np.array([float(one.item.truth == o) for one in scored])) for o in options), default=None)
 
 
-def edge_interval(worth: FloatArray, value, level: float) -> tuple[float, float] | None:  # type: ignore[no-untyped-def]
+def edge_interval(worth: FloatArray, value: Value, level: float) -> tuple[float, float] | None:
     """The interval of a mean whose items are all worth 0, or all 1; None where draws have a spread to show."""
     if len(worth) < 2 or worth.min() != worth.max() or worth[0] not in (0.0, 1.0):
         return None
-    still = (1 - level) ** (1 / len(worth))
-    ends = (still, 1.0) if worth[0] == 1 else (0.0, 1 - still)
+    ends = exact_bound(len(worth), level, at_high=bool(worth[0] == 1))
     low, high = (value(np.full(len(worth), end)) for end in ends)
     return low, high
 
@@ -159,7 +163,7 @@ def figure_of(value: float, draws: FloatArray, n: int, level: float, edge: tuple
     if n < 2:
         return Figure.of(Estimate(value, None, None, n, UNIT, level, "no interval: one item"))
     if edge is not None:
-        method = "all items alike: where a mean could still be and be seen so"
+        method = f"exact bound for {n} {UNIT}s alike"
         return Figure.of(Estimate(value, *edge, n, UNIT, level, method))
     if np.ptp(draws) == 0:
         return Figure.of(Estimate(value, None, None, n, UNIT, level, "no interval: draws show no spread"))

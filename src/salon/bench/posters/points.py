@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from salon.bench.posters.answers import Read
@@ -75,9 +75,3 @@ def with_oracle(file: PosterFile) -> PosterFile | None:
     if not any(said.values()):
         return None
     return file.edited({number: {"judge": held} for number, held in said.items()})
-
-
-def agreement(verdicts: Sequence[PointVerdict]) -> tuple[int, int]:
-    """Points on which judge and oracle agree, and points on which both have said something."""
-    both = [one for one in verdicts if one.holds is not None and one.oracle is not None]
-    return sum(one.holds == one.oracle for one in both), len(both)

@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from salon.bench.posters.compared import ComparedReport, ComparedRow, ComparedValue, apart
 from salon.bench.posters.results import DifficultyCurve, PosterReport
+from salon.bench.posters.task import metric_title
 from salon.report import SMALL, WIDE, Cell, Column, Figure, Figures, Page, Section, Table, charts, located
 from salon.report.numbers import with_interval
 from salon.report.words import brief, counted, level_words, one_way
@@ -116,18 +117,16 @@ def _figure(reports: Sequence[PosterReport], task: str, difficulty: str, width: 
     ends = [min(point.figure.value, point.figure.low or 0.0) for _, curve in found for point in curve.points]
     drawing = charts.line_curves(
         [_curve(name, curve) for name, curve in found], title=f"{title} over {difficulty}", x_label=difficulty,
-        y_label=found[0][1].metric.replace("_", " "), y_domain=(min(0.0, *ends), 1.0), height=_LOW, width=width,
+        y_label=metric_title(task, found[0][1].metric), y_domain=(min(0.0, *ends), 1.0), height=_LOW, width=width,
     )  # fmt: skip
     return Figure(drawing, heading=f"{title}: {difficulty}")
 
 
 def _curve(name: str, curve: DifficultyCurve) -> charts.Curve:
     figures = [point.figure for point in curve.points]
-    bands = all(one.low is not None and one.high is not None for one in figures)
     return charts.Curve(
         brief(name), [point.x for point in curve.points], [one.value for one in figures],
-        low=[one.low or 0.0 for one in figures] if bands else None,
-        high=[one.high or 0.0 for one in figures] if bands else None,
+        low=[one.low for one in figures], high=[one.high for one in figures],
     )  # fmt: skip
 
 

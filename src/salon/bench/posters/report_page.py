@@ -10,6 +10,7 @@ from markupsafe import Markup
 from salon.bench.posters.report_gallery import gallery_section
 from salon.bench.posters.report_posters import point_sections, poster_sections
 from salon.bench.posters.results import DifficultyCurve, MetricResult, PosterGroup, PosterReport, TaskResult
+from salon.bench.posters.task import metric_title
 from salon.report import (
     SMALL,
     WIDE,
@@ -190,16 +191,14 @@ def _curve_sections(report: PosterReport) -> list[Section]:
 
 def _drawing(curve: DifficultyCurve, width: int) -> str:
     points = curve.points
-    bands = all(point.figure.low is not None and point.figure.high is not None for point in points)
     drawn = charts.Curve(
         "", [point.x for point in points], [point.figure.value for point in points],
-        low=[point.figure.low or 0.0 for point in points] if bands else None,
-        high=[point.figure.high or 0.0 for point in points] if bands else None,
+        low=[point.figure.low for point in points], high=[point.figure.high for point in points],
     )  # fmt: skip
     lowest = min(0.0, *(min(point.figure.value, point.figure.low or 0.0) for point in points))
     return charts.line_curves(
         [drawn], title=f"{curve.title} over {curve.difficulty}", x_label=curve.difficulty,
-        y_label=curve.metric.replace("_", " "), y_domain=(lowest, 1.0), height=_LOW, width=width,
+        y_label=metric_title(curve.task, curve.metric), y_domain=(lowest, 1.0), height=_LOW, width=width,
     )  # fmt: skip
 
 

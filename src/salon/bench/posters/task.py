@@ -6,9 +6,9 @@ which metrics count. Everything else (files, parsers, metrics, contestants, repo
 **What a maker of a task has to do.** `salon.bench.posters.make` gives
 
     MADE: tuple[str, ...]                         names of the tasks it can make
-    make_task(task: str, n: int, seed: int, folder: Path, *, workers: int = 1) -> None
+    make_tasks(folder: Path, tasks: Sequence[str], n: int, seed: int) -> list[Path]
 
-`make_task` writes FOLDER/<side>/<file>.json (`Task.place`: und_task/simple_ocr.json) in the public layout and the
+`make_tasks` writes FOLDER/<side>/<file>.json (`Task.place`: und_task/simple_ocr.json) in the public layout and the
 pictures beside it, FOLDER/<path>, with `path` as the records give it (forward slashes, relative to FOLDER). A record
 has `task` (one of `Task.strings`), `subtask` (a word or a number; a name of its own where the task knows kinds),
 `name`, `path`, `prompt` (all that a model is told, options with their letters among it) and the truth in
@@ -202,6 +202,11 @@ def task_named(name: str) -> Task:
     if name not in BY_NAME:
         raise BadValue("the name of a poster task is needed", found=repr(name), remedy="one of " + ", ".join(BY_NAME))
     return BY_NAME[name]
+
+
+def metric_title(task: str, metric: str) -> str:
+    """What a metric of a task is called on a page: Word recall, not wr."""
+    return next(one.title for one in task_named(task).metrics if one.id == metric)
 
 
 def task_of(string: object, *, where: str) -> Task:

@@ -17,7 +17,7 @@ from salon.report import numbers
 from salon.report.estimate import Figure
 from salon.report.svg import element
 from salon.report.values import value
-from salon.report.words import brief, listed
+from salon.report.words import breakable, brief, listed
 
 BAR = 96
 """Pixels of the line that stands for 0 to 100."""
@@ -52,6 +52,11 @@ class BoardRow:
     oracle: AxisCell | None
     starts: bool = False
     shaded: bool = False
+
+    @property
+    def name(self) -> Markup:
+        """The label, breaking where a name may."""
+        return breakable(self.label)
 
     @property
     def rank(self) -> str:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
 from salon.bench.site.wording import coded
 from salon.report.block import Block, Card
+from salon.report.block import templates as report_templates
 from salon.report.page import Section, anchors, asset, style
 from salon.report.words import one_way
 
@@ -69,6 +70,7 @@ class SitePage:
         text = templates().get_template("frame.html").render(
             page=self,
             anchors=anchors([section.title for section in self.sections]),
+            fewest=3,
             policy=POLICY,
             assets=asset_names(),
             coded=coded,
@@ -85,9 +87,9 @@ class SiteBlock(Block):
 
 @cache
 def templates() -> Environment:
-    """Everything escaped; a missing name is an error and never a blank."""
-    loader = PackageLoader("salon.bench.site", "templates")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    """Those of this folder, and the report's."""
+    own = PackageLoader("salon.bench.site", "templates")
+    return report_templates().overlay(loader=ChoiceLoader([own, PackageLoader("salon.report", "templates")]))
 
 
 @cache

@@ -15,7 +15,7 @@ from salon.bench.site.multiples import criterion_multiples, group_multiples
 from salon.bench.site.raters_page import raters_summary
 from salon.report import Card, Column, Figure, Note, Section, Table, charts, numbers
 from salon.report.svg import element
-from salon.report.words import brief, counted, listed, sentence
+from salon.report.words import breakable, brief, counted, listed, sentence
 
 LEADERS = 3
 """Names on the card of those who lead; the others are counted."""
@@ -76,7 +76,7 @@ def _leaders(material: Material, axis: Axis) -> Iterator[Card]:
     others = listed([*named[1:], *([f"{more} more"] if more else [])]).unescape()
     yield Card(
         label=axis.title,
-        value=brief(material.labels[places[0].entry], 28),
+        value=breakable(brief(material.labels[places[0].entry], 28)),
         note=f"{numbers.fixed(best.value, 1)} {numbers.interval(best.low, best.high, 1)}"
         + ("" if len(first) == 1 else f"; not told apart: {others}"),
     )
@@ -191,6 +191,6 @@ def _notes(material: Material) -> list[str]:
     return [*policies, "Ranks and tie groups depend on who stands on the board; published numbers never do."]
 
 
-def entry_link(material: Material, one: Shown, root: str = "") -> Markup:
+def entry_link(material: Material, one: Shown) -> Markup:
     """A link to an entry's page."""
-    return element("a", material.labels[one.name], href=f"{root}generators/{material.entry_pages[one.name]}.html")
+    return element("a", material.labels[one.name], href=f"generators/{material.entry_pages[one.name]}.html")

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from salon.errors import DesignError
-from salon.fuse.votes import BOTH_BAD, TIE, study_votes
 from salon.study import Study
 from salon.study.tables import JUDGMENTS
+from salon.study.votes import BOTH_BAD, TIE, study_votes
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

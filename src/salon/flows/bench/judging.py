@@ -51,9 +51,9 @@ class Judge:
     """Whether its answers are bought: then a plan looks up which of them are in its store."""
 
 
-def any_study(vlm: Vlm, *, paid: bool = False) -> Judge:
+def any_study(vlm: Vlm) -> Judge:
     """A judge that is open already and asks nothing about the study."""
-    return Judge(lambda study, folder, points: nullcontext(vlm), paid)
+    return Judge(lambda study, folder, points: nullcontext(vlm))
 
 
 # -- who is asked what -------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from salon.bench.board import Board, check_new_name, entry_folder, folder_name, 
 from salon.bench.entry import Entry
 from salon.bench.entry_files import (
     read_answers,
+    read_entry,
     read_logits,
     read_published,
     write_answers,
@@ -218,6 +219,7 @@ def _generated(run: _Run, generator: Generator, called: str, terms: Mapping[str,
 def _finished(run: _Run, entry: Entry, made: int = 0) -> EntryRun:
     """Everything that an entry still lacks: answers, scores, and its result."""
     folder = entry_folder(run.board, entry.name)
+    entry = read_entry(folder)  # as it stands now: somebody may have retracted it since the run began
     if entry.retracted is not None:
         return EntryRun(entry=entry.name, status="retracted", before=True)
     if read_published(folder) is not None:

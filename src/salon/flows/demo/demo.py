@@ -39,7 +39,7 @@ from salon.judge.run import judge_study
 from salon.judge.settings import JudgeSettings
 from salon.judge.simulated import Simulated
 from salon.judge.truth import panel_truth
-from salon.report.numbers import fixed, with_interval
+from salon.report.numbers import with_interval
 from salon.store.folder import open_study, save_study
 from salon.store.plain_table import write_plain
 from salon.study import Prompt, Study
@@ -66,11 +66,10 @@ FILES = {
 }
 
 
-def draw_posters(folder: Path, prompts: Sequence[Prompt], size: str | None = None) -> GenerateReport:
+def draw_posters(folder: Path, prompts: Sequence[Prompt]) -> GenerateReport:
     """The prompts drawn by four houses, with their gallery: `folder`/posters and `folder`/gallery.html."""
-    made = generate_items(
-        prompts, [house_generator(name) for name in HOUSES], GenerateSettings(size=size), folder / "posters"
-    )
+    houses = [house_generator(name) for name in HOUSES]
+    made = generate_items(prompts, houses, GenerateSettings(), folder / "posters")
     write_gallery(folder / "posters", folder / "gallery.html")
     return made
 
@@ -162,7 +161,7 @@ def _tell_studio(folder: Path) -> None:
         click.echo(f"  no studio: {MissingExtra('serve').remedy}")
         return
     found = studio.collect_answers(folder)
-    click.echo(f"  {found.answers} answers, each saved before the next; {found.right:.0%} name the better poster")
+    click.echo(f"  {found.answers} answers, each saved before the next; {_share(found.right)} name the better poster")
     click.echo(f"  be one of them: salon serve {folder / 'studio'}")
 
 
@@ -194,8 +193,8 @@ def _tell_paintings(checked: CheckReport, fused: FuseReport) -> None:
     """How far two experts agree, and the best painting."""
     agreement = next(row for row in checked.protocols_together.rows if row.name == "two raters' Spearman")
     click.echo(
-        f"  two experts agree (Spearman): comparing {fixed(agreement.comparisons.value, 2)}, "
-        f"rating {fixed(agreement.ratings.value, 2)}"
+        f"  two experts agree (Spearman): comparing {with_interval(agreement.comparisons, 2)}, "
+        f"rating {with_interval(agreement.ratings, 2)}"
     )
     best = max((row for row in fused.scores if row.criterion == SHOWN), key=lambda row: row.value)
     score = with_interval(best, 2)
@@ -224,8 +223,8 @@ def _tell_picks(folder: Path) -> None:
         click.echo(f"  no picks: {error.needed} ({error.remedy})")
         return
     click.echo(
-        f"  true quality of {found.prompts} picks {found.picks:.2f}; of all that was drawn {found.everything:.2f}, "
-        f"of the truly best {found.best:.2f}"
+        f"  true quality of {found.prompts} picks {found.picks:.2f}, of all drawn {found.everything:.2f}: "
+        f"gain {with_interval(found.gain, 2)}; of the truly best {found.best:.2f}"
     )
 
 
@@ -251,4 +250,4 @@ def _right(board: DemoBoard) -> str:
     found = board.validation
     if found is None:
         return "not known"
-    return _share(found.accuracy) + (f", a designer {found.ceiling.value:.0%}" if found.ceiling else "")
+    return _share(found.accuracy) + (f", a designer {_share(found.ceiling)}" if found.ceiling else "")

@@ -13,6 +13,8 @@ from salon.generate.houses import house_generator
 from salon.generate.prompts import read_prompts
 from salon.generate.settings import GenerateSettings
 from salon.render.quality import true_quality
+from salon.report.estimate import Figure
+from salon.stats.paired_means import mean_interval
 from salon.store.folder import open_study
 
 HOUSE = "apprentice"
@@ -33,6 +35,8 @@ class Picked:
     """Mean true quality of the picks."""
     everything: float
     """Of all that was drawn: what the first of each would be worth on average."""
+    gain: Figure
+    """Of the picks over all that was drawn of the same prompt."""
     best: float
     """Of the truly best of each."""
 
@@ -51,7 +55,12 @@ def pick_best(folder: Path, size: str | None = None) -> Picked:
     of_prompt: dict[str | None, list[float]] = {}
     for id, value in worth.items():
         of_prompt.setdefault(items[id].prompt, []).append(value)
-    chosen = [worth[one.pick.chosen] for one in report.picks if one.pick is not None and one.pick.chosen is not None]
+    picks = [one.pick.chosen for one in report.picks if one.pick is not None and one.pick.chosen is not None]
     return Picked(
-        len(chosen), DRAWN, fmean(chosen), fmean(worth.values()), fmean(max(values) for values in of_prompt.values())
+        prompts=len(picks),
+        of=DRAWN,
+        picks=fmean(worth[id] for id in picks),
+        everything=fmean(worth.values()),
+        gain=Figure.of(mean_interval([worth[id] - fmean(of_prompt[items[id].prompt]) for id in picks])),
+        best=fmean(max(values) for values in of_prompt.values()),
     )

@@ -19,6 +19,8 @@ from salon.flows.studio.open import open_studio
 from salon.flows.studio.steps import ShownTask
 from salon.flows.studio.studio import Studio
 from salon.render.quality import true_quality
+from salon.report.estimate import Figure
+from salon.stats.prompt_means import score_interval
 from salon.store.folder import open_study, save_study
 from salon.study import Study
 
@@ -37,8 +39,8 @@ class Collected:
 
     answers: int
     designers: int
-    right: float
-    """Share of answers that name the better poster, where true quality differs."""
+    right: Figure
+    """Share of answers that name the better poster, where true quality differs: the mean over prompts."""
 
 
 def collect_answers(folder: Path) -> Collected:
@@ -53,9 +55,13 @@ def collect_answers(folder: Path) -> Collected:
         for number, one in enumerate(invited):
             _answer_all(studio, one.rater, worth, np.random.default_rng([2026, number]))
         rows = studio.database.read_study().table("comparisons").to_pylist()
-    told = [row for row in rows if worth[row["a"]] != worth[row["b"]]]
-    right = [(worth[row["a"]] > worth[row["b"]]) == (row["outcome"] == "a") for row in told]
-    return Collected(len(rows), DESIGNERS, float(np.mean(right)))
+        prompts = {item.id: item.prompt for item in studio.items.values()}
+    right: dict[str | None, list[bool]] = {}
+    for row in rows:
+        better = worth[row["a"]] - worth[row["b"]]
+        if better:
+            right.setdefault(prompts[row["a"]], []).append((better > 0) == (row["outcome"] == "a"))
+    return Collected(len(rows), DESIGNERS, Figure.of(score_interval([fmean(told) for told in right.values()])))
 
 
 def _some_posters(source: Path, place: Path) -> dict[str, float]:

@@ -34,6 +34,8 @@ from salon.train.score_evaluation_draws import Frame, Predicted, Target, make_dr
 from salon.train.score_evaluation_results import Choice, CostRow, ScoreEvaluation, ScoreEvaluationSettings
 
 Progress = Callable[[str], None]
+_STRANGE = ("collapsed", "shifted", "collapsed and shifted", "stretched")
+"""What may become of a scale and must be said."""
 
 
 @dataclass(frozen=True)
@@ -66,40 +68,36 @@ def evaluate_scores(
     study, folder = open_study(place), local(place)
     if not (asked.scorers or asked.models or asked.checkpoints):
         raise BadValue("a scorer to evaluate is needed", found="none", remedy="--scorer NAME, or --model FOLDER")
-    frame = _frame(study, asked.criteria, settings.within)
+    whole = _frame(study, asked.criteria, settings.within)
     progress("targets")
-    names = asked.against or (usual_target(study),)
-    targets = [target_named(name, study, frame) for name in names]
-    tables = opened_tables(study, folder, frame, asked.scorers, asked.models, device, progress)
-    choice, chosen, held = _chosen(study, folder, frame, asked, settings, device, progress)
-    predicted, models = [*tables.predicted, *chosen.predicted], tables.folders | chosen.folders
-    guards = {place: _guard(place, settings) for place in models.values()}
-    keys = _keys(study, folder) if guards else {}
-    own = [] if settings.allow_leak else [item for guard in guards.values() if guard for item in _own(guard, keys)]
-    others = [] if asked.items is None else sorted(set(frame.items) - set(asked.items))
-    targets = [_without(one, frame, others) for one in targets]
-    frame, targets, notes = _test_items(study, frame, targets, [*held, *own, *_labelled(asked.labels, study)])
-    warnings = _leaks(study, guards, {item: keys[item] for item in frame.items if item in keys}, settings)
-    leaking = bool(warnings)
-    warnings += [_UNGUARDED.format(name) for name in (*tables.unguarded, *chosen.unguarded)]
+    aims = [target_named(name, study, whole) for name in asked.against or (usual_target(study),)]
+    tables = opened_tables(study, folder, whole, asked.scorers, asked.models, device, progress)
+    choice, chosen, held = _chosen(study, folder, whole, asked, settings, device, progress)
+    tables += chosen
+    guarded = _Guarded.of(study, folder, tables.folders, settings)
+    if asked.items is not None:
+        aims = [_without(one, whole, sorted(set(whole.items) - set(asked.items))) for one in aims]
+    trained = [*held, *guarded.own(), *_labelled(asked.labels, study)]
+    frame, targets, notes = _test_items(study, whole, aims, trained)
+    leaks = guarded.leaks(study, frame)
     progress("figures")
     draws = make_draws(frame, settings.draws, settings.seed)
     people = rater_level(frame, rated(people_only(study), frame), draws, settings)
-    cut = [_cut(one, tables.frame, frame) for one in predicted]
-    figures = [target_figures(frame, target, cut, draws, settings, people) for target in targets]
-    signature = signature_of(study.hash[:12], study.revision, frame, targets, cut, settings)
-    warnings += [f"{one.name} against {t.name}: {one.words}" for t in figures for one in t.scorers if _strange(one)]
+    predicted = [_cut(one, whole, frame) for one in tables.predicted]
+    figures = [target_figures(frame, target, predicted, draws, settings, people) for target in targets]
+    signature = signature_of(study.hash[:12], study.revision, frame, targets, predicted, settings)
+    warnings = [
+        *leaks,
+        *(_UNGUARDED.format(name) for name in tables.unguarded),
+        *(f"{one.name} against {t.name}: {one.words}" for t in figures for one in t.scorers if one.scale in _STRANGE),
+    ]
     return ScoreEvaluation(
         study=study.name, simulated=study.simulated, within=frame.within, drawn=_drawn(frame), level=settings.level,
-        leaking=leaking, targets=tuple(figures), choice=choice,
-        cost=tuple(_cost(frame, targets[0], cut, asked, models)),
+        leaking=bool(leaks), targets=tuple(figures), choice=choice,
+        cost=tuple(_cost(frame, targets[0], predicted, asked, tables.folders)),
         policies=(MISSING_WORDS[settings.missing], *COMMON, _drawn_words(frame), *notes), warnings=tuple(warnings),
         signature=signature, signature_line=str(signature),
     )  # fmt: skip
-
-
-def _strange(one: object) -> bool:
-    return getattr(one, "scale", "") in ("collapsed", "shifted", "collapsed and shifted", "stretched")
 
 
 # -- items -------------------------------------------------------------------------------------------------------------
@@ -239,48 +237,60 @@ _OWN = 0.5
 _UNGUARDED = "{}: a table says nothing of what its model was trained on; with --model its guard is asked."
 
 
-def _keys(study: Study, folder: Path) -> dict[str, PictureKey]:
-    images = {item.id: folder / item.image for item in study.nouns("items") if item.image}
-    there = {item: path for item, path in images.items() if path.is_file()}
-    return dict(zip(there, picture_keys(list(there.values()))))
+@dataclass(frozen=True)
+class _Guarded:
+    """What the guards of the models know of the study's pictures."""
+
+    guards: Mapping[Path, Guard | None]
+    """None where a model has none and that was allowed."""
+    keys: Mapping[str, PictureKey]
+    """By item; empty where nobody asks."""
+    allow_leak: bool
+
+    @classmethod
+    def of(cls, study: Study, folder: Path, models: Mapping[str, Path], settings: ScoreEvaluationSettings) -> _Guarded:
+        """Of these models, by name."""
+        guards = {place: _guard(place, settings) for place in models.values()}
+        images = {item.id: folder / item.image for item in study.nouns("items") if guards and item.image}
+        there = {item: path for item, path in images.items() if path.is_file()}
+        return cls(guards, dict(zip(there, picture_keys(list(there.values())))), settings.allow_leak)
+
+    def own(self) -> list[str]:
+        """Items that a model was trained or chosen on, where this is the study it comes from; elsewhere are leaks."""
+        found: list[str] = []
+        for guard in () if self.allow_leak else self.guards.values():
+            known = {key.sha256 for key in guard.pictures} if guard else set()
+            here = [item for item, key in self.keys.items() if key.sha256 in known]
+            found += here if len({self.keys[item].sha256 for item in here}) > _OWN * len(known) else []
+        return found
+
+    def leaks(self, study: Study, frame: Frame) -> list[str]:
+        """What to say of models that were trained on a picture of the frame: refused unless allowed."""
+        keys = {item: self.keys[item] for item in frame.items if item in self.keys}
+        told = []
+        for model, guard in self.guards.items():
+            if guard is None:
+                told.append(f"LEAK: whether {model.name} was trained on these pictures is not known, it has no guard")
+                continue
+            found = find_leaks(guard, keys, {})
+            if found and not self.allow_leak:
+                raise DesignError(
+                    "a scorer is evaluated on pictures it was not trained on", found=found.words,
+                    where=f"model {str(model)!r}, study {study.name!r}",
+                    remedy="take these items out of the study; --allow-leak goes on and says so",
+                )  # fmt: skip
+            if found:
+                told.append(f"LEAK: {model.name} was trained on {found.words}")
+        return told
 
 
 def _guard(model: Path, settings: ScoreEvaluationSettings) -> Guard | None:
-    """The guard of a model; None where it has none and that was allowed."""
     try:
         return load_guard(model, model_card(model).guard)
     except BadFile:
         if not settings.allow_leak:
             raise
         return None
-
-
-def _own(guard: Guard, keys: Mapping[str, PictureKey]) -> list[str]:
-    """Items that a model was trained or chosen on, where this is the study it comes from; elsewhere they are leaks."""
-    known = {key.sha256 for key in guard.pictures}
-    here = [item for item, key in keys.items() if key.sha256 in known]
-    return here if len({keys[item].sha256 for item in here}) > _OWN * len(known) else []
-
-
-def _leaks(
-    study: Study, guards: Mapping[Path, Guard | None], keys: Mapping[str, PictureKey], settings: ScoreEvaluationSettings
-) -> list[str]:
-    """What to say of models that were trained on a test picture: refused unless allowed."""
-    warnings = []
-    for model, guard in guards.items():
-        if guard is None:
-            warnings.append(f"LEAK: whether {model.name} was trained on these pictures is not known, it has no guard")
-            continue
-        leaks = find_leaks(guard, keys, {})
-        if leaks and not settings.allow_leak:
-            raise DesignError(
-                "a scorer is evaluated on pictures it was not trained on", found=leaks.words,
-                where=f"model {str(model)!r}, study {study.name!r}",
-                remedy="take these items out of the study; --allow-leak goes on and says so",
-            )  # fmt: skip
-        if leaks:
-            warnings.append(f"LEAK: {model.name} was trained on {leaks.words}")
-    return warnings
 
 
 # -- words and cost ----------------------------------------------------------------------------------------------------

@@ -34,6 +34,11 @@ class Tables:
     unguarded: tuple[str, ...] = ()
     """Tables that a trained model left: they do not say on what it was trained."""
 
+    def __add__(self, more: Tables) -> Tables:
+        return Tables(
+            self.frame, self.predicted + more.predicted, self.folders | more.folders, self.unguarded + more.unguarded
+        )
+
     def only(self, name: str) -> Tables:
         """One scorer of them."""
         return Tables(

@@ -25,8 +25,8 @@ from salon.report import (
     estimate_value,
     located,
 )
-from salon.report.filmstrip import Filmstrip, Frame, missing_section, strip_section
-from salon.report.words import brief, counted, fixed, listed, one_way, scored, sentence
+from salon.report.filmstrip import Filmstrip, Frame, missing_section, strip_section, waiting_section
+from salon.report.words import brief, counted, fixed, one_way, scored, sentence
 from salon.store.thumbs import picture_url
 
 MOST = 24
@@ -49,7 +49,13 @@ def refine_page(report: RefineReport, folder: Path, most: int = MOST) -> Page:
         ),
         kicker="Salon select refine",
         cards=_cards(here),
-        sections=[*_waiting(here), _curves(here), _differences(here), *_lacking(here), _strips(here, folder, most)],
+        sections=[
+            *waiting_section(here.waiting),
+            _curves(here),
+            _differences(here),
+            *_lacking(here),
+            _strips(here, folder, most),
+        ],
         notes=[
             Markup("Intervals in brackets, at {}, over prompts.").format(fixed(here.level, 2)),
             *report.policies,
@@ -80,14 +86,6 @@ def _tone(one: Scored, apart: Difference) -> str:
     return "clear" if (low > 0) == one.higher_is_better else "alert"
 
 
-def _waiting(report: RefineReport) -> list[Section]:
-    if report.is_complete:
-        return []
-    told = listed(Markup("{} for {}").format(fixed(count, 0), what) for what, count in report.waiting.items())
-    words = Markup("Chains wait: {}. The same command goes on; until then these numbers are provisional.").format(told)
-    return [Section("Not done", [Note(words, tone="open")])]
-
-
 # -- numbers ---------------------------------------------------------------------------------------------------------
 
 
@@ -112,11 +110,9 @@ def _drawing(one: Scored) -> str:
 
 def _curve(name: str, levels: Sequence[Level]) -> charts.Curve:
     figures = [level.figure for level in levels if level.figure is not None]
-    bands = bool(figures) and all(figure.low is not None and figure.high is not None for figure in figures)
     return charts.Curve(
         name, [level.round for level in levels], [figure.value for figure in figures],
-        low=[figure.low or 0.0 for figure in figures] if bands else None,
-        high=[figure.high or 0.0 for figure in figures] if bands else None,
+        low=[figure.low for figure in figures], high=[figure.high for figure in figures],
     )  # fmt: skip
 
 

@@ -26,9 +26,9 @@ from salon.report import (
     located,
 )
 from salon.report.estimate import Figure as Number
-from salon.report.filmstrip import Filmstrip, Frame, missing_section, strip_section
+from salon.report.filmstrip import Filmstrip, Frame, missing_section, strip_section, waiting_section
 from salon.report.numbers import MISSING, common_decimals
-from salon.report.words import brief, counted, fixed, listed, one_way, scored, sentence
+from salon.report.words import brief, counted, fixed, one_way, scored, sentence
 from salon.select.cohp import Decision, GeneratorMean, Seen, best_seen
 from salon.store.thumbs import picture_url
 
@@ -50,7 +50,13 @@ def cohp_page(report: CohpReport, folder: Path, most: int = MOST) -> Page:
         ),
         kicker="Salon select cohp",
         cards=_cards(here),
-        sections=[*_waiting(here), _rounds(here), _chosen(here), *_missing(here), _strips(here, folder, most)],
+        sections=[
+            *waiting_section(here.waiting),
+            _rounds(here),
+            _chosen(here),
+            *_missing(here),
+            _strips(here, folder, most),
+        ],
         notes=[*report.policies, *map(sentence, report.notes)],
         signature=one_way(report.signature),
     )
@@ -74,14 +80,6 @@ def _tone(gain: Number) -> str:
     if gain.low is None or gain.high is None or gain.low <= 0 <= gain.high:
         return "open"
     return "clear" if gain.low > 0 else "alert"
-
-
-def _waiting(report: CohpReport) -> list[Section]:
-    if report.is_complete:
-        return []
-    told = listed(Markup("{} for {}").format(fixed(count, 0), what) for what, count in report.waiting.items())
-    words = Markup("Chains wait: {}. The same command goes on; until then these numbers are provisional.").format(told)
-    return [Section("Not done", [Note(words, tone="open")])]
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------
@@ -126,11 +124,9 @@ def _drawing(levels: Sequence[Level], title: str, lines: Sequence[tuple[str, str
 
 def _curve(label: str, points: Sequence[tuple[int, Number | None]]) -> charts.Curve:
     known = [(number, figure) for number, figure in points if figure is not None]
-    bands = bool(known) and all(figure.low is not None and figure.high is not None for _, figure in known)
     return charts.Curve(
         label, [number for number, _ in known], [figure.value for _, figure in known],
-        low=[figure.low or 0.0 for _, figure in known] if bands else None,
-        high=[figure.high or 0.0 for _, figure in known] if bands else None,
+        low=[figure.low for _, figure in known], high=[figure.high for _, figure in known],
     )  # fmt: skip
 
 

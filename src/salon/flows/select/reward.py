@@ -15,7 +15,6 @@ from salon.errors import BadValue
 from salon.judge.score import ScoreSettings
 from salon.judge.scorers.named import scorer_named
 from salon.judge.scorers.of_model import scorers_behind
-from salon.models.kept import Kept
 from salon.select.reference import read_reference
 from salon.select.reward import Reward, criterion_of
 from salon.study import Scorer
@@ -42,16 +41,14 @@ def reward(
     return Reward(opened, weights=weights, reference=frozen, clip=clip, equal=equal, alone=alone, name=name)
 
 
-def open_scorers(
-    scorers: Sequence[str | Scorer], *, device: str | None = None, batch: int = 8, kept: Kept | None = None
-) -> dict[str, Scorer]:
+def open_scorers(scorers: Sequence[str | Scorer], *, device: str | None = None, batch: int = 8) -> dict[str, Scorer]:
     """Scorers by criterion (by their own name where they were made for none); a model's folder stands for all of its
     criteria but the flag. BadValue where two scorers speak of the same criterion."""
     settings = ScoreSettings(device=device, batch=batch)
     named = [one for text in scorers for one in (scorers_behind(text, flag=False) if isinstance(text, str) else [text])]
     found: dict[str, Scorer] = {}
     for one in named:
-        scorer = scorer_named(one, settings, kept) if isinstance(one, str) else one
+        scorer = scorer_named(one, settings) if isinstance(one, str) else one
         id = criterion_of(scorer)
         if id in found:
             raise BadValue(

@@ -31,16 +31,14 @@ Check = Callable[[Sequence[ScoreColumn]], object]
 """Refuses columns of scores, if it must, before a single picture is looked at."""
 
 
-def scorer_words(
-    names: Sequence[str], models: Sequence[Path] = (), criteria: Sequence[str] = (), *, flags: bool = False
-) -> list[str]:
+def scorer_words(names: Sequence[str], models: Sequence[Path] = (), criteria: Sequence[str] = ()) -> list[str]:
     """How `scorer_named` calls them: those named, and one for each criterion of each model.
 
-    A model's flag head is left out unless `flags`: it says what to hold back, not what is better.
+    A model's flag head is left out: it says what to hold back, not what is better.
     """
     found = list(names)
     for folder in models:
-        found += scorer_names(folder, criteria, flag=flags)
+        found += scorer_names(folder, criteria, flag=False)
     if not found:
         raise BadValue(
             "at least one scorer is needed", found="none", remedy="-s NAME (salon score --list names them), "

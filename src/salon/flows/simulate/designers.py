@@ -29,8 +29,7 @@ from pydantic import Field
 
 from salon.errors import BadFile, DesignError
 from salon.flows.simulate.panel import Planted
-from salon.render.defects import DEFECTS
-from salon.render.layout import Layout
+from salon.render.layout import DEFECTS, Layout
 from salon.render.quality import WEIGHTS
 from salon.store.folder import Place, open_study
 from salon.study import Cohort, Comparison, Design, Item, Judgment, Ranking, Rater, Rating, Study, builtin_criterion

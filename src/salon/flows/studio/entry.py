@@ -30,13 +30,17 @@ class EntrySide:
         self.database.consent(rater, version, at=now)
 
     def screener(self, rater: str, answers: Mapping[str, str]) -> bool:
-        """Keep the answers to the screener; whether they let the rater in. They cannot be changed afterwards."""
-        entry = self._entry(rater)
-        if "screener" not in entry:
-            kept = {question.id: answers.get(question.id, "") for question in self.settings.screener}
-            is_eligible(self.settings, kept)  # raises where an answer is missing
-            entry = self._keep(rater, screener=kept)
-        return is_eligible(self.settings, entry["screener"])
+        """Keep the answers to the screener; whether they let the rater in.
+
+        They cannot be changed afterwards. What the owner added or reworded since is answered beside what stands.
+        """
+        before = self._entry(rater).get("screener", {})
+        kept = {question.id: answers.get(question.id, "") for question in self.settings.screener}
+        kept |= {one.id: before[one.id] for one in self.settings.screener if before.get(one.id) in one.options}
+        lets_in = is_eligible(self.settings, kept)  # raises where an answer is missing
+        if kept != before:
+            self._keep(rater, screener=kept)
+        return lets_in
 
     def profile(self, rater: str, answers: Mapping[str, str]) -> None:
         """Keep what the rater says about themselves. Anything may be left empty."""
@@ -61,9 +65,10 @@ class EntrySide:
             if settings.consent.version not in agreed:
                 return Needs("consent", again=bool(agreed))
         if settings.screener:
-            if set(entry.get("screener", ())) != {question.id for question in settings.screener}:
+            said = entry.get("screener", {})
+            if any(said.get(question.id) not in question.options for question in settings.screener):
                 return Needs("screener")
-            if not is_eligible(settings, entry["screener"]):
+            if not is_eligible(settings, said):
                 return Finished("not qualified")
         if settings.profile and "profile" not in entry:
             return Needs("profile")

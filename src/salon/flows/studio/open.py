@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
-from salon.collect.plan import joined_design, study_design
-from salon.collect.settings import FILE, StudioSettings, read_settings
-from salon.errors import DesignError
+from salon.collect.plan import check_views, joined_design, make_plan, study_design
+from salon.collect.runs import Plan
+from salon.collect.settings import FILE, StudioSettings, read_settings, read_settings_file
+from salon.errors import DesignError, SalonError
+from salon.flows.studio.adjudicate import check_cohorts
 from salon.flows.studio.kept import check_goes_on
 from salon.flows.studio.studio import Studio
 from salon.store.atomic import present, whole_file
@@ -28,14 +30,22 @@ _HEAD = "# How this studio works. Every key is described in docs/methods/collect
 
 
 @contextmanager
-def open_studio(folder: Path, url: str | None = None, *, create: bool = True) -> Iterator[Studio]:
+def open_studio(
+    folder: Path, url: str | None = None, *, create: bool = True, cohort: str | None = None
+) -> Iterator[Studio]:
     """The studio of the study in `folder`, with the database at `url`, or else studio.db in the folder.
 
     The first time, the study is copied into the database and a studio.toml is written that asks about everything.
-    Without `create` both must be there.
+    Without `create` both must be there. A studio that could not open, or would not have the `cohort`, leaves nothing
+    behind.
     """
     place = present(folder)
-    with open_database(url or database_file(place), create=create) as database:
+    target = url or database_file(place)
+    if create and not _is_open(target):
+        settings, _ = first_plan(place)
+        check_cohorts(settings)
+        settings.cohort(cohort or settings.cohorts[0].id)
+    with open_database(target, create=create) as database:
         if create and not database.has_study():
             database.put_study(study_to_collect(place))
         text = settings_text(place, database, create=create)
@@ -52,6 +62,23 @@ def open_studio(folder: Path, url: str | None = None, *, create: bool = True) ->
             yield studio
         finally:
             studio.close()
+
+
+def _is_open(target: str | Path) -> bool:
+    """Whether a database holds a study already; what is wrong with one is told by whoever opens it to write."""
+    with suppress(SalonError), open_database(target) as database:
+        return database.has_study()
+    return False
+
+
+def first_plan(folder: Path) -> tuple[StudioSettings, Plan]:
+    """With what settings a studio would open for the first time, and what it would ask; nothing is written."""
+    study = study_to_collect(folder)
+    path = folder / FILE
+    settings = read_settings_file(path) if path.exists() else read_settings(default_settings(study))
+    plan = make_plan(study, settings)
+    check_views(study, plan)
+    return settings, plan
 
 
 def study_to_collect(folder: Path) -> Study:
@@ -101,8 +128,16 @@ def default_settings(study: Study) -> str:
             remedy="salon init --criteria adds one; single items need a criterion with a scale",
         )
     phase: dict[str, Any] = {"id": "main", "protocol": "compare" if pairs else "rate", "criteria": criteria}
+    if _lacks_parts(study, criteria):
+        phase["view"] = []  # prompts that are plain texts are shown whole
     record = {"seed": 0, "language": "en", "cohorts": [{"id": "raters", "raters": 5, "phases": [phase]}]}
     return _HEAD + tomli_w.dumps(record)
+
+
+def _lacks_parts(study: Study, criteria: Sequence[str]) -> bool:
+    """Whether a prompt lacks a part that one of the criteria wants to be shown."""
+    wanted = {part for criterion in study.criteria if criterion.id in criteria for part in criterion.view}
+    return any(not getattr(prompt, part) for prompt in study.nouns("prompts") for part in wanted)
 
 
 def _groups(study: Study) -> Counter[str | None]:

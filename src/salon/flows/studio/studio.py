@@ -24,7 +24,7 @@ from typing import Any
 from salon.collect.answers import Moments, is_right, to_judgments
 from salon.collect.assign import Asked, Finished, Rest, State, next_question
 from salon.collect.entry import attempts
-from salon.collect.plan import make_plan
+from salon.collect.plan import check_views, make_plan
 from salon.collect.question import Given, Question
 from salon.collect.screens import show
 from salon.collect.settings import StudioSettings
@@ -65,10 +65,10 @@ class Studio(RankingSide, OwnerSide):
         study = database.read_study()
         self.name = study.name
         self.plan = make_plan(study, settings)
+        check_views(study, self.plan)
         self.criteria = {criterion.id: criterion for criterion in study.criteria}
         self.prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
         self.items = {item.id: item for item in study.nouns("items")}
-        self._check_views()
         self._visits: dict[str, Visit] = {}
         self._counting = Lock()
         self._tallies: Tallies | None = None
@@ -309,18 +309,13 @@ class Studio(RankingSide, OwnerSide):
         return _Seat(desk.rater, desk.number or 0, question.cohort, now)
 
     def prompt_text(self, question: Question) -> str | None:
-        """The prompt as the question's view shows it; in the qualification as its criterion asks for it."""
+        """The prompt as the question's view shows it; in the qualification as its criterion asks for it, or whole."""
         if question.prompt is None or question.prompt not in self.prompts:
             return None
+        prompt = self.prompts[question.prompt]
         own = self.criteria[question.criteria[0]].view if question.why == "qualification" else ()
-        return self.prompts[question.prompt].view(question.view or own) or None
-
-    def _check_views(self) -> None:
-        """A view that a prompt lacks is told when the studio opens, not when a rater meets it."""
-        for runs in self.plan.runs.values():
-            for run in runs:
-                for unit in range(len(run.units)):
-                    self.prompt_text(run.question(unit))
+        own = own if all(getattr(prompt, part) for part in own) else ()  # no phase shows it, so none was checked
+        return prompt.view(question.view or own) or None
 
     def _prompt_first(self, question: Question, before: Question | None) -> bool:
         """The prompt comes alone when it is new to the rater; questions about it that follow show it beside."""

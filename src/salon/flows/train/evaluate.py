@@ -26,7 +26,7 @@ from salon.flows.train.evaluate_pairs import (
     trial_for,
 )
 from salon.flows.train.heads import prepare_study
-from salon.judge.score import ScoreSettings, results_of
+from salon.judge.score import ScoreSettings, kept_results
 from salon.judge.scorers.named import scorer_named
 from salon.judge.scorers.picture import Scored, Unscored
 from salon.models.encoder import Encoder
@@ -162,7 +162,6 @@ def _values(
     scorer: Scorer, opened: Opened, trial: Trial, progress: Progress
 ) -> tuple[dict[str, float], dict[str, int]]:
     """The numbers of the trial's items, and how many have none and why; results are kept as `salon score` does."""
-    kept, key = Kept(), getattr(scorer, "key", lambda item, prompt: None)
     whole = {item.id: item for item in opened.study.nouns("items")}
     asked = []
     for id in trial.items:
@@ -170,20 +169,13 @@ def _values(
         if id in opened.paths:
             item = item.model_copy(update={"image": str(opened.paths[id])})
         asked.append((item, opened.prompts.get(item.prompt or "")))
-    keys = [key(item, prompt) for item, prompt in asked]
-    known = {one: Scored(**record) for one, record in kept.many({one for one in keys if one}).items()}
-    found = [known.get(one) for one in keys]
-    open_ = [place for place, result in enumerate(found) if result is None]
-    for start in range(0, len(open_), _SCORED_AT_ONCE):
-        part = open_[start : start + _SCORED_AT_ONCE]
-        progress(f"{scorer.name}, item {start + 1:,} of {len(open_):,}")
-        for place, result in zip(part, results_of(scorer, [asked[place] for place in part]), strict=True):
-            found[place] = result
-        fresh = {keys[place]: found[place] for place in part if keys[place] and isinstance(found[place], Scored)}
-        kept.keep({one: result._asdict() for one, result in fresh.items()})
+
+    def tell(done: int, wanted: int) -> None:
+        progress(f"{scorer.name}, {done:,} of {wanted:,} items")
+
+    found, _ = kept_results(scorer, asked, _SCORED_AT_ONCE, Kept(), tell)
     values = {id: one.value for id, one in zip(trial.items, found) if isinstance(one, Scored)}
-    reasons = [one.reason for one in found if isinstance(one, Unscored)]
-    return values, {reason: reasons.count(reason) for reason in dict.fromkeys(reasons)}
+    return values, dict(Counter(one.reason for one in found if isinstance(one, Unscored)))
 
 
 # -- the learning curve ------------------------------------------------------------------------------------------------

@@ -9,16 +9,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-import cv2
 import numpy as np
 from PIL import Image
 
-from salon.errors import BadValue
+from salon.errors import BadValue, MissingExtra
 from salon.models.ocr import Reading, TextLine
 from salon.models.saliency import saliency
 from salon.render.brief import Brief
 from salon.render.brief_text import LABELS, read_brief
 from salon.study import Prompt
+
+try:
+    import cv2
+except ImportError:  # pragma: no cover - the tests have it
+    raise MissingExtra("models") from None
 
 _SMALL = 256
 """Longer side of the picture that colors are counted in."""

@@ -8,17 +8,15 @@ none. Only what was really changed goes on record.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import get_args
 
 from salon.errors import BadValue
 from salon.render.compose import Hand
 from salon.render.defects.bent import BENDS
 from salon.render.defects.disturbed import DISTURBANCES
-from salon.render.layout import Defect, DefectKind
+from salon.render.layout import DEFECTS, Defect, DefectKind
 from salon.render.plan import Plan
 from salon.render.poster import Poster
 
-DEFECTS: tuple[DefectKind, ...] = get_args(DefectKind)
 Knobs = Mapping[DefectKind, float]
 """Strengths by kind; kinds that are absent are at 0."""
 

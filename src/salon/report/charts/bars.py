@@ -14,6 +14,7 @@ from salon.report.scale import Scale
 from salon.report.svg import canvas, drawn, group, rect, text, text_width
 
 COMPACT = 520
+PALEST = 0.2
 
 
 @drawn
@@ -32,7 +33,7 @@ def bucket_bar(
     """
     shown = [*rows, *([(null_label, null)] if null is not None else [])]
     _check_rows(shown, len(bucket_labels))
-    keys = [Key(f"bucket step-{_step(i, len(bucket_labels))}", name) for i, name in enumerate(bucket_labels)]
+    keys = [Key("bucket", name, shade=_shade(i, len(bucket_labels))) for i, name in enumerate(bucket_labels)]
     top_block, used = legend(keys, 0, 0, width)
     compact = width < COMPACT
     labels = 0.0 if compact else min(max(text_width(label) for label, _ in shown) + 18, width * 0.3)
@@ -55,16 +56,13 @@ def bar_list(
     *,
     title: str = "Values",
     percent: bool = False,
-    decimals: int | None = None,
-    tone: str = "cohort-1",
-    sort: bool = True,
     width: int,
 ) -> Markup:
-    """A label, a bar from zero and its number, one row each."""
+    """A label, a bar from zero and its number, one row each, the largest first."""
     if not rows:
         raise BadValue("at least one row is needed to draw bars", found="none")
-    ordered = sorted(rows, key=lambda row: -row[1]) if sort else list(rows)
-    told = [_bar_words(v, percent, decimals) for _, v in ordered]
+    ordered = sorted(rows, key=lambda row: -row[1])
+    told = [numbers.percent(v, 1) if percent else numbers.fixed(v, 3) for _, v in ordered]
     labels = min(max(text_width(label) for label, _ in rows) + 16, width * (0.42 if width < COMPACT else 0.3))
     room = max(map(text_width, told)) + 10
     low, high = min(0.0, *(v for _, v in rows)), max(0.0, *(v for _, v in rows))
@@ -76,7 +74,7 @@ def bar_list(
         at, anchor = (end + 7, "start") if value >= 0 else (start - 7, "end")
         bars.append(
             group(
-                rect(start, y + 3, max(end - start, 1), 16, tone),
+                rect(start, y + 3, max(end - start, 1), 16, "cohort-1"),
                 text(0, y + 15, label, "label", room=labels - 14),
                 text(at, y + 15, words, "value", anchor=anchor),
                 tip=f"{label}: {words}",
@@ -88,12 +86,6 @@ def bar_list(
     return canvas(width, 8 + 27 * len(rows), title, words, *bars)
 
 
-def _bar_words(value: float, percent: bool, decimals: int | None) -> str:
-    if percent:
-        return numbers.percent(value, 1 if decimals is None else decimals)
-    return numbers.fixed(value, 3 if decimals is None else decimals)
-
-
 def _stack(
     label: str, given: Sequence[float], shares: Sequence[float], names: Sequence[str], x: Scale, top: float
 ) -> Markup:
@@ -103,7 +95,7 @@ def _stack(
         left, size = x(start), x(start + share) - x(start)
         words = numbers.percent(share)
         tip = f"{label}, {name}: {numbers.percent(share, 1)}"
-        box = rect(left, top, size - 1.5, 23, f"bucket step-{_step(i, len(names))}")
+        box = rect(left, top, size - 1.5, 23, "bucket", fill_opacity=_shade(i, len(names)))
         fits = text_width(words) + 10 <= size
         inside = text(left + 8, top + 16, words, "on-bucket") if fits else None
         parts.append(group(box, inside, tip=tip, class_="mark", **marks(given[i])))
@@ -111,9 +103,9 @@ def _stack(
     return group(*parts)
 
 
-def _step(index: int, total: int) -> int:
-    """Bucket 0 is always the darkest step and the last the palest, spread over five steps."""
-    return 0 if total < 2 else round(4 * index / (total - 1))
+def _shade(index: int, total: int) -> float:
+    """Bucket 0 is always the darkest and the last the palest; no two are alike, for a row may lack some."""
+    return 1.0 - (1.0 - PALEST) * index / max(1, total - 1)
 
 
 def _check_rows(rows: Sequence[tuple[str, Sequence[float]]], buckets: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from markupsafe import Markup
 
@@ -22,13 +23,13 @@ LOW = 220
 
 @dataclass(frozen=True)
 class Curve:
-    """One series; `low` and `high` draw its band."""
+    """One series; `low` and `high` draw its band, as far as its points have both."""
 
     label: str
     x: Sequence[float]
     y: Sequence[float]
-    low: Sequence[float] | None = None
-    high: Sequence[float] | None = None
+    low: Sequence[float | None] | None = None
+    high: Sequence[float | None] | None = None
 
 
 @drawn
@@ -56,7 +57,7 @@ def line_curves(
     height += used
     right = width - (names if direct else 12)
     top, bottom = used + (26 if y_label else 10), height - (2 * LINE + 10 if x_label else LINE + 8)
-    ys = [v for c in curves for part in (c.y, c.low or (), c.high or ()) for v in part]
+    ys = [v for c in curves for part in (c.y, c.low or (), c.high or ()) for v in part if v is not None]
     y = Scale(*(y_domain or domain(ys, include=[at for _, at in reference_lines])), bottom, top)
     room = 42 if height > LOW else 26
     left = y_ticks_width(y, room=room, percent=percent)
@@ -71,7 +72,7 @@ def line_curves(
         text(0, used + 12, y_label, "axis-label", room=width) if y_label else None,
         y_grid(y, left, right, room=room, percent=percent),
         *(line(left, y(at), right, y(at), "reference dashed") for _, at in reference_lines),
-        *(_band(c, x, y, i) for i, c in enumerate(curves) if c.low is not None and c.high is not None),
+        *(_band(c, x, y, i) for i, c in enumerate(curves)),
         *(_curve(c, x, y, i, percent) for i, c in enumerate(curves)),
         *(_reference_label(name, y(at), left, right) for name, at in reference_lines),
         *(_end_label(c, x, levels[i], i) for i, c in enumerate(curves) if direct),
@@ -99,17 +100,37 @@ def _curve(curve: Curve, x: Scale, y: Scale, index: int, percent: bool) -> Marku
     dots = []
     for a, b in zip(curve.x, curve.y):
         shown = numbers.percent(b, 1) if percent else numbers.significant(b)
-        tip = f"{curve.label}: {shown} at {numbers.significant(a)}"
+        tip = f"{_lead(curve)}{shown} at {_at(a)}"
         dot = element("circle", element("title", tip), cx=x(a), cy=y(b), r=3, class_=f"{style} dot", **marks(b))
         dots.append(dot)
     return group(element("path", d=path, class_=f"{style} curve"), *dots)
 
 
 def _band(curve: Curve, x: Scale, y: Scale, index: int) -> Markup:
-    low, high = curve.low or (), curve.high or ()
-    there = [f"{x(a):.2f} {y(b):.2f}" for a, b in zip(curve.x, high)]
-    back = [f"{x(a):.2f} {y(b):.2f}" for a, b in zip(reversed(curve.x), reversed(low))]
-    return element("path", d="M" + "L".join(there + back) + "Z", class_=f"{_style(index)} band")
+    """From each point with an interval to the next; a whisker where neither neighbour has one."""
+    ends = zip(curve.x, curve.low or (), curve.high or ())
+    known = [None if low is None or high is None else (x(at), y(low), y(high)) for at, low, high in ends]
+    parts = []
+    for apart, run in groupby(known, lambda end: end is None):
+        part = [] if apart else [end for end in run if end is not None]
+        if len(part) == 1:
+            at, low, high = part[0]
+            parts.append(line(at, low, at, high, f"{_style(index)} whisker"))
+        elif part:
+            there = [f"{at:.2f} {high:.2f}" for at, _, high in part]
+            back = [f"{at:.2f} {low:.2f}" for at, low, _ in reversed(part)]
+            parts.append(element("path", d="M" + "L".join(there + back) + "Z", class_=f"{_style(index)} band"))
+    return group(*parts)
+
+
+def _lead(curve: Curve) -> str:
+    """A curve alone may go without a name."""
+    return f"{curve.label}: " if curve.label else ""
+
+
+def _at(x: float) -> str:
+    """Round 2, not round 2.00."""
+    return numbers.fixed(x, 0) if float(x).is_integer() else numbers.significant(x)
 
 
 def _reference_label(name: str, level: float, left: float, right: float) -> Markup:
@@ -131,6 +152,6 @@ def _words(curves: Sequence[Curve], percent: bool) -> str:
     told = []
     for c in curves:
         ends = [numbers.percent(v) if percent else numbers.significant(v) for v in (c.y[0], c.y[-1])]
-        span = [numbers.significant(v) for v in (c.x[0], c.x[-1])]
-        told.append(f"{c.label}: {ends[0]} at {span[0]}, {ends[1]} at {span[1]}")
+        span = [_at(v) for v in (c.x[0], c.x[-1])]
+        told.append(f"{_lead(c)}{ends[0]} at {span[0]}, {ends[1]} at {span[1]}")
     return "; ".join(told) + "."

@@ -15,7 +15,6 @@ from salon.report.svg import canvas, drawn, element, group, rect, text, text_wid
 
 LARGEST_CELL = 66.0
 LEAST_FOR_TEXT = 34.0
-LEAST_FOR_N = 44.0
 KEY_HEIGHT = 40
 
 
@@ -112,15 +111,16 @@ def _cell(
         return group(rect(*box, "cell-blank"), tip=tip)
     distance = (float(value) - colour[0]) / colour[1]
     hue = "heat-above" if distance >= 0 else "heat-below"
-    both = n is not None and grid.cell >= LEAST_FOR_N and grid.tall >= 36
+    size = f"n {n}"
+    both = n is not None and text_width(size) <= grid.cell - 4 and grid.tall >= 36
     words = None
     if grid.cell >= LEAST_FOR_TEXT:
-        at = y + grid.tall / 2 + (-1 if both else 4)
+        at = y + grid.tall / 2 + (-2 if both else 4)
         words = text(x + grid.cell / 2, at, numbers.fixed(value, decimals), "on-heat", anchor="middle")
-    size = text(x + grid.cell / 2, y + grid.tall / 2 + 13, f"n {n}", "on-heat small", anchor="middle", size=10)
+    under = text(x + grid.cell / 2, y + grid.tall / 2 + 13, size, "on-heat", anchor="middle") if both else None
     opacity = f"{min(1.0, abs(distance)):.3f}"
     paint = rect(*box, hue, fill_opacity=opacity)
-    return group(paint, words, size if both else None, tip=tip, class_="mark", **marks(value))
+    return group(paint, words, under, tip=tip, class_="mark", **marks(value))
 
 
 def _labels(grid: Grid, rows: Sequence[str], columns: Sequence[str]) -> list[Markup]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from sqlalchemy import URL, Connection, func, insert, select, text
 
 from salon.errors import BadFile, SalonError
-from salon.store.atomic import whole_file
+from salon.store.atomic import sweep_parts, whole_file
 from salon.store.database.connected import Connected
 from salon.store.database.errors import StudyThere
 from salon.store.database.schema import check_schema, migrate
@@ -30,6 +30,7 @@ class Backups(Connected):
         """Write everything the database holds to the SQLite file `path`."""
         place = Path(path)
         _check_target(place, overwrite)
+        sweep_parts(place)
         with whole_file(place) as file:
             os.chmod(file.name, 0o600)  # it holds what the database does, which is the owner's alone
             if self.sqlite:
@@ -116,5 +117,5 @@ def _check_target(place: Path, overwrite: bool) -> None:
             "a backup only replaces a file when asked to",
             found="a folder" if place.is_dir() else "a file that is there already",
             where=str(place),
-            remedy="choose another name",
+            remedy="choose another name" + ("" if place.is_dir() else ", or add --overwrite"),
         )

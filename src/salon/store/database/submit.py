@@ -96,9 +96,13 @@ class Answers(Studies):
     def undo_last(self, rater: str, *, since: int = 0, at: int | None = None) -> Task:
         """Take back the rater's last answer, unless it was given before `since`; the task is open again.
 
-        The judgments stay in the table as history and are left out of every reading.
+        The judgments stay in the table as history and are left out of every reading. NotActive for a rater who may not
+        answer: what was given before a pause stays.
         """
         with self.writing() as connection:
+            status = connection.scalar(select(raters.c.status).where(raters.c.id == rater).with_for_update())
+            if status in STOPPED:
+                raise _not_active(status)
             last = connection.execute(
                 select(tasks.c.id)
                 .where(tasks.c.rater == rater, tasks.c.answered_at >= since)
@@ -145,7 +149,11 @@ def _refuse(connection: Connection, task: int, rater: str) -> NoReturn:
             remedy="go on to the next task",
         )
     status = connection.execute(select(raters.c.status).where(raters.c.id == rater)).scalar()
-    raise NotActive("a rater at work is needed", found=status, remedy="ask the owner of the study")
+    raise _not_active(status)
+
+
+def _not_active(status: str | None) -> NotActive:
+    return NotActive("a rater at work is needed", found=status, remedy="ask the owner of the study")
 
 
 def _saved_before(connection: Connection, rows: list[dict[str, Any]]) -> Saved | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,7 @@ def _chunks(path: Path) -> Iterator[str]:
             while data := file.read(_CHUNK):
                 yield decode.decode(data)
             yield decode.decode(b"", final=True)
-        except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+        except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise BadFile("JSON in UTF-8 is needed", found=str(error), where=str(path)) from None
 
 

@@ -17,6 +17,8 @@ _UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 NO_ROWS = "see whether the export that wrote it came to its end"
 HEAD_BYTES = 4_000_000
 """How much of a file is looked at to tell what it is."""
+MOST_UNPACKED = 4 << 30
+"""Bytes that a packed file may unpack to: a few megabytes can be made to fill any memory."""
 
 
 def check_file(path: Path) -> None:
@@ -45,9 +47,17 @@ def read_bytes(path: Path, limit: int = -1) -> bytes:
             return file.read(limit)
     try:
         with gzip.open(path) as file:
-            return file.read(limit)
+            data = file.read(MOST_UNPACKED + 1 if limit < 0 else limit)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise BadFile("a whole gzip file is needed", found=str(error), where=str(path)) from None
+    if len(data) > MOST_UNPACKED:
+        raise BadFile(
+            f"a packed file of at most {MOST_UNPACKED:,} bytes is needed",
+            found="one that unpacks to more",
+            where=str(path),
+            remedy="look at what is in it; unpack it first if that is what you want",
+        )
+    return data
 
 
 def text_encoding(data: bytes, given: str | None, path: Path) -> str:

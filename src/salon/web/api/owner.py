@@ -8,10 +8,9 @@ from fastapi import APIRouter, Query, Request
 from pydantic import Field, JsonValue
 from starlette.responses import FileResponse
 
-from salon.flows.studio.studio import Studio
 from salon.web.api.rater import ERRORS
 from salon.web.api.shapes import AuditShape, InvitationShape, RaterShape, Shape, rater_shape
-from salon.web.auth import OwnerSession
+from salon.web.auth import OwnerSession, studio_of
 from salon.web.packing import packed
 
 router = APIRouter(prefix="/api/owner", tags=["owner"], responses=ERRORS)
@@ -48,20 +47,20 @@ class Order(Shape):
 @router.get("/progress")
 def progress(session: OwnerSession, request: Request) -> list[RaterShape]:
     """How far every rater is."""
-    return [rater_shape(one) for one in _studio(request).progress()]
+    return [rater_shape(one) for one in studio_of(request).progress()]
 
 
 @router.post("/invite")
 def invite(wanted: Invite, session: OwnerSession, request: Request) -> list[InvitationShape]:
     """New raters, each with a link that is told only now."""
-    made = _studio(request).invite(wanted.cohort, wanted.count)
+    made = studio_of(request).invite(wanted.cohort, wanted.count)
     return [InvitationShape(rater=one.rater, link=_link(request, one.token)) for one in made]
 
 
 @router.post("/raters")
 def change_rater(order: Order, session: OwnerSession, request: Request) -> InvitationShape | None:
     """Pause, remove or erase a rater; or give one a new link, which brings whoever was out back to work."""
-    studio = _studio(request)
+    studio = studio_of(request)
     if order.do == "reinvite":
         made = studio.reinvite(order.rater)
         return InvitationShape(rater=made.rater, link=_link(request, made.token))
@@ -77,20 +76,20 @@ def audit(
     most: int = Query(100, ge=1, le=1000),
 ) -> list[AuditShape]:
     """Who did what, oldest first."""
-    lines = _studio(request).database.audit(after=after, most=most)
+    lines = studio_of(request).database.audit(after=after, most=most)
     return [AuditShape(**vars(line)) for line in lines]
 
 
 @router.get("/export", response_class=FileResponse)
 def export(session: OwnerSession, request: Request, to: Form = "parquet", images: bool = False) -> FileResponse:
     """The study as it stands now, as a zip; formats of the field say in LEFT-OUT.json what they could not hold."""
-    return packed(_studio(request), to, images=images)
+    return packed(studio_of(request), to, images=images)
 
 
 @router.get("/live")
 def live(session: OwnerSession, request: Request) -> LiveShape:
     """The newest figures of the answers so far; newer ones are begun when there are any."""
-    found = _studio(request).live_check()
+    found = studio_of(request).live_check()
     figures = found.figures
     flags = figures.flags if figures else ()
     report = None if figures is None or figures.report is None else figures.report.model_dump(mode="json")
@@ -107,8 +106,3 @@ def live(session: OwnerSession, request: Request) -> LiveShape:
 def _link(request: Request, token: str) -> str:
     address: str = request.app.state.settings.address
     return f"{address}/enter/{token}"
-
-
-def _studio(request: Request) -> Studio:
-    studio: Studio = request.app.state.studio
-    return studio

@@ -26,7 +26,7 @@ from salon.flows.studio.adjudicate import (
 from salon.flows.studio.studio import Studio
 from salon.report.numbers import percent, with_interval
 from salon.store.database.connected import now_ms
-from salon.web.auth import Session, signed_in
+from salon.web.auth import Session, signed_in, studio_of
 from salon.web.errors import NoSuchPage, NotAllowed
 from salon.web.images import Images
 from salon.web.pages.owner_figures import age
@@ -87,7 +87,7 @@ class Case:
 @router.get("/adjudicate")
 def disputes(session: Looking, request: Request, note: str = "") -> HTMLResponse:
     """All disputed questions, and agreement before and after the rulings."""
-    studio, t = _studio(request), _words(request)
+    studio, t = studio_of(request), _words(request)
     live, rulings = studio.live_check(), rulings_of(studio.database)
     found = live.figures.disputes if live.figures else Disputes()
     left = _open(found, rulings)
@@ -121,8 +121,8 @@ def settle(session: Ruling, request: Request, fields: Fields) -> Response:
     """Give a disputed question its final answer."""
     found = _dispute(request, text_of(fields, "key"))
     answer = _item(found, text_of(fields, "answer"))
-    _studio(request).settle(_name(session), found, answer, key=_once(fields))
-    return _onward(request, found)
+    studio_of(request).settle(_name(session), found, answer, key=_once(fields))
+    return _onward(request)
 
 
 @router.post("/adjudicate/drop")
@@ -133,8 +133,8 @@ def drop(session: Ruling, request: Request, fields: Fields) -> Response:
     item = _item(found, place)
     if item not in found.items:
         raise BadValue("a picture of this question is needed", found=repr(place))
-    _studio(request).drop(_name(session), found.criterion, item, key=_once(fields))
-    return _onward(request, found)
+    studio_of(request).drop(_name(session), found.criterion, item, key=_once(fields))
+    return _onward(request)
 
 
 @router.post("/adjudicate/undo")
@@ -143,7 +143,7 @@ def undo(session: Ruling, request: Request, fields: Fields) -> Response:
     number = text_of(fields, "ruling")
     if not number.isascii() or not number.isdigit() or len(number) > 9:
         raise BadValue("the number of a ruling is needed", found=repr(number))
-    _studio(request).take_ruling_back(_name(session), int(number))
+    studio_of(request).take_ruling_back(_name(session), int(number))
     return RedirectResponse("/adjudicate?note=undone", 303)
 
 
@@ -152,9 +152,9 @@ def _once(fields: Fields) -> str:
     return f"ruling-{text_of(fields, 'once', most=40)}"
 
 
-def _onward(request: Request, ruled: Disagreement) -> RedirectResponse:
+def _onward(request: Request) -> RedirectResponse:
     """To the next open question, or back to all."""
-    studio = _studio(request)
+    studio = studio_of(request)
     figures = studio.live_check().figures
     left = _open(figures.disputes if figures else Disputes(), rulings_of(studio.database))
     if not left:
@@ -177,7 +177,7 @@ def _open(found: Disputes, rulings: list[KeptRuling]) -> list[Disagreement]:
 
 
 def _dispute(request: Request, key: str) -> Disagreement:
-    studio = _studio(request)
+    studio = studio_of(request)
     figures = studio.live_check().figures
     open_ones = _open(figures.disputes if figures else Disputes(), rulings_of(studio.database))
     found = next((one for one in open_ones if dispute_key(one.criterion, one.items) == key), None)
@@ -200,7 +200,7 @@ def _item(dispute: Disagreement, sent: str) -> str:
 
 
 def _case(dispute: Disagreement, request: Request, t: PageWords, size: Any) -> Case:
-    studio: Studio = _studio(request)
+    studio = studio_of(request)
     images: Images = request.app.state.images
     order, criterion = screen_order(dispute), studio.criteria[dispute.criterion]
     alone = len(order) == 1
@@ -256,7 +256,7 @@ def _share(row: Agreement | None) -> str:
 
 
 def _told(one: KeptRuling, request: Request, t: PageWords, session: Session) -> dict[str, Any]:
-    studio, images = _studio(request), request.app.state.images
+    studio, images = studio_of(request), request.app.state.images
     ruling = one.ruling
     dispute = Disagreement(ruling.criterion, ruling.items, {}, 0.0)
     order = screen_order(dispute)
@@ -275,7 +275,7 @@ def _told(one: KeptRuling, request: Request, t: PageWords, session: Session) -> 
 
 
 def _page(name: str, session: Session, request: Request, **values: object) -> HTMLResponse:
-    studio = _studio(request)
+    studio = studio_of(request)
     shared = {"study": studio.name, "csrf": session.csrf, "rules": session.role == "adjudicator"}
     return page(f"adjudicate/{name}.html", language=studio.settings.language, status=200, **(shared | values))
 
@@ -285,9 +285,4 @@ def _name(session: Session) -> str:
 
 
 def _words(request: Request) -> PageWords:
-    return PageWords(_studio(request).settings.language)
-
-
-def _studio(request: Request) -> Studio:
-    studio: Studio = request.app.state.studio
-    return studio
+    return PageWords(studio_of(request).settings.language)

@@ -18,7 +18,7 @@ from salon.flows.studio.studio import Studio
 from salon.report.numbers import count, duration
 from salon.store.database import AuditLine
 from salon.store.database.connected import now_ms
-from salon.web.auth import OwnerSession, Session
+from salon.web.auth import OwnerSession, Session, studio_of
 from salon.web.images import Images
 from salon.web.pages.owner_figures import (
     BAR,
@@ -46,7 +46,7 @@ LINES_A_PAGE = 100
 @router.get("/owner")
 def overview(session: OwnerSession, request: Request) -> HTMLResponse:
     """How far everyone is, and what the answers say so far."""
-    studio, now = _studio(request), now_ms()
+    studio, now = studio_of(request), now_ms()
     live, progress = studio.live_check(), studio.progress()
     newest = sorted(progress, key=lambda one: -(one.last_at or 0))[:MOST_ROWS]
     return owner_page(
@@ -105,7 +105,7 @@ def _row(one: RaterProgress, now: int) -> dict[str, Any]:
 @router.get("/owner/gallery")
 def gallery(session: OwnerSession, request: Request, number: Annotated[int, Query(ge=1, le=10**6)] = 1) -> HTMLResponse:
     """The pictures of the study by prompt, and how often each was judged."""
-    studio = _studio(request)
+    studio = studio_of(request)
     groups: dict[str | None, list[Any]] = {}
     for item in studio.items.values():
         groups.setdefault(item.prompt, []).append(item)
@@ -152,7 +152,7 @@ def audit(
     session: OwnerSession, request: Request, before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None
 ) -> HTMLResponse:
     """Who did what, newest first."""
-    lines = _studio(request).database.newest_audit(before=before, most=LINES_A_PAGE)
+    lines = studio_of(request).database.newest_audit(before=before, most=LINES_A_PAGE)
     older = lines[-1].number if len(lines) == LINES_A_PAGE else None
     return owner_page("audit", session, request, lines=[_said(line) for line in lines], older=older)
 
@@ -167,7 +167,7 @@ def _said(line: AuditLine) -> dict[str, Any]:
 
 def owner_page(name: str, session: Session, request: Request, status: int = 200, **values: object) -> HTMLResponse:
     """One of the owner's pages. They speak English, whatever raters read."""
-    shared = {"study": _studio(request).name, "csrf": session.csrf, "here": name}
+    shared = {"study": studio_of(request).name, "csrf": session.csrf, "here": name}
     return page(f"owner/{name}.html", language="en", status=status, **(shared | values))
 
 
@@ -179,8 +179,3 @@ def ago(at: int | None, now: int) -> str:
 def day(at: int) -> str:
     """A moment in UTC, to the second."""
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def _studio(request: Request) -> Studio:
-    studio: Studio = request.app.state.studio
-    return studio

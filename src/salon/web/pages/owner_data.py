@@ -16,7 +16,7 @@ from salon.flows.studio.studio import Studio
 from salon.store.atomic import whole_file
 from salon.store.formats import KINDS
 from salon.store.pictures import ENDINGS, read_picture
-from salon.web.auth import OwnerSession, Session
+from salon.web.auth import OwnerSession, Session, studio_of
 from salon.web.packing import FORMS, packed
 from salon.web.pages.owner import owner_page
 from salon.web.pages.owner_form import Fields, files_of, text_of
@@ -25,6 +25,8 @@ router = APIRouter(include_in_schema=False)
 
 REFERENCES = "references"
 """Folder of uploaded pictures, inside the study."""
+PACKED = b"\x1f\x8b"
+"""How gzip files begin."""
 _SUFFIXES = frozenset({".json", ".jsonl", ".csv", ".tsv", ".parquet", ".soc", ".soi", ".toc", ".toi", ".order", ".dat"})
 
 
@@ -47,7 +49,7 @@ def data(session: OwnerSession, request: Request) -> HTMLResponse:
 @router.get("/owner/export")
 def export(session: OwnerSession, request: Request, to: str = "parquet", images: bool = False) -> FileResponse:
     """The study as it stands now, as a zip."""
-    return packed(_studio(request), to, images=images)
+    return packed(studio_of(request), to, images=images)
 
 
 @router.post("/owner/import")
@@ -61,7 +63,7 @@ async def import_file(session: OwnerSession, request: Request, fields: Fields) -
     only_known = "only_known" in fields
     try:
         report = await run_in_threadpool(
-            _imported, _studio(request), given, files[0].filename or "", criterion, kind or None, only_known
+            _imported, studio_of(request), given, files[0].filename or "", criterion, kind or None, only_known
         )
     except SalonError as error:
         return _page(session, request, wrong=error)
@@ -71,7 +73,12 @@ async def import_file(session: OwnerSession, request: Request, fields: Fields) -
 def _imported(
     studio: Studio, given: bytes, name: str, criterion: str, kind: str | None, only_known: bool
 ) -> ImportReport:
-    """The file is kept under a name of our own while it is read; what is wrong with it is told without that name."""
+    """The file is kept under a name of our own while it is read; what is wrong with it is told without that name.
+
+    Packed files are refused: 64 MB of them unpack to more than any server has.
+    """
+    if given.startswith(PACKED):
+        raise BadFile("a file that is not packed is needed", found="a gzip file", remedy="unpack it first")
     suffix = Path(name).suffix.lower()
     with tempfile.TemporaryDirectory(prefix="salon-import-") as room:
         path = Path(room) / f"answers{suffix if suffix in _SUFFIXES else '.txt'}"
@@ -92,12 +99,12 @@ async def pictures(session: OwnerSession, request: Request, fields: Fields) -> R
     """Pictures for the reference panel, each decoded whole before it is kept."""
     taken = []
     for one in files_of(fields, "files"):
-        taken.append(await run_in_threadpool(_taken, _studio(request).folder, one.filename or "", await one.read()))
+        taken.append(await run_in_threadpool(_taken, studio_of(request).folder, one.filename or "", await one.read()))
     if not taken:
         return _page(session, request, wrong=BadFile("pictures are needed", found="none"))
     kept = [one.path for one in taken if one.path]
     if kept:
-        _studio(request).database.note("owner", "pictures uploaded", count=len(kept))
+        studio_of(request).database.note("owner", "pictures uploaded", count=len(kept))
     return _page(session, request, taken=taken)
 
 
@@ -124,7 +131,7 @@ def _page(
     report: ImportReport | None = None,
     taken: list[Taken] | None = None,
 ) -> HTMLResponse:
-    studio = _studio(request)
+    studio = studio_of(request)
     folder = studio.folder / REFERENCES
     there = sorted(path.name for path in folder.iterdir() if not path.name.startswith(".")) if folder.is_dir() else []
     return owner_page(
@@ -141,8 +148,3 @@ def _page(
         references=[f"{REFERENCES}/{name}" for name in there],
         most=request.app.state.settings.most_upload >> 20,
     )
-
-
-def _studio(request: Request) -> Studio:
-    studio: Studio = request.app.state.studio
-    return studio

@@ -12,9 +12,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from salon.errors import BadValue
 from salon.flows.studio.adjudicate import ADJUDICATORS
 from salon.flows.studio.steps import Invitation, RaterProgress
-from salon.flows.studio.studio import Studio
 from salon.store.database.connected import now_ms
-from salon.web.auth import OwnerSession, Session
+from salon.web.auth import OwnerSession, Session, studio_of
 from salon.web.pages.owner import ago, owner_page
 from salon.web.pages.owner_form import Fields, Once, number_of, text_of
 
@@ -38,7 +37,7 @@ class Shown:
 @router.get("/owner/raters")
 def raters(session: OwnerSession, request: Request, done: str = "", rater: str = "") -> HTMLResponse:
     """Everyone who was invited."""
-    known = any(one.id == rater for one in _studio(request).database.raters())  # a link may say anything
+    known = any(one.id == rater for one in studio_of(request).database.raters())  # a link may say anything
     said = f"{rater} is {DEEDS[done]}." if done in DEEDS and known else ""
     said = "The rater and everything they gave is erased." if done == "erase" else said
     return _page(session, request, said=said)
@@ -48,10 +47,10 @@ def raters(session: OwnerSession, request: Request, done: str = "", rater: str =
 def invite(session: OwnerSession, request: Request, fields: Fields) -> HTMLResponse:
     """New raters of a cohort, each with a link."""
     cohort, number = text_of(fields, "cohort"), number_of(fields, "count", low=1, high=MOST_LINKS)
-    _studio(request).settings.cohort(cohort)
+    studio_of(request).settings.cohort(cohort)
     if not _once.use(text_of(fields, "once")):
         return _shown_before(session, request)
-    made = _studio(request).invite(cohort, number)
+    made = studio_of(request).invite(cohort, number)
     return _page(session, request, links=[_shown(one, request) for one in made])
 
 
@@ -60,14 +59,14 @@ def invite_adjudicator(session: OwnerSession, request: Request, fields: Fields) 
     """A link for somebody who settles disputed questions."""
     if not _once.use(text_of(fields, "once")):
         return _shown_before(session, request)
-    made = _studio(request).invite_adjudicator()
+    made = studio_of(request).invite_adjudicator()
     return _page(session, request, links=[_shown(made, request)])
 
 
 @router.post("/owner/raters")
 def change(session: OwnerSession, request: Request, fields: Fields) -> Response:
     """Pause a rater, let one go on, remove one, or give one a new link."""
-    studio, rater, do = _studio(request), text_of(fields, "rater"), text_of(fields, "do")
+    studio, rater, do = studio_of(request), text_of(fields, "rater"), text_of(fields, "do")
     if do == "reinvite":
         if not _once.use(text_of(fields, "once")):
             return _shown_before(session, request)
@@ -81,15 +80,15 @@ def change(session: OwnerSession, request: Request, fields: Fields) -> Response:
 @router.get("/owner/erase")
 def ask_erase(session: OwnerSession, request: Request, rater: str = "") -> HTMLResponse:
     """Ask once more, and say what goes."""
-    state = _studio(request).database.rater(rater)
-    answers = _studio(request).database.answered().get(state.id, 0)
+    state = studio_of(request).database.rater(rater)
+    answers = studio_of(request).database.answered().get(state.id, 0)
     return owner_page("erase", session, request, here="raters", rater=state, answers=answers, said="")
 
 
 @router.post("/owner/erase")
 def erase(session: OwnerSession, request: Request, fields: Fields) -> Response:
     """Erase a rater whose name was typed."""
-    studio, rater = _studio(request), text_of(fields, "rater")
+    studio, rater = studio_of(request), text_of(fields, "rater")
     state = studio.database.rater(rater)
     if text_of(fields, "typed").strip() != rater:
         answers = studio.database.answered().get(rater, 0)
@@ -105,7 +104,7 @@ def erase(session: OwnerSession, request: Request, fields: Fields) -> Response:
 def _page(
     session: Session, request: Request, *, said: str = "", links: list[Shown] | None = None, status: int = 200
 ) -> HTMLResponse:
-    studio, now = _studio(request), now_ms()
+    studio, now = studio_of(request), now_ms()
     paid = studio.payments()
     rows = [_row(one, now) | {"paid": paid[one.rater]} for one in studio.progress()]
     return owner_page(
@@ -144,8 +143,3 @@ def _shown_before(session: Session, request: Request) -> HTMLResponse:
 
 def _back(**told: str) -> RedirectResponse:
     return RedirectResponse(f"/owner/raters?{urlencode(told)}", 303)
-
-
-def _studio(request: Request) -> Studio:
-    studio: Studio = request.app.state.studio
-    return studio

@@ -17,7 +17,7 @@ from salon.collect.settings import StudioSettings
 from salon.errors import BadValue, SalonError
 from salon.flows.studio.change import changed, current_text, with_values
 from salon.flows.studio.studio import Studio
-from salon.web.auth import OwnerSession, Session
+from salon.web.auth import OwnerSession, Session, studio_of
 from salon.web.images import study_images
 from salon.web.pages.owner import owner_page
 from salon.web.pages.owner_form import Fields, files_of, text_of
@@ -41,7 +41,7 @@ TEXTS = ("language", "consent.version", "consent.text", "guidelines", "completio
 @router.get("/owner/settings")
 def settings(session: OwnerSession, request: Request, saved: bool = False) -> HTMLResponse:
     """How the studio works."""
-    return _page(session, request, current_text(_studio(request)), saved=saved)
+    return _page(session, request, current_text(studio_of(request)), saved=saved)
 
 
 @router.post("/owner/settings")
@@ -55,9 +55,9 @@ async def change(session: OwnerSession, request: Request, fields: Fields) -> Res
 @router.post("/owner/settings/plain")
 def change_plain(session: OwnerSession, request: Request, fields: Fields) -> Response:
     """The plain things, set in the studio.toml there is."""
-    before = current_text(_studio(request))
+    before = current_text(studio_of(request))
     try:
-        text = with_values(before, _values(fields, _studio(request).settings))
+        text = with_values(before, _values(fields, studio_of(request).settings))
     except SalonError as error:
         return _page(session, request, before, wrong=error, fields=fields)
     return _tried(session, request, fields, text)
@@ -65,7 +65,7 @@ def change_plain(session: OwnerSession, request: Request, fields: Fields) -> Res
 
 def _tried(session: Session, request: Request, fields: FormData, text: str) -> Response:
     """The page anew with what is wrong, or the studio changed."""
-    studio = _studio(request)
+    studio = studio_of(request)
     try:
         if text_of(fields, "seen") != _mark(current_text(studio)):
             raise BadValue(
@@ -120,7 +120,7 @@ def _page(
     fields: FormData | None = None,
     saved: bool = False,
 ) -> HTMLResponse:
-    studio = _studio(request)
+    studio = studio_of(request)
     now = studio.settings.model_dump(mode="json")
     typed = {name: str(value) for name, value in fields.items()} if fields else {}
     return owner_page(
@@ -177,8 +177,3 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 def _mark(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _studio(request: Request) -> Studio:
-    studio: Studio = request.app.state.studio
-    return studio

@@ -20,7 +20,7 @@ from salon.flows.studio.steps import Needs, ShownTask, Step, TooEarly
 from salon.flows.studio.studio import Studio
 from salon.store.database.errors import AlreadyAnswered, KeyReused, NothingToUndo
 from salon.web.api.rater import client_class
-from salon.web.auth import RaterSession, door, read_form
+from salon.web.auth import RaterSession, door, read_form, studio_of
 from salon.web.pages.rater_form import given_of, pair_of, texts
 from salon.web.pages.rater_screen import screen_of
 from salon.web.pages.render import page
@@ -44,7 +44,7 @@ Fields = Annotated[FormData, Depends(read_form)]
 @router.get("/")
 def home(session: RaterSession, request: Request, note: str = "") -> HTMLResponse:
     """What comes next for this rater."""
-    studio = _studio(request)
+    studio = studio_of(request)
     step = studio.next(session.rater)
     shared = _shared(studio, session.csrf) | {"said": _said(note, step, PageWords(studio.settings.language))}
     if isinstance(step, Needs):
@@ -84,18 +84,18 @@ def _end(studio: Studio, rater: str, step: Finished, shared: dict[str, Any]) -> 
 @router.post("/consent")
 def consent(session: RaterSession, request: Request, fields: Fields) -> Response:
     """Agree to the consent text."""
-    _studio(request).consent(session.rater, texts(fields, ["version"])["version"])
+    studio_of(request).consent(session.rater, texts(fields, ["version"])["version"])
     return _back(request)
 
 
 @router.post("/screener")
 def screener(session: RaterSession, request: Request, fields: Fields) -> Response:
-    """Answer the screener."""
-    studio = _studio(request)
-    questions = studio.settings.screener
-    given = texts(fields, [f"question{k}" for k in range(len(questions))])
+    """Answer the screener. Fields bear the ids of questions: a form from before a change says nothing else by place."""
+    studio = studio_of(request)
+    ids = [question.id for question in studio.settings.screener]
+    given = texts(fields, [f"question.{id}" for id in ids])
     try:
-        studio.screener(session.rater, {question.id: text for question, text in zip(questions, given.values())})
+        studio.screener(session.rater, dict(zip(ids, given.values())))
     except BadValue:
         return _back(request, "missing")
     return _back(request)
@@ -103,10 +103,12 @@ def screener(session: RaterSession, request: Request, fields: Fields) -> Respons
 
 @router.post("/profile")
 def profile(session: RaterSession, request: Request, fields: Fields) -> Response:
-    """Say something about oneself."""
-    studio = _studio(request)
+    """Say something about oneself; a form that lacks a field, from before a change, is shown as it is now."""
+    studio = studio_of(request)
     names = studio.settings.profile
-    given = texts(fields, [f"field{k}" for k in range(len(names))])
+    given = texts(fields, [f"field.{name}" for name in names])
+    if any(name not in fields for name in given):
+        return _back(request)
     studio.profile(session.rater, dict(zip(names, given.values())))
     return _back(request)
 
@@ -115,7 +117,7 @@ def profile(session: RaterSession, request: Request, fields: Fields) -> Response
 def guidelines(session: RaterSession, request: Request) -> Response:
     """The guidelines are read."""
     try:
-        _studio(request).read_guidelines(session.rater)
+        studio_of(request).read_guidelines(session.rater)
     except TooEarly:
         return _back(request, "wait")
     return _back(request)
@@ -125,7 +127,7 @@ def guidelines(session: RaterSession, request: Request) -> Response:
 def ready(task: TaskId, session: RaterSession, request: Request) -> Response:
     """The prompt is read."""
     try:
-        _studio(request).ready(session.rater, task)
+        studio_of(request).ready(session.rater, task)
     except TooEarly:
         return _back(request, "wait")
     return _back(request)
@@ -136,7 +138,7 @@ def pair(task: TaskId, session: RaterSession, request: Request, fields: Fields) 
     """Keep the answer to one pair of a ranking. A form that was sent before changes nothing."""
     try:
         before, given = pair_of(fields)
-        _studio(request).answer_pair(session.rater, task, before, given)
+        studio_of(request).answer_pair(session.rater, task, before, given)
     except TooEarly:
         return _back(request, "wait")
     except BadValue:
@@ -147,7 +149,7 @@ def pair(task: TaskId, session: RaterSession, request: Request, fields: Fields) 
 @router.post("/tasks/{task}/answer")
 def answer(task: TaskId, session: RaterSession, request: Request, fields: Fields) -> Response:
     """Save an answer, and come back to what is next. A form that was sent before changes nothing."""
-    studio = _studio(request)
+    studio = studio_of(request)
     try:
         given = given_of(fields, studio.question(session.rater, task))
         key = texts(fields, ["key"])["key"]
@@ -165,7 +167,7 @@ def answer(task: TaskId, session: RaterSession, request: Request, fields: Fields
 def undo(session: RaterSession, request: Request) -> Response:
     """Take the last answer back."""
     try:
-        _studio(request).undo(session.rater)
+        studio_of(request).undo(session.rater)
     except NothingToUndo:
         return _back(request)
     return _back(request, "undone")
@@ -174,13 +176,13 @@ def undo(session: RaterSession, request: Request) -> Response:
 @router.get("/withdraw")
 def withdraw_page(session: RaterSession, request: Request) -> HTMLResponse:
     """Ask once more."""
-    return page("rater/withdraw.html", **_shared(_studio(request), session.csrf))
+    return page("rater/withdraw.html", **_shared(studio_of(request), session.csrf))
 
 
 @router.post("/withdraw")
 def withdraw(session: RaterSession, request: Request) -> HTMLResponse:
     """Leave the study; the link ends with it."""
-    studio = _studio(request)
+    studio = studio_of(request)
     studio.withdraw(session.rater)
     response = _end(studio, session.rater, Finished("withdrawn"), _shared(studio, session.csrf))
     door(request).take_cookie(response)
@@ -190,7 +192,7 @@ def withdraw(session: RaterSession, request: Request) -> HTMLResponse:
 @router.post("/leave")
 def leave(session: RaterSession, request: Request) -> HTMLResponse:
     """Stop for now: this browser forgets who was here and what it showed; the link stays good."""
-    response = page("rater/left.html", **_shared(_studio(request), session.csrf))
+    response = page("rater/left.html", **_shared(studio_of(request), session.csrf))
     door(request).take_cookie(response)
     response.headers["Clear-Site-Data"] = '"cache", "storage"'
     return response
@@ -207,8 +209,3 @@ def _back(request: Request, note: str = "") -> Response:
     if SCRIPT in request.headers:
         return Response(status_code=204, headers={"X-Next": there})
     return RedirectResponse(there, status_code=303)
-
-
-def _studio(request: Request) -> Studio:
-    studio: Studio = request.app.state.studio
-    return studio

@@ -281,20 +281,21 @@ function standing(one, answer, pictures) {
   const made = make("li", isPicked ? "picked" : "", null, head, picture(pictures[one.index]));
   made.append(make("p", "file", pictures[one.index].name));
   if (one.total !== null) {
-    made.append(make("p", "total", `total ${number(one.total)}${one.sd === null ? "" : ` ± ${number(one.sd, one.total)}`}`));
-    made.append(parts(one));
+    const like = Math.max(...answer.standings.map((other) => Math.abs(other.total ?? 0))); // points line up
+    const error = one.sd === null ? "" : ` ± ${number(one.sd, like)}`;
+    made.append(make("p", "total", `total ${number(one.total, like)}${error}`), parts(one, like));
   } else made.append(make("p", "small", `No value under ${one.missing.map(short).join(", ")}.`));
   if (keepsLog && answer.decision && pictures.length > 1) made.append(would(one, answer, pictures));
   return made;
 }
 
-function parts(one) {
+function parts(one, like) {
   const list = make("dl");
   const counted = Object.entries(one.contributions).filter(([id]) => weights()?.[id] !== 0);
   if (counted.length < 2) return "";
   counted.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
   for (const [id, adds] of counted) {
-    list.append(make("dt", "", short(id)), make("dd", "", (adds > 0 ? "+" : "") + number(adds)));
+    list.append(make("dt", "", short(id)), make("dd", "", (adds > 0 ? "+" : "") + number(adds, like)));
   }
   return make("details", "", null, make("summary", "", "What it is made of"), list);
 }

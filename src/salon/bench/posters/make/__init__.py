@@ -14,6 +14,6 @@ An item is a function of its task, its number and the seed: a larger set begins 
 processes draw, the bytes are the same.
 """
 
-from salon.bench.posters.make.sets import MADE, make_task, make_tasks
+from salon.bench.posters.make.sets import MADE, make_tasks
 
-__all__ = ["MADE", "make_task", "make_tasks"]
+__all__ = ["MADE", "make_tasks"]

@@ -97,11 +97,6 @@ def make_tasks(
     return [folder / task_named(task).place for task in tasks]
 
 
-def make_task(task: str, n: int, seed: int, folder: Path, *, workers: int = 1) -> None:
-    """Make `n` items of one task under `folder`."""
-    make_tasks(folder, [task], n, seed, processes=workers)
-
-
 def make_item(task: str, number: int, seed: int) -> Made:
     """One item without writing anything."""
     return MAKERS[task](number, seed)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salon.study import Study
+from salon.study.study import Study
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -52,8 +52,21 @@ def study_votes(study: Study, criteria: Sequence[int], *, rating_pairs: bool = F
     a, b = np.where(turned, b, a), np.where(turned, a, b)
     outcome = np.where(turned & (outcome < TIE), 1 - outcome, outcome).astype(np.int8)
     kept = _once(study, criterion, rater, a, b)
-    votes = (column[kept] for column in (criterion, rater, a, b, outcome))
-    return Votes(*votes, twice=len(rater) - len(kept))
+    return Votes(criterion[kept], rater[kept], a[kept], b[kept], outcome[kept], twice=len(rater) - len(kept))
+
+
+def pair_votes(study: Study, criterion: int, among: Bools | None = None) -> Votes:
+    """The votes that accuracies and ceilings of a criterion count: comparisons and rankings of the raters `among` whom
+    to look (default: all), and where they gave neither, what their ratings of a group imply."""
+    votes = _of_raters(study_votes(study, [criterion]), among)
+    return votes if len(votes) else _of_raters(study_votes(study, [criterion], rating_pairs=True), among)
+
+
+def _of_raters(votes: Votes, among: Bools | None) -> Votes:
+    if among is None:
+        return votes
+    of = among[votes.rater]
+    return Votes(votes.criterion[of], votes.rater[of], votes.a[of], votes.b[of], votes.outcome[of], twice=votes.twice)
 
 
 def _asked(view: Any, criteria: Sequence[int]) -> Bools:
