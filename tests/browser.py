@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import until
 
 INSTALL = "apt-get install -y chromium"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -73,6 +74,13 @@ def _outside(url: str, address: str) -> bool:
     return not url.startswith((address.split("#")[0], "data:"))
 
 
+def wait_in(page: Any, expression: str) -> None:
+    """Come back when an expression is true in the page. Playwright's own `wait_for_function` evaluates text inside the
+    page from its second look on, which our pages' policy forbids: it fails whenever the first look comes too early.
+    """
+    until(lambda: page.evaluate(expression), f"{expression} in {page.url}")
+
+
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 """Pixels that can be scrolled sideways."""
 OVERLAPS = """() => [...document.querySelectorAll("svg.chart")].flatMap(svg => {
@@ -85,13 +93,27 @@ OVERLAPS = """() => [...document.querySelectorAll("svg.chart")].flatMap(svg => {
   return [...pairs, ...shown.filter(([, b]) => b.left < frame.left - 3 || b.right > frame.right + 3).map(([w]) => [w])];
 })"""
 """Labels of charts that touch each other or leave their drawing."""
+FINE = """() => [...document.querySelectorAll("body *")].filter(one => {
+  const drawn = one.closest("svg")?.viewBox?.baseVal?.width, box = one.getBoundingClientRect();
+  const scale = drawn ? one.closest("svg").getBoundingClientRect().width / drawn : 1;
+  return box.width > 1 && [...one.childNodes].some(node => node.nodeType === 3 && node.data.trim())
+    && one.checkVisibility() && parseFloat(getComputedStyle(one).fontSize) * scale < 11.9;
+}).map(one => one.textContent.trim().slice(0, 40))"""
+"""Words smaller than 12 pixels."""
+UNTOUCHABLE = """() => [...document.querySelectorAll("a, button, summary, select, textarea, input")].filter(one => {
+  const touched = one.matches("[type=radio], [type=checkbox]") && one.closest("label") || one;
+  const box = touched.getBoundingClientRect(), inline = getComputedStyle(one).display === "inline";
+  return one.checkVisibility() && box.width > 1 && box.height < 44 && !one.matches(".skip")
+    && !(inline && one.closest("p, li, figcaption, small"));
+}).map(one => one.outerHTML.slice(0, 90))"""
+"""What a finger would miss: lower than 44 pixels, and no link in a sentence."""
 OPEN_ALL = "document.querySelectorAll('details').forEach(part => { part.open = true; })"
 SEEN = ((1280, "light"), (390, "dark"))
 
 
 def page_faults(browser: Any, html: str, folder: Path) -> list[tuple[object, ...]]:
-    """What is wrong with a page at a desk and, dark, on a phone: axe's findings, labels of charts, sideways scrolling,
-    console errors.
+    """What is wrong with a page at a desk and, dark, on a phone: axe's findings, labels of charts, fine print, what a
+    finger would miss, sideways scrolling, tags shown as words, console errors.
     """
     file = folder / "seen.html"
     file.write_text(html, encoding="utf-8")
@@ -105,7 +127,10 @@ def page_faults(browser: Any, html: str, folder: Path) -> list[tuple[object, ...
         broken = page.evaluate("axe.run({preload: false, resultTypes: ['violations']})")["violations"]
         found += [(width, one["id"], one["nodes"][0]["html"][:160]) for one in broken]
         found += [(width, "labels", *words) for words in page.evaluate(OVERLAPS)]
+        found += [(width, "fine print", words) for words in page.evaluate(FINE)]
+        found += [(width, "too low", tag) for tag in page.evaluate(UNTOUCHABLE) if width < 400]
         found += [(width, "scrolls sideways")] if page.evaluate(OVERFLOW) > 0 else []
+    found += [("a tag shown as words",)] if "<data" in page.inner_text("body") else []
     found += [("console", words) for words in page.problems]
     found += [("ran a script of others",)] if page.evaluate("window.pwned") is not None else []
     page.context.close()

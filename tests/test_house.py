@@ -33,6 +33,7 @@ def test_the_front_page_is_short_and_true() -> None:
     assert sorted(salon.__all__) == salon.__all__
     for name in salon.__all__:
         assert getattr(salon, name) is not None, name
+    assert re.fullmatch(r"\d+\.\d+\.\d+", salon.__version__)
 
 
 def test_the_front_page_loads_nothing_heavy() -> None:
@@ -113,6 +114,12 @@ def test_nothing_speaks_of_a_machine_or_a_registry() -> None:
             assert not forbidden.search(path.read_text(encoding="utf-8", errors="replace")), path
 
 
+def test_no_test_waits_by_text_that_a_page_may_not_evaluate() -> None:
+    """`wait_for_function` fails under our pages' policy, and only when its first look came too early: `wait_in`."""
+    waits = re.compile(r"\.wait_for_" + r"function\(")
+    assert [path.name for path in (ROOT / "tests").rglob("*.py") if waits.search(path.read_text())] == []
+
+
 def test_test_files_have_names_of_their_own() -> None:
     """pytest imports test files by name alone: two of one name cannot run together."""
     names = [path.name for path in (ROOT / "tests").rglob("*.py") if path.name != "conftest.py"]
@@ -136,3 +143,8 @@ def test_where_new_things_go_names_places_that_are_there() -> None:
     assert len(rows) > 10
     assert len(named) > 20
     assert [place for place in named if not (SOURCE / place).exists()] == []
+
+
+@pytest.mark.parametrize("path", sorted((SOURCE / "cli").glob("*.py")), ids=lambda path: path.stem)
+def test_a_number_that_is_missing_is_written_in_one_way(path: Path) -> None:
+    assert not re.search(r'"-" if|(else|or) "-"', path.read_text()), "report.numbers has MISSING, and fixed writes it"

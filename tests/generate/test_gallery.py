@@ -6,7 +6,7 @@ import io
 import re
 
 import pytest
-from browser import OVERFLOW, chromium, open_page, page_faults
+from browser import OVERFLOW, chromium, open_page, page_faults, wait_in
 from dots import Dots, png
 from PIL import Image
 
@@ -140,7 +140,7 @@ def opened(browser, page, **options):
 def test_no_error_no_sideways_scroll_and_nobody_s_script_runs(chromium, page, width, theme):
     tab, problems = opened(chromium, page, width=width, theme=theme)
     tab.evaluate("document.querySelectorAll('img').forEach(image => { image.loading = 'eager'; })")
-    tab.wait_for_function(f"{SHOWN} === 0")
+    wait_in(tab, f"{SHOWN} === 0")
     assert tab.evaluate(OVERFLOW) == 0
     assert tab.evaluate("window.pwned") is None
     assert problems() == []
@@ -180,7 +180,7 @@ def test_a_click_opens_the_picture_and_arrows_go_on(chromium, folder, tmp_path, 
     write_gallery(folder, tmp_path / "g.html", embed=embed, width=120)
     tab = open_page(chromium, (tmp_path / "g.html").as_uri())
     tab.locator(".tile a").first.click()
-    tab.wait_for_function("document.querySelector('#view img').naturalWidth > 0")
+    wait_in(tab, "document.querySelector('#view img').naturalWidth > 0")
     assert tab.evaluate("document.querySelector('#view img').naturalWidth") == (120 if embed else 600)
     tab.keyboard.press("ArrowLeft")
     tab.keyboard.press("ArrowRight")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from browser import chromium, open_page
+from browser import FINE, OVERFLOW, UNTOUCHABLE, chromium, open_page, wait_in
 from rater_studio import close, draw_posters, open_studio, phase, served
 
 from salon.collect.question import Given
@@ -12,7 +12,6 @@ __all__ = ["chromium"]
 
 pytestmark = pytest.mark.browser
 
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 FREE = "form[data-wait]:not(.held)"
 LOADED = "[...document.images].every(image => image.complete && image.naturalWidth > 0)"
 
@@ -82,7 +81,7 @@ def test_from_the_link_to_the_end_by_keyboard(chromium, serve):
     press(page, "Enter")
     for key in ("ArrowLeft", "ArrowDown"):
         page.wait_for_selector(FREE)
-        assert page.wait_for_function(LOADED)
+        wait_in(page, LOADED)
         press(page, key)
     for first, second in (("4", "2"), ("5", "1")):
         page.keyboard.press(first)
@@ -131,7 +130,7 @@ def test_an_answer_given_off_line_is_sent_when_the_line_is_back_and_once(chromiu
     page = opened(chromium, link)
     page.context.set_offline(True)
     page.locator("button.side-left").dblclick()
-    page.wait_for_function("document.querySelector('.waiting').textContent.includes('offline')")
+    wait_in(page, "document.querySelector('.waiting').textContent.includes('offline')")
     assert studio.database.given(rater) == []
     page.context.set_offline(False)
     page.wait_for_url("**/", timeout=20_000)
@@ -187,6 +186,7 @@ def test_every_screen_fits_a_phone_in_longer_words(chromium, serve):
         for theme in ("light", "dark"):
             page.emulate_media(color_scheme=theme)
             assert page.evaluate(OVERFLOW) == 0, screen["protocol"]
+        assert (page.evaluate(FINE), page.evaluate(UNTOUCHABLE)) == ([], []), screen["protocol"]
         studio.submit(rater, step.id, Given(skipped="cannot judge"), key=f"key-{screen['id']}")
     assert problems(page, link) == []
     page.context.close()
