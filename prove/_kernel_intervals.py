@@ -1,4 +1,4 @@
-"""Single intervals and tests, each on studies whose truth is known: ranks, rankings, correlations, alpha, pairs."""
+"""Single intervals and tests, each on studies whose truth is known: ranks, rankings, correlations, pairs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from scipy import stats
 from scipy.optimize import minimize
 
 from prove._kernel_panels import Floats, Ints, Rows
-from salon.stats.agreement import alpha_bootstrap
 from salon.stats.method_agreement import method_agreement
 from salon.stats.pair_calibration import pair_calibration
 from salon.stats.pair_counts import count_pairs
@@ -137,19 +136,6 @@ def correlations(rng: np.random.Generator) -> Rows:
             jackknife = found.srcc_low is not None and found.srcc_low <= truth <= found.srcc_high
             held.append([abs(np.arctanh(r) - np.arctanh(truth)) <= half, jackknife])
         rows.append([f"{truth:.4f}", *(f"{value:.0%}" for value in np.mean(held, axis=0))])
-    return rows
-
-
-def alphas(rng: np.random.Generator) -> Rows:
-    rows, n = [], 400
-    for prompts in (60, 200):
-        clusters, hits = np.repeat(np.arange(prompts), 4), 0
-        for _ in range(n):
-            shared = np.repeat(rng.normal(size=prompts), 4) + rng.normal(size=4 * prompts)
-            x = shared[:, None] * 0.5**0.5 + rng.normal(size=(4 * prompts, 4))
-            found = alpha_bootstrap(x, clusters, level="interval", draws=400, rng=rng)
-            hits += found.low <= 0.5 <= found.high
-        rows.append([str(prompts), str(n), f"{hits / n:.1%}"])
     return rows
 
 

@@ -18,6 +18,7 @@ from scipy.special import expit, ndtr, ndtri
 from prove._page import table, wrapped
 from salon.bench.standings import shared_covariance
 from salon.stats.prompt_means import bootstrap_interval, score_interval
+from salon.stats.resample import expanded_quantile
 from salon.stats.tiers import rank_intervals
 from salon.stats.uncertain_wins import normal_points
 
@@ -61,11 +62,11 @@ READING = (
     prompts of one picture, where a single failure excludes 99, and from 192 prompts of four, where 99 is mostly made by
     a few prompts that always fail. With 12 prompts, and near 0 and 100, it is longer than it need be.""",
     """
-    **bootstrap** (by name) draws prompts again and takes percentiles, with the score interval where all draws are
-    alike. For PASS/FAIL of one picture that does; EPS near 5 or 95, and shares of several pictures, are skewed, and few
-    prompts do not hold the tail. **percentiles** are the same without that refuge, what "bootstrap over prompts"
-    usually means: of 24 prompts and a true Capability of 99, four entries in five pass everything, and their interval
-    has no width.""",
+    **bootstrap** (by name) draws prompts again and takes expanded percentiles, with the score interval where all draws
+    are alike. For PASS/FAIL of one picture that does; EPS near 5 or 95, and shares of several pictures, are skewed,
+    and few prompts do not hold the tail. **percentiles** are plain ones without that refuge, what "bootstrap over
+    prompts" usually means: of 24 prompts and a true Capability of 99, four entries in five pass everything, and their
+    interval has no width.""",
     """
     **BCa** repairs part of the skew, not the ends. **bootstrap-t** repairs the skew of EPS best, and of PASS/FAIL
     makes intervals that reach from one end to the other. Neither is offered.""",
@@ -118,16 +119,16 @@ def pictures(x: Floats, rng: np.random.Generator) -> Bounds:
     return (m + z**2 / (2 * n) - half) / (1 + z**2 / n), (m + z**2 / (2 * n) + half) / (1 + z**2 / n)
 
 
-def percentiles(x: Floats, rng: np.random.Generator) -> Bounds:
-    """Percentiles of means of prompts drawn again; all entries share the draws."""
+def percentiles(x: Floats, rng: np.random.Generator, q: float = float(ndtri(0.975))) -> Bounds:
+    """Percentiles of means of prompts drawn again, where a normal law has -+ q; all entries share the draws."""
     drawn = x.mean(axis=2) @ _weights(x.shape[1], rng)
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=1, method="inverted_cdf")
+    low, high = np.quantile(drawn, ndtr([-q, q]), axis=1, method="inverted_cdf")
     return low, high
 
 
 def bootstrap(x: Floats, rng: np.random.Generator) -> Bounds:
-    """The same, with the score interval where all draws are alike."""
-    low, high = percentiles(x, rng)
+    """Expanded percentiles, with the score interval where all draws are alike."""
+    low, high = percentiles(x, rng, expanded_quantile(x.shape[1], 0.95))
     alike = high - low < 1e-12
     low[alike], high[alike] = score(x[alike], rng)
     return low, high

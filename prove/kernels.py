@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from prove import _kernel_intervals, _kernel_others, _kernel_panels
+from prove import _kernel_intervals, _kernel_others, _kernel_panels, _kernel_prompts
 from prove._kernel_panels import REDRAWS, Rows
 from prove._page import table, wrapped
 
@@ -87,11 +87,15 @@ PARTS = (
         _kernel_intervals.correlations,
     ),
     Part(
-        "Alpha",
-        """Four units a prompt, four raters, a true alpha of .5 at interval level: how often the 95% bootstrap
-        interval over prompts holds it ([agreement](agreement.md)).""",
-        ("prompts", "studies", "coverage"),
-        _kernel_intervals.alphas,
+        "Few prompts",
+        f"""How often 95% intervals from prompts drawn again hold what endlessly many prompts would give, by number of
+        prompts, {_kernel_prompts.STUDIES} studies each; in brackets the plain percentiles of the same draws
+        ([how](evaluation.md#few-prompts)). Four items and five raters with noise 1.9; a judge whose skill differs from
+        prompt to prompt (beta with 4 and 2) on six pairs each; panels of five whose pairs have beta(1.5, 1.5); alpha of
+        four units a prompt by four raters, truly .5. An interval that cannot be given counts as one that holds
+        nothing: a median of three is such where all three are alike.""",
+        ("figure", *(f"{prompts} prompts" for prompts in _kernel_prompts.PROMPTS)),
+        _kernel_prompts.few_prompts,
     ),
     Part(
         "Two models alike",

@@ -72,7 +72,8 @@ def test_by_definition_prompts_are_drawn_whole():
         picked = np.concatenate([rows[p] for p in rng.integers(0, 12, 12)])
         slow.append(np.mean(said[picked] == people[picked]))
     found = measured(said, people, prompts, draws=4000).pooled.accuracy
-    assert (found.low, found.high) == pytest.approx(np.quantile(slow, [0.025, 0.975]), abs=0.012)
+    # twelve prompts: percentiles of Phi(-+ 2.200985 sqrt(12/11)) = Phi(-+ 2.298848), .01076 and .98924
+    assert (found.low, found.high) == pytest.approx(np.quantile(slow, [0.01076, 0.98924]), abs=0.012)
     assert (found.n, found.unit) == (12, "prompt")
 
 

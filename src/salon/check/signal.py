@@ -14,8 +14,8 @@ from salon.check.results import STATISTICS, Interval, NullFigures, ShapeFigures,
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
 from salon.stats.nulls import Null
-from salon.stats.resample import SHARE, with_width
-from salon.stats.result import Estimate, Test
+from salon.stats.resample import BOTH_SIDES, SHARE, interval
+from salon.stats.result import Test
 from salon.stats.signal import (
     Cells,
     cells_votes,
@@ -27,7 +27,7 @@ from salon.stats.signal import (
 from salon.stats.signal_tests import cycle_test, pmax_test, t_test
 
 Lookup = Callable[[int, int], Null]
-_ENDS = {"mean_tau": (-1.0, 1.0), "mean_pmax": (0.5, 1.0), "cycle_rate": SHARE}
+_ENDS = {"mean_tau": BOTH_SIDES, "mean_pmax": (0.5, 1.0), "cycle_rate": SHARE}
 
 
 @dataclass(frozen=True)
@@ -133,10 +133,9 @@ def percentiles(name: str, value: float, drawn: NDArray[np.float64], n: int, lev
     """
     if n < 2:
         return Interval(low=None, high=None)
-    low, high = (float(end) for end in np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]))
-    if name == "median_T" and 2 / 2**n <= 1 - level:
-        return Interval(low=low, high=high)
-    made = with_width(Estimate(value, low, high, n, "prompt", level), _ENDS.get(name))
+    made = interval(value, drawn, n=n, unit="prompt", level=level, ends=_ENDS.get(name), within=BOTH_SIDES)
+    if made.low is None and name == "median_T" and 2 / 2**n <= 1 - level:
+        return Interval(low=value, high=value)
     return Interval(low=made.low, high=made.high)
 
 

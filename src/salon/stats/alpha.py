@@ -91,7 +91,7 @@ def alpha_bootstrap(
     should be.
     """
     table, alpha = alpha_totals(values, clusters, level=level)
-    return bootstrap_totals(alpha, table, draws=draws, rng=rng, level=confidence, unit=unit)
+    return bootstrap_totals(alpha, table, draws=draws, rng=rng, level=confidence, unit=unit, within=(-np.inf, 1.0))
 
 
 def alpha_totals(

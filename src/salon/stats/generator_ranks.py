@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from salon.errors import BadValue
-from salon.stats.resample import check_settings, draw_totals, interval, row_kinds
+from salon.stats.resample import BOTH_SIDES, check_settings, draw_totals, interval, row_kinds
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -86,7 +86,7 @@ def _estimate(value: float, drawn: FloatArray, clusters: int, level: float) -> E
         return None
     if clusters == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    return interval(value, drawn, n=clusters, unit="prompt", level=level)
+    return interval(value, drawn, n=clusters, unit="prompt", level=level, within=BOTH_SIDES)
 
 
 def _reflected(made: Estimate | None) -> Estimate | None:

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, TooFew
-from salon.stats.resample import SHARE, check_settings, draw_totals, interval, ratio, row_kinds
+from salon.stats.resample import BOTH_SIDES, SHARE, check_settings, draw_totals, interval, ratio, row_kinds
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -185,7 +185,9 @@ def accuracy_difference(
     value = float(difference(both.sum(axis=0, keepdims=True).astype(float))[0])
     if len(both) == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    return interval(value, difference(drawn_totals(both, draws, rng)), n=len(both), unit="prompt", level=level)
+    return interval(
+        value, difference(drawn_totals(both, draws, rng)), n=len(both), unit="prompt", level=level, within=BOTH_SIDES
+    )
 
 
 def identity_gap(of: Accuracy) -> float:

@@ -28,7 +28,7 @@ Two prompts correlate by 1 or -1 whatever they are, and -1 would make a sum sure
 count on both axes, a negative rho is taken as 0.
 
 Bootstrap (`bootstrap_interval`): whole prompts are drawn again, one draw for all axes, and S is computed anew; the
-percentile interval. Where every draw is alike, the score interval.
+interval of `resample`. Where it has none, as every draw is alike or too many are undefined, the score interval.
 
 Edges: no prompt that counts on an axis TooFew; one such prompt has a mean and no interval; values outside [0, 1], NaN,
 negative weights, shapes that do not fit BadValue.
@@ -39,12 +39,14 @@ samples; Zou & Donner 2008 for MOVER; Efron & Tibshirani 1993 for the bootstrap.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from salon.errors import BadValue, TooFew
-from salon.stats.resample import check_settings
+from salon.stats.resample import SHARE, check_settings, interval
 from salon.stats.result import Estimate
 
 Floats = NDArray[np.float64]
@@ -93,16 +95,12 @@ def bootstrap_interval(
     value, few = _sum(means(x, w), c), int((w > 0).sum(axis=0).min())
     if few == 1:
         return Estimate(value, None, None, 1, _UNIT, level, "no interval: one prompt")
-    drawn = _drawn_sums(x, w, c, draws, rng)
-    defined = drawn[~np.isnan(drawn)]  # a draw without any prompt of an axis has no mean of it
-    method = f"bootstrap of prompts, {draws} draws"
-    if len(defined) < draws:
-        method += f" ({draws - len(defined)} undefined, left out)"
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
-    if high - low > _ROUNDING:
-        return Estimate(value, float(low), float(high), few, _UNIT, level, method)
+    # a draw without any prompt of an axis has no mean of it
+    made = interval(value, _drawn_sums(x, w, c, draws, rng), n=few, unit=_UNIT, level=level, within=SHARE)
+    if made.low is not None:
+        return made
     bound = score_interval(x, w, c, level=level)
-    return Estimate(value, bound.low, bound.high, few, _UNIT, level, "score interval over prompts: all draws alike")
+    return replace(bound, method=f"score interval over prompts: {made.method.removeprefix('no interval: ')}")
 
 
 def means(x: Floats, w: Floats) -> Floats:

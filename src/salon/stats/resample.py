@@ -2,8 +2,16 @@
 
 Model: n clusters (prompts) are a simple random sample; answers inside a cluster may depend on each other in
 any way. One draw gives cluster i the weight w_i, w ~ Multinomial(n; 1/n, ..., 1/n), and the statistic is
-computed with these weights. The percentile interval holds the middle `level` of the drawn values. BCa (Efron
-1987) shifts the two percentiles by a bias z0 and an acceleration a from the jackknife over clusters.
+computed with these weights. The interval holds what lies between two percentiles of the drawn values. BCa (Efron
+1987) shifts them by a bias z0 and an acceleration a from the jackknife over clusters.
+
+Percentiles of (1 -+ level)/2 are short for few clusters: draws spread by the variance with denominator n, and that
+variance is itself learned from n numbers. So they are expanded (Hesterberg 2015), to those where a normal law has
+
+    -+ q,   q = t_{n-1}^-1((1 + level)/2) sqrt(n/(n-1))
+
+Where draws cannot show so small a tail (at 95%: n < 5; with a thousand draws n = 5 too), the interval is the value
+-+ q times the standard deviation of the draws, cut at the ends of what is bounded (`within`).
 
 `bootstrap_totals` is for a statistic of *totals* (sums over clusters of a table of counts). Clusters with equal
 rows are exchangeable, so only the number of clusters of each kind is drawn: the law is exactly the same, and a
@@ -16,10 +24,9 @@ n of them all are with at most its n-th power, and so E >= lo + (hi - lo) ((1 - 
 answer this is Clopper & Pearson's (1934); it holds however answers of a cluster depend on each other, if clusters are
 of one size. Any other number that draws do not move has no interval, and `method` says why. Draws on which the
 statistic is undefined (NaN) are counted in `method`; if more than 5% are undefined there is no interval.
-Percentile intervals undercover slightly for few clusters (about 93% at n=20 for a mean).
 
 Source: Efron & Tibshirani, An Introduction to the Bootstrap, 1993, chapters 13-14; Field & Welsh 2007 for
-clusters.
+clusters; Hesterberg, What Teachers Should Know About the Bootstrap, 2015, for few of them.
 """
 
 from __future__ import annotations
@@ -30,7 +37,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtrit
 
 from salon.errors import BadValue, TooFew
 from salon.stats.result import Estimate
@@ -45,6 +52,8 @@ _ROUNDING = 1e-12  # sums of equal numbers differ by that much
 _AT_END = 1e-9
 Ends = tuple[float, float]
 SHARE: Ends = (0.0, 1.0)
+BOTH_SIDES: Ends = (-1.0, 1.0)
+UNBOUNDED: Ends = (-np.inf, np.inf)
 
 
 def bootstrap_totals(
@@ -57,11 +66,12 @@ def bootstrap_totals(
     kind: Kind = "percentile",
     unit: str = "prompt",
     ends: Ends | None = None,
+    within: Ends = UNBOUNDED,
 ) -> Estimate:
     """Interval of a statistic of totals.
 
     `table` is (clusters, m): what each cluster adds to m totals. `statistic` maps totals (draws, m) to
-    values (draws,). `ends` of a mean of bounded numbers, such as SHARE; see the module.
+    values (draws,). `ends` of a mean of bounded numbers, such as SHARE, `within` of another statistic; see the module.
     """
     rows, counts = row_kinds(table)
     n = int(counts.sum())
@@ -72,9 +82,18 @@ def bootstrap_totals(
         return Estimate(value, None, None, 1, unit, level, "no interval: one cluster")
     drawn = statistic(draw_totals(rows, counts, draws=draws, rng=rng))
     if kind == "percentile":
-        return interval(value, drawn, n=n, unit=unit, level=level, ends=ends)
-    folds = statistic(total - rows)
-    return interval(value, drawn, n=n, unit=unit, level=level, ends=ends, folds=folds, fold_counts=counts)
+        return interval(value, drawn, n=n, unit=unit, level=level, ends=ends, within=within)
+    return interval(
+        value,
+        drawn,
+        n=n,
+        unit=unit,
+        level=level,
+        folds=statistic(total - rows),
+        fold_counts=counts,
+        ends=ends,
+        within=within,
+    )
 
 
 def row_kinds(table: ArrayLike) -> tuple[FloatArray, IntArray]:
@@ -117,11 +136,13 @@ def interval(
     folds: FloatArray | None = None,
     fold_counts: IntArray | None = None,
     ends: Ends | None = None,
+    within: Ends = UNBOUNDED,
     behind: int | None = None,
 ) -> Estimate:
     """Percentile interval of the drawn values, or BCa if the jackknife `folds` are given.
 
-    `ends` are those of a mean of bounded numbers, `behind` the clusters that it rests on where they are not all n.
+    `ends` are those of a mean of bounded numbers, `within` those of any other statistic, `behind` the clusters that it
+    rests on where they are not all n.
     """
     defined = drawn[~np.isnan(drawn)]
     undefined = len(drawn) - len(defined)
@@ -130,11 +151,21 @@ def interval(
         method += f" ({undefined} undefined, left out)"
     if undefined > _MAX_UNDEFINED * len(drawn):
         return Estimate(value, None, None, n, unit, level, f"no interval: {method}")
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    if folds is not None:
-        tails = _bca_tails(tails, value, defined, folds, fold_counts)
-    low, high = np.quantile(defined, tails, method="inverted_cdf")
+    resting = n if behind is None else max(2, behind)
+    q = expanded_quantile(resting, level)
+    smallest = max(1 / len(defined), float(resting) ** -resting)  # tails: one draw; one cluster drawn n times
+    if ndtr(-q) < smallest and np.ptp(defined) > 0:
+        low, high = np.clip([value - q * defined.std(), value + q * defined.std()], *(ends or within))
+        method = f"t interval of the {method}"
+    else:
+        at = np.array([-q, q]) if folds is None else _bca_shift(np.array([-q, q]), value, defined, folds, fold_counts)
+        low, high = np.quantile(defined, ndtr(at), method="inverted_cdf")
     return with_width(Estimate(value, float(low), float(high), n, unit, level, method), ends, behind)
+
+
+def expanded_quantile(n: int, level: float) -> float:
+    """q: how far out, in standard deviations of a normal law, the percentiles of draws of n clusters are read."""
+    return float(stdtrit(n - 1, (1 + level) / 2)) * float(np.sqrt(n / (n - 1)))
 
 
 def with_width(made: Estimate, ends: Ends | None = None, behind: int | None = None) -> Estimate:
@@ -169,9 +200,10 @@ def check_settings(clusters: int, draws: int, level: float) -> None:
         raise BadValue("a confidence level lies between 0 and 1", found=level, remedy="level=0.95")
 
 
-def _bca_tails(
-    tails: FloatArray, value: float, drawn: FloatArray, folds: FloatArray, counts: IntArray | None
+def _bca_shift(
+    at: FloatArray, value: float, drawn: FloatArray, folds: FloatArray, counts: IntArray | None
 ) -> FloatArray:
+    """Where BCa reads the draws instead of `at`, both in standard deviations of a normal law."""
     below = np.mean(drawn < value) + np.mean(drawn == value) / 2
     # A statistic at its own extreme has no finite bias correction: half a draw keeps it finite.
     z0 = ndtri(np.clip(below, 0.5 / len(drawn), 1 - 0.5 / len(drawn)))
@@ -179,8 +211,8 @@ def _bca_tails(
     away = np.average(folds, weights=weights) - folds
     spread = float(weights @ away**2)
     acceleration = float(weights @ away**3) / (6 * spread**1.5) if spread > 0 else 0.0
-    z = z0 + ndtri(tails)
-    return np.asarray(ndtr(z0 + z / (1 - acceleration * z)), dtype=np.float64)
+    z = z0 + at
+    return np.asarray(z0 + z / (1 - acceleration * z), dtype=np.float64)
 
 
 def _row_keys(rows: NDArray[Any]) -> IntArray | None:

@@ -38,7 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, TooFew
 from salon.stats.judge_accuracy import drawn_totals, fewest_behind
-from salon.stats.resample import SHARE, check_settings, interval, ratio
+from salon.stats.resample import BOTH_SIDES, SHARE, check_settings, interval, ratio
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -151,7 +151,9 @@ def tick_difference(
     value = float(difference(both.sum(axis=0, keepdims=True).astype(float))[0])
     if prompts == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    return interval(value, difference(drawn_totals(both, draws, rng)), n=prompts, unit="prompt", level=level)
+    return interval(
+        value, difference(drawn_totals(both, draws, rng)), n=prompts, unit="prompt", level=level, within=BOTH_SIDES
+    )
 
 
 def identity_gap(of: Ticked) -> float:
@@ -260,6 +262,6 @@ def _estimate(name: str, rows: IntArray, drawn: FloatArray, *, level: float) -> 
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
     values = _macro(_FIGURES[name], drawn)
     if name not in _SHARES:
-        return interval(value, values, n=n, unit="prompt", level=level)
+        return interval(value, values, n=n, unit="prompt", level=level, within=BOTH_SIDES)
     behind = fewest_behind(rows, *_SHARES[name])
     return interval(value, values, n=n, unit="prompt", level=level, ends=SHARE, behind=behind)

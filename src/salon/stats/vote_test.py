@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from salon.errors import TooFew
-from salon.stats.resample import bootstrap_totals
+from salon.stats.resample import BOTH_SIDES, bootstrap_totals
 from salon.stats.result import Estimate, Test
 
 _MOST_WORK = 2_000_000_000
@@ -78,7 +78,7 @@ def vote_test(
     )
     table = _cluster_table(pair_of, signs, cluster_of, decided)
     estimate = bootstrap_totals(
-        lambda totals: totals[:, 0] / totals[:, 1], table, draws=draws, rng=rng, level=level, ends=(-1.0, 1.0)
+        lambda totals: totals[:, 0] / totals[:, 1], table, draws=draws, rng=rng, level=level, ends=BOTH_SIDES
     )
     return VoteAgreement(agreement=estimate, test=test, pairs=int((decided >= 2).sum()))
 

@@ -24,7 +24,7 @@ from salon.stats.judge_accuracy import (
     pair_scores,
 )
 from salon.stats.pair_calibration import pair_calibration
-from salon.stats.resample import bootstrap_totals
+from salon.stats.resample import BOTH_SIDES, bootstrap_totals
 from salon.stats.result import Estimate
 from salon.train.evaluate_ceilings import NO_CEILING, Tops, ceiling_figures
 from salon.train.evaluate_data import Bools, Contestant, Floats, Ints, Trial
@@ -127,7 +127,7 @@ def tau(trial: Trial, one: Contestant, rows: Bools, given: EvaluateSettings, rng
     table = np.column_stack([np.bincount(row, weights=values), np.bincount(row)])
     return Figure.of(
         bootstrap_totals(
-            lambda t: t[:, 0] / t[:, 1], table, draws=given.draws, rng=rng, level=given.level, ends=(-1.0, 1.0)
+            lambda t: t[:, 0] / t[:, 1], table, draws=given.draws, rng=rng, level=given.level, ends=BOTH_SIDES
         )
     )
 

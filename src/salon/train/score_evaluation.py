@@ -15,9 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salon.report.estimate import Figure
-from salon.stats.resample import interval
+from salon.stats.resample import BOTH_SIDES, UNBOUNDED, Ends, interval
 from salon.study import Signature
-from salon.train.score_evaluation_draws import Cells, Draws, Floats, Frame, Predicted, Target, make_cells, pooled
+from salon.train.score_evaluation_draws import (
+    CORRELATIONS,
+    Cells,
+    Draws,
+    Floats,
+    Frame,
+    Predicted,
+    Target,
+    make_cells,
+    pooled,
+)
 from salon.train.score_evaluation_results import (
     Agreed,
     Checkpoint,
@@ -113,7 +123,7 @@ def rater_level(
     with np.errstate(invalid="ignore"):
         mean = (np.nan_to_num(held) * w).sum(axis=1) / there.sum(axis=1)
     count = len(np.unique(np.concatenate(units)))
-    srcc, plcc = (_figure(mean[:, n], count, frame, settings) for n in range(2))
+    srcc, plcc = (_figure(mean[:, n], count, frame, settings, BOTH_SIDES) for n in range(2))
     return RaterLevel(srcc=srcc, plcc=plcc, raters=len(ratings), groups=len(parts))
 
 
@@ -161,7 +171,10 @@ def _agreed(
     frame: Frame, cells: Cells, chosen: NDArray[np.bool_], settings: ScoreEvaluationSettings, *, same: bool
 ) -> Agreed:
     count = cells.count(chosen)
-    found = {name: _figure(values, count, frame, settings) for name, values in pooled(cells, chosen).items()}
+    found = {
+        name: _figure(values, count, frame, settings, BOTH_SIDES if name in CORRELATIONS else UNBOUNDED)
+        for name, values in pooled(cells, chosen).items()
+    }
     if not same:
         found |= dict.fromkeys(("mae", "rmse", "shift", "spread"))
     defined = ~np.isnan(cells.correlations[0, :, 0]) & chosen
@@ -177,7 +190,9 @@ def _agreed(
     )
 
 
-def _figure(values: Floats, n: int, frame: Frame, settings: ScoreEvaluationSettings) -> Figure | None:
+def _figure(
+    values: Floats, n: int, frame: Frame, settings: ScoreEvaluationSettings, within: Ends = UNBOUNDED
+) -> Figure | None:
     """The first value with the interval of the others, over n prompts or items; None where it is not defined."""
     if np.isnan(values[0]):
         return None
@@ -188,7 +203,8 @@ def _figure(values: Floats, n: int, frame: Frame, settings: ScoreEvaluationSetti
         )
     drawn, folds = values[1 : 1 + settings.draws], values[1 + settings.draws :]
     usable = folds if len(folds) and np.isfinite(folds).all() else None
-    return Figure.of(interval(float(values[0]), drawn, n=n, unit=unit, level=settings.level, folds=usable))
+    made = interval(float(values[0]), drawn, n=n, unit=unit, level=settings.level, folds=usable, within=within)
+    return Figure.of(made)
 
 
 def _scale_words(overall: Agreed, target: Target, settings: ScoreEvaluationSettings, *, same: bool) -> tuple[str, str]:
