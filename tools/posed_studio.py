@@ -40,21 +40,21 @@ def draw_study(
 @contextmanager
 def served(studio: Studio) -> Iterator[str]:
     """The address of the studio while it is served; a port that is held from the first moment, nobody else can take."""
-    listening = listen("127.0.0.1", 0)
-    port = listening.getsockname()[1]
-    app = create_app(studio, WebSettings(folder=studio.folder, port=port))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=5))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    while not server.started:
-        if not thread.is_alive():
-            raise RuntimeError("the studio ended before it was open")
-        time.sleep(0.01)
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
+    with listen("127.0.0.1", 0) as listening:
+        port = listening.getsockname()[1]
+        app = create_app(studio, WebSettings(folder=studio.folder, port=port))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=5))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        while not server.started:
+            if not thread.is_alive():
+                raise RuntimeError("the studio ended before it was open")
+            time.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 class MadeUpRater:
