@@ -37,6 +37,14 @@ TOLD = """button => {
 PAGES = ("/owner", "/owner/raters", "/owner/gallery", "/owner/settings", "/owner/data", "/owner/audit", "/adjudicate")
 
 
+@pytest.fixture(autouse=True)
+def _closed(chromium: Any) -> Iterator[None]:
+    """No page asks for fresh figures when its test is over."""
+    yield
+    for context in chromium.contexts:
+        context.close()
+
+
 @pytest.fixture(scope="module")
 def open_door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, str]]:
     with served(tmp_path_factory.mktemp("browser")) as door:
