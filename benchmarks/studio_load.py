@@ -90,9 +90,10 @@ class Server:
     """`salon serve` on one port, as often as it is started."""
 
     def __init__(self, folder: Path, url: str) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self._held = socket.socket()  # bound, never listened on: between two servers nobody else is given their port
+        self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._held.bind(("127.0.0.1", 0))
+        self.port = self._held.getsockname()[1]
         self._log = folder.parent / "server.log"
         command = [sys.executable, "-c", _STEM, str(folder), "--db", url, "--port", str(self.port)]
         with open(self._log, "ab") as log:
@@ -121,6 +122,7 @@ class Server:
     def close(self) -> None:
         """End the process that starts servers, and the server with it."""
         self._stem.communicate()
+        self._held.close()
 
     def _said(self, order: str | None = None) -> str:
         """The next line that is no server's: whose process was started, or that it is gone."""
@@ -215,8 +217,10 @@ async def kill_again_and_again(server: Server, tokens: list[str], kills: int, rn
 
 
 async def _until_answers_come(heard: Heard) -> None:
-    before = len(heard.acknowledged)
+    before, deadline = len(heard.acknowledged), time.monotonic() + _STARTS_WITHIN
     while len(heard.acknowledged) < before + 10:
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"no ten answers in {_STARTS_WITHIN:.0f} s; refused: {dict(heard.refused)}")
         await asyncio.sleep(0.02)
 
 

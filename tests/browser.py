@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from waiting import until
+from waiting import LONGEST, until
 
 INSTALL = "apt-get install -y chromium"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -49,7 +49,7 @@ def chromium() -> Iterator[Any]:
         pytest.skip(f"no Chromium found: {INSTALL}")
     playwright = pytest.importorskip("playwright.sync_api", reason="pip install 'salon[dev]'")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=FLAGS)
+        browser = driver.chromium.launch(executable_path=path, args=FLAGS, timeout=1000 * LONGEST)
         _running.append(browser)
         yield browser
         _running.clear()
@@ -59,6 +59,7 @@ def chromium() -> Iterator[Any]:
 def open_page(browser: Any, address: str, *, width: int = 1280, theme: str = "light", **options: Any) -> Any:
     """A page in a context of its own; `page.problems` gathers console errors, exceptions, dialogs, requests."""
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, **options)
+    context.set_default_timeout(1000 * LONGEST)
     page = context.new_page()
     page.problems = []
     page.on("console", lambda m: page.problems.append(m.text) if m.type in ("error", "warning") else None)

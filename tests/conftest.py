@@ -16,8 +16,12 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Begun in the background by a shell: Ctrl-C would mean nothing to the processes that tests start and interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-hypothesis.settings.register_profile("untimed", deadline=None)  # how long a machine takes proves nothing
-hypothesis.settings.load_profile("untimed")
+# How long a machine takes proves nothing. Everybody draws the same examples, so that a test fails for who changed
+# something and not for whoever comes next; `--hypothesis-profile fresh` draws others.
+UNTIMED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("same", derandomize=True, database=None, **UNTIMED)
+hypothesis.settings.register_profile("fresh", derandomize=False, **UNTIMED)
+hypothesis.settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")

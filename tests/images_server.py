@@ -4,6 +4,7 @@
         server.script["a cat"] = ["429", "ok"]     # what befalls the requests for this prompt, one after the other
         server.always = "slow"                     # what befalls all others
         server.script["a dog"] = ["after 30"]      # answered when 30 requests have come in all
+        server.script["a cow"] = ["together 6"]    # answered when 6 requests have been under way at once
 
 `seen` holds every request with its prompt, so a test can count what was really sent.
 """
@@ -144,6 +145,10 @@ class ImagesServer:
             what = "ok"
         if what.startswith("after "):
             while len(self.seen) < int(what[6:]):
+                await asyncio.sleep(0.01)
+            what = "ok"
+        if what.startswith("together "):
+            while self.peak < int(what[9:]):
                 await asyncio.sleep(0.01)
             what = "ok"
         if what == "reset":

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
+
+import pytest
 
 from salon.collect.plan import make_plan
 from salon.generate.prompts import read_prompts
 from salon.study import Item, Study
-from tools import screens
+from tools import posed_studio, screens
 
 LARGEST, ALL = 120_000, 1_500_000
 
@@ -30,3 +33,10 @@ def test_every_screen_is_shown_once_and_small_enough():
     assert sorted(shown) == sorted(kept)
     assert max(kept.values()) <= LARGEST
     assert sum(kept.values()) <= ALL
+
+
+def test_a_studio_that_cannot_open_is_not_waited_for(monkeypatch, tmp_path):
+    monkeypatch.setattr(posed_studio, "create_app", lambda *_: None)
+    monkeypatch.setattr(posed_studio.uvicorn.Server, "run", lambda self, sockets: None)
+    with pytest.raises(RuntimeError, match="before it was open"), posed_studio.served(SimpleNamespace(folder=tmp_path)):
+        pytest.fail("it is not open")

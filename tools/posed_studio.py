@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from salon.generate.settings import GenerateSettings
 from salon.store.folder import open_study, save_study
 from salon.study import Criterion, Prompt, Study
 from salon.web.app import create_app
+from salon.web.run import listen
 from salon.web.settings import WebSettings
 
 
@@ -39,21 +39,22 @@ def draw_study(
 
 @contextmanager
 def served(studio: Studio) -> Iterator[str]:
-    """The address of the studio while it is served."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    app = create_app(studio, WebSettings(folder=studio.folder, port=port))
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", ws="none"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join()
+    """The address of the studio while it is served; a port that is held from the first moment, nobody else can take."""
+    with listen("127.0.0.1", 0) as listening:
+        port = listening.getsockname()[1]
+        app = create_app(studio, WebSettings(folder=studio.folder, port=port))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=5))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        while not server.started:
+            if not thread.is_alive():
+                raise RuntimeError("the studio ended before it was open")
+            time.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 class MadeUpRater:

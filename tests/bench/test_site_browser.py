@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import pytest
 from board_example import make_board, make_suite
-from browser import FINE, OVERFLOW, UNTOUCHABLE, chromium, open_page
+from browser import FINE, OVERFLOW, UNTOUCHABLE, chromium, open_page, wait_in
 from snapshot_example import make_arena, make_raters
 
 from salon.bench.board import open_board, retract
@@ -58,15 +58,6 @@ def shown(browser: Any, root: str, path: str, **options: Any) -> Any:
     page = open_page(browser, f"{root}/{path}", **options)
     page.wait_for_load_state("load")
     return page
-
-
-def until(page: Any, holds: str) -> None:
-    """Wait until an expression holds; the pages' own policy forbids the browser's way to wait for a string."""
-    for _ in range(200):
-        if page.evaluate(holds):
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError(f"ten seconds, and not yet: {holds}")
 
 
 def faults(page: Any, root: str) -> list[str]:
@@ -152,17 +143,14 @@ def test_a_long_list_loses_no_row_however_fast_it_is_sorted(chromium, tmp_path):
         page.evaluate("document.querySelector('th[data-column=name] button').click()")
     assert every_prompt(page) == [f"p{number:03}" for number in range(60, 70)]
     page.fill(".filter input", "")
-    until(page, f"{listed} >= 45")
+    wait_in(page, f"{listed} >= 45")
     page.wait_for_timeout(100)
     assert page.evaluate(listed) < 130, "further rows wait until the reader nears them"
-    for _ in range(4):
-        page.evaluate("scrollTo(0, document.body.scrollHeight)")
-        page.wait_for_timeout(50)
-    until(page, f"{listed} === 130")
+    wait_in(page, f"(scrollTo(0, document.body.scrollHeight), {listed} === 130)")
     assert every_prompt(page) == [f"p{number:03}" for number in range(1, 131)]
     page.set_viewport_size({"width": 1280, "height": 300})
     page.evaluate("scrollTo(0, 0)")
-    until(page, f"{listed} < 130")
+    wait_in(page, f"{listed} < 130")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert every_prompt(page) == [f"p{number:03}" for number in range(1, 131)], "rows that had gone come back in order"
     page.evaluate("scrollTo(0, 9)")
@@ -210,7 +198,7 @@ def test_the_theme_is_chosen_kept_and_shared_by_address(chromium, root):
 
 def test_arrows_walk_through_prompts_and_pictures_are_loaded(chromium, root):
     page = shown(chromium, root, "prompts/p002.html")
-    until(page, SEEN)
+    wait_in(page, SEEN)
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**/p003.html")
     page.keyboard.press("ArrowLeft")
@@ -268,8 +256,9 @@ def test_a_web_server_serves_it_below_any_path(chromium, root):
         Thread(target=server.serve_forever, daemon=True).start()
         served = f"http://127.0.0.1:{server.server_port}/{folder.name.replace(' ', '%20')}"
         page = shown(chromium, served, "prompts/p002.html#theme=dark")
-        until(page, SEEN)
-        page.click("text=Board")
+        wait_in(page, SEEN)
+        with page.expect_navigation():
+            page.click("text=Board")
         page.click("th[data-column=eps] button")
         assert names(page)[:2] == ["atlas", "birch"]
         page.fill(".filter input", "cedar")

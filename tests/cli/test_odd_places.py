@@ -132,5 +132,5 @@ def test_a_full_disk_behind_the_output_is_told_without_a_trace(monkeypatch: pyte
 
 
 def test_python_m_salon_is_salon() -> None:
-    told = subprocess.run([sys.executable, "-m", "salon", "--version"], capture_output=True, text=True, timeout=60)
+    told = subprocess.run([sys.executable, "-m", "salon", "--version"], capture_output=True, text=True, timeout=300)
     assert (told.returncode, told.stdout) == (0, f"salon {version('salon')}\n"), told.stderr

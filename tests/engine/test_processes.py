@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from waiting import LONGEST, until
 
 from salon.engine import processes
 from salon.engine.processes import WorkerDied, over_processes
@@ -104,7 +106,7 @@ def test_the_next_call_takes_up_the_workers_of_the_last(monkeypatch, tmp_path):
 def test_a_worker_that_died_while_it_rested_costs_nothing():
     (one, *_) = workers(over_processes(who, range(4), processes=2))
     os.kill(one, signal.SIGKILL)
-    time.sleep(0.2)
+    until(lambda: one not in {child.pid for child in multiprocessing.active_children()}, "the death of a worker")
     found = list(over_processes(who, range(4), processes=2))
     assert len(found) == 4
     assert one not in workers(found)
@@ -146,12 +148,13 @@ def test_no_worker_outlives_its_caller(tmp_path, sent):
     """Interrupted, it stops its workers; killed, they finish their task, find nobody to tell, and end."""
     script = tmp_path / "interrupted.py"
     script.write_text(INTERRUPTED)
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    folders = [str(folder) for folder in Path(__file__).parents[:2]]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
     command = [sys.executable, str(script)]
     caller = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    caller.stdout.readline()
+    assert caller.stdout.readline(), "it is at work"
     caller.send_signal(sent)
-    _, said = caller.communicate(timeout=30)  # returns when the last process that could write has ended
+    _, said = caller.communicate(timeout=LONGEST)  # returns when the last process that could write has ended
     if sent == signal.SIGINT:
         assert said.count("Traceback") == 1
         assert "KeyboardInterrupt" in said

@@ -6,12 +6,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from inspect import getsource
 
 import numpy as np
 import pytest
 from PIL import Image
+from waiting import until
 
 from salon.engine.work import EngineSettings
 from salon.errors import BadFile, BadValue
@@ -139,10 +139,14 @@ def test_two_processes_append_and_a_third_is_killed(tmp_path):
     two = [start(tmp_path, 0, 300), start(tmp_path, 300, 600)]
     killed = start(tmp_path, 600, 10**9)
     shelf = EmbeddingCache(tmp_path).shelf("encoder 1", WIDTH)
+
+    def written() -> bool:
+        assert not wrong(shelf, range(0, 660, 11)), "also while they write"
+        assert killed.poll() is None
+        return all(one.poll() is not None for one in two) and any(known(shelf, range(600, 660)))
+
     try:
-        while any(one.poll() is None for one in two) or not any(known(shelf, range(600, 660))):
-            assert not wrong(shelf, range(0, 660, 11)), "also while they write"
-            time.sleep(0.01)
+        until(written, "the end of two, and something from the third")
     finally:
         killed.send_signal(signal.SIGKILL)
         killed.wait()

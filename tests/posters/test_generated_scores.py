@@ -48,7 +48,7 @@ def numbers(report: PosterReport) -> dict[str, float]:
     return found
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_deleting_posters_never_raises_a_score(data: st.DataObject, tmp_path: Path) -> None:
     name = data.draw(st.sampled_from(TASKS))

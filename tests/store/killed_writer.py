@@ -3,7 +3,8 @@
     python killed_writer.py FOLDER step|time exchange|aside ROUNDS
 
 `step` kills the writer before its first, second, third ... system call that changes the disk, until one save gets
-through; `time` kills it after a random time while it saves over and over. `aside` takes away the exchange of folders.
+through; `time` kills it a random while after some of its saves, over and over. `aside` takes away the exchange of
+folders.
 """
 
 from __future__ import annotations
@@ -93,14 +94,23 @@ def by_time(folder: Path, rounds: int) -> Counter[str]:
     found: Counter[str] = Counter()
     rng = random.Random(1)
     start(folder)
+    began = time.monotonic()
+    save_study(OLD, folder, overwrite=True)
+    takes = time.monotonic() - began  # on a busy machine longer
     for _ in range(rounds):
+        saved, told = os.pipe()
         child = os.fork()
         if not child:
             for one in itertools.cycle((NEW, OLD)):
                 save_study(one, folder, overwrite=True)
-        time.sleep(rng.uniform(0, 0.12))
+                os.write(told, b".")
+        os.close(told)
+        for _ in range(rng.randrange(3)):
+            os.read(saved, 1)
+        time.sleep(rng.uniform(0, takes))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+        os.close(saved)
         found[state(folder)] += 1
     return found
 

@@ -11,7 +11,7 @@ import pytest
 from postgres import KINDS, fresh_url
 from sqlalchemy import event, func, insert, select
 from studies import example
-from waiting import until
+from waiting import LONGEST, until
 
 from salon.errors import BadValue
 from salon.store.database import Database, NewTask, open_database
@@ -57,7 +57,7 @@ def together(database: Database, works: list) -> list[object]:
             waiting = [pool.submit(one, work) for work in works]
             everyone.wait()
             until(lambda: not database.sqlite or len(database._waiting) >= len(works), "all who write")
-        return [future.result(timeout=30) for future in waiting]
+        return [future.result(timeout=LONGEST) for future in waiting]
 
 
 def test_who_fails_takes_nobody_along(database: Database) -> None:

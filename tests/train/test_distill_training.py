@@ -7,7 +7,6 @@ import json
 import multiprocessing
 import os
 import shutil
-import socket
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +18,7 @@ import torch
 from accelerate.commands.config.config_args import load_config_from_file
 from accelerate.state import AcceleratorState
 from click.testing import CliRunner
+from held_port import held_port
 from one_pass_example import ASKED, SMALL, bright_data, build_speaker, random_answer
 from PIL import Image
 from red_study import study_in
@@ -170,21 +170,20 @@ def _answers(data):
 
 def test_two_processes_share_a_step_and_compare_across_it(vlm, data, tmp_path):
     """Forked, so that TRL is imported once; told what torchrun tells its processes, and no more."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     settings = PLAIN.model_copy(update={"at_once": 4, "images": 3, "steps": 1})  # 12 answers: groups go across
-    both = [context.Process(target=_process, args=(n, port, queue, vlm, data, settings, tmp_path)) for n in range(2)]
-    for process in both:
-        process.start()
-    try:
-        found = sorted(queue.get(timeout=100) for _ in both)
-    finally:
+    with held_port() as port:
+        asked = (port, queue, vlm, data, settings, tmp_path)
+        both = [context.Process(target=_process, args=(rank, *asked)) for rank in range(2)]
         for process in both:
-            process.join(timeout=10)
-            process.kill()
+            process.start()
+        try:
+            found = sorted(queue.get(timeout=100) for _ in both)
+        finally:
+            for process in both:
+                process.join(timeout=10)
+                process.kill()
     alone = DistillReward(data.labels, data.asking.read)(*_answers(data)).rewards.tolist()
     assert found[0][5] + found[1][5] == alone  # to the last bit
     assert [one[1:3] for one in found] == [(2, True), (2, False)]

@@ -3,13 +3,13 @@
 import json
 import multiprocessing
 import os
-import socket
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
 from accelerate.state import AcceleratorState
+from held_port import held_port
 from reward_example import SMALL, red_pairs, red_votes, tiny, trained, weights
 
 from salon.errors import BadValue, NotConverged
@@ -128,21 +128,19 @@ def test_two_processes_learn_what_one_does(vlm, labels, tmp_path):
     """Forked, so that torch is imported once; told what torchrun tells its processes, and no more."""
     settings = SMALL.model_copy(update={"at_once": 2, "batch": 7, "steps": 2, "lr": 1e-3, "weigh": "agreement"})
     alone, _ = trained(vlm, labels, tmp_path / "one", settings)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     asked = (vlm, labels, tmp_path / "two", settings)
-    both = [context.Process(target=_process, args=(rank, port, queue, *asked)) for rank in range(2)]
-    for process in both:
-        process.start()
-    try:
-        found = [queue.get(timeout=100) for _ in both]
-    finally:
+    with held_port() as port:
+        both = [context.Process(target=_process, args=(rank, port, queue, *asked)) for rank in range(2)]
         for process in both:
-            process.join(timeout=10)
-            process.kill()
+            process.start()
+        try:
+            found = [queue.get(timeout=100) for _ in both]
+        finally:
+            for process in both:
+                process.join(timeout=10)
+                process.kill()
     assert same(tmp_path / "one", tmp_path / "two")
     for took_part, logits in found:
         assert took_part == 2

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import rater_studio
-from browser import FINE, OVERFLOW, UNTOUCHABLE, chromium, open_page
+from browser import FINE, OVERFLOW, UNTOUCHABLE, chromium, open_page, wait_in
 from doors import Served, served
 from owner_studio import answer_all, look, walk
 
@@ -29,7 +29,20 @@ RAGGED = """[...document.querySelectorAll("table :is(.number, .figure)")]
 BARE = """[...document.querySelectorAll(".scroll")]
     .filter(one => getComputedStyle(one).backgroundImage === "none").length"""
 """Tables that may be scrolled, and nothing would say so."""
+TOLD = """button => {
+    window.told = [];
+    new MutationObserver(() => window.told.push(button.textContent)).observe(button, { childList: true });
+}"""
+"""All that a button says from now on: some words stand there for a second only."""
 PAGES = ("/owner", "/owner/raters", "/owner/gallery", "/owner/settings", "/owner/data", "/owner/audit", "/adjudicate")
+
+
+@pytest.fixture(autouse=True)
+def _closed(chromium: Any) -> Iterator[None]:
+    """No page asks for fresh figures when its test is over."""
+    yield
+    for context in chromium.contexts:
+        context.close()
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +58,12 @@ def signed_in(chromium: Any, address: str, token: str, **options: Any) -> Any:
     page = open_page(chromium, f"{address}/enter/{token}", **options)
     page.address = address
     return page
+
+
+def follow(page: Any, control: Any) -> None:
+    """Press something, and come back when the page that follows is there: a click alone may return on the old one."""
+    with page.expect_navigation():
+        control.click()
 
 
 def problems(page: Any) -> list[str]:
@@ -89,12 +108,14 @@ def test_invite_by_keyboard_copy_and_pause(chromium: Any, open_door: tuple[Serve
     page.goto(f"{address}/owner/raters")
     page.get_by_label("How many").fill("2")
     page.get_by_label("How many").press("Enter")
-    page.get_by_role("button", name="Copy", exact=True).first.click()
-    page.get_by_role("button", name="Copied", exact=True).wait_for()
+    copy = page.get_by_role("button", name="Copy", exact=True).first
+    copy.evaluate(TOLD)
+    copy.click()
+    wait_in(page, "window.told.includes('Copied')")
     link = page.evaluate("navigator.clipboard.readText()")
     assert re.fullmatch(r"http://[^/]+/enter/[\w-]{43}", link)
     name = page.locator(".links label").first.inner_text()
-    page.get_by_role("button", name=f"Pause {name}").click()
+    follow(page, page.get_by_role("button", name=f"Pause {name}"))
     assert f"{name} is paused" in page.locator("[role=status]").inner_text()
     rater = open_page(chromium, address + "/enter/" + link.rsplit("/", 1)[1])
     assert "paused" in rater.locator("h1").inner_text()
@@ -107,16 +128,16 @@ def test_an_adjudicator_settles_drops_and_takes_back(chromium: Any, open_door: t
     page = signed_in(chromium, address, door.studio.invite_adjudicator().token, width=width)
     kicker = page.locator(".kicker")
     before = kicker.text_content()
-    page.locator(".cases a").first.click()
+    follow(page, page.locator(".cases a").first)
     page.evaluate(DECODED)
     assert page.evaluate(OVERFLOW) <= 0
-    page.get_by_role("button", name=re.compile("^Picture 1")).click()
+    follow(page, page.get_by_role("button", name=re.compile("^Picture 1")))
     assert "key=" in page.url, "the next question follows"
     page.get_by_text("Or drop an item").click()
-    page.get_by_role("button", name="Drop Picture 2").click()
+    follow(page, page.get_by_role("button", name="Drop Picture 2"))
     page.goto(f"{address}/adjudicate")
     for _ in range(2):
-        page.get_by_role("button", name="Take back").first.click()
+        follow(page, page.get_by_role("button", name="Take back").first)
     assert kicker.text_content() == before
     assert problems(page) == []
 
@@ -127,6 +148,6 @@ def test_without_javascript_the_page_is_whole(chromium: Any, open_door: tuple[Se
     assert page.locator("h2").count() == 4
     page.goto(f"{address}/owner/settings")
     page.get_by_label("The whole of studio.toml").fill("nonsense = [")
-    page.get_by_role("button", name="Check and save").click()
+    follow(page, page.get_by_role("button", name="Check and save"))
     assert "Nothing was changed" in page.locator("[role=alert]").inner_text()
     assert page.get_by_label("The whole of studio.toml").input_value().strip() == "nonsense = ["

@@ -93,9 +93,9 @@ def end_with_the_test():
 for line in sys.stdin:
     child = os.fork()
     if not child:
+        print(f"child {os.getpid()}", flush=True)  # by the one who prints the rest, so that no line meets another
         threading.Thread(target=end_with_the_test, daemon=True).start()
         serve_scores(sys.argv[1:])
-    print(f"child {child}", flush=True)
     os.waitpid(child, 0)
 """
 
@@ -119,14 +119,14 @@ def test_killed_while_it_answers_the_service_starts_again_and_knows_its_tokens(t
             assert len(failed) == 1
             _, again = _started(stem)
             assert again["token"] is None  # made once, kept as a hash, still good
-            answer = httpx2.get(f"{again['address']}/v1/models", headers=headers)
+            answer = httpx2.get(f"{again['address']}/v1/models", headers=headers, timeout=60)
             assert answer.status_code == 200
             assert answer.json()["active"] == told["version"]
             left = sorted(path.name for path in folder.iterdir())
             assert left == ["tokens.json", "tokens.lock"]
         finally:
             stem.stdin.close()
-            stem.wait(20)
+            stem.wait(60)
 
 
 def _started(stem: subprocess.Popen[str]) -> tuple[int, dict]:
