@@ -122,9 +122,9 @@ def _first_line(data: pa.Buffer, path: Path) -> str:
 
 
 def _delimiter(header: str, path: Path) -> str:
-    if path.suffix.lower() in (".tsv", ".tab"):
-        return "\t"
     bare = "".join(header.split('"')[::2])  # what stands outside quotes
+    if path.suffix.lower() in (".tsv", ".tab") and ("\t" in bare or not any(mark in bare for mark in DELIMITERS)):
+        return "\t"
     return max(DELIMITERS, key=bare.count)
 
 
