@@ -58,7 +58,7 @@ NAMES: dict[str, tuple[str, ...]] = {
 """Common names, best first. Parts that are not here (confidence, at) are only read when named."""
 
 
-_ONE_ROW = {
+_ONE_ROW: dict[tuple[str, ...], str] = {
     ("item", "value"): "; where every item has a column of its own, make a row of each answer first "
     "(docs/guide/import.md, A column for each item)"
 }
