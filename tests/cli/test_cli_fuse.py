@@ -48,9 +48,11 @@ def test_a_prompt_is_named_by_its_words(capsys, tmp_path):
     texts = [Prompt(id=prompt.id, text=f"A jazz night\nnumber {prompt.id}") for prompt in drawn.nouns("prompts")]
     tables = {kind: drawn.table(kind) for kind in drawn.counts} | {"prompts": texts}
     save_study(Study.build("told", drawn.criteria, tables=tables), tmp_path / "told")
-    said = salon(capsys, "fuse", tmp_path / "told")[1].out
+    page = tmp_path / "told.html"
+    said = salon(capsys, "fuse", tmp_path / "told", "--html", page)[1].out
     first = texts[0].id
     assert f" · {first}: A jazz night number {first}\n" in said
+    assert f"{first}: A jazz night number {first}" in page.read_text(encoding="utf-8")
     assert "A jazz night" not in salon(capsys, "fuse", tmp_path / "told", "--by", "generator")[1].out
 
 

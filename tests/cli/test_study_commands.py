@@ -201,3 +201,13 @@ def test_the_guide_speaks_the_command_line(salon, line: str) -> None:
     assert told.code == 0 or re.search(r"nothing there|a study is needed|a column named", told.err), told.err
     assert "No such option" not in told.err
     assert "Usage:" not in told.err
+
+
+def test_pictures_are_given_to_imported_items_in_the_exported_table(salon) -> None:
+    salon("import comparisons votes.csv -o study")
+    salon("export study --to csv -o illustrated")
+    table = Path("illustrated/items.csv")
+    names, *rows = table.read_text().splitlines()
+    told = [f"{row},images/{number}.png" for number, row in enumerate(rows)]
+    table.write_text("\n".join([f"{names},image", *told]) + "\n")
+    assert [item.image for item in open_study("illustrated").nouns("items")][:2] == ["images/0.png", "images/1.png"]

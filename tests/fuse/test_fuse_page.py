@@ -180,6 +180,14 @@ def test_names_that_read_alike_are_numbered():
     assert max(map(len, shown.values())) <= len(brief(middle)) + 5
 
 
+def test_a_prompt_is_named_by_its_words():
+    told = {"prompt-000": "A jazz night\nin an old  boathouse", "prompt-001": "prompt-001"}
+    page = fuse_page(report("prompts"), told).html()
+    assert "Scores: prompt-000: A jazz night in an old boathouse<" in page
+    assert "prompt-001: " not in page, "words that are the id itself are not said twice"
+    assert "A jazz night" not in html("prompts")
+
+
 def test_the_same_report_gives_the_same_bytes():
     assert fuse_page(report("full")).html() == html("full")
 
@@ -189,9 +197,11 @@ def test_the_same_report_gives_the_same_bytes():
 @pytest.mark.parametrize("width", [1280, 390])
 def test_in_a_browser(chromium, tmp_path, width, theme):
     """No console error, no request, no sideways scroll, nothing run from a name; labels apart, with all parts open."""
-    for name in ("full", "criteria", "hostile", "no errors"):
+    texts = dict.fromkeys(examples.PROMPTS, "A poster for a night of Baltic folk songs, " * 9)
+    pages = {name: html(name) for name in ("full", "criteria", "hostile", "no errors")}
+    for name, text in (pages | {"long prompts": fuse_page(report("prompts"), texts).html()}).items():
         target = tmp_path / f"{name}.html"
-        target.write_text(html(name), encoding="utf-8")
+        target.write_text(text, encoding="utf-8")
         page = open_page(chromium, target.as_uri(), width=width, theme=theme)
         page.evaluate(OPEN_ALL)
         assert page.evaluate(OVERFLOW) == 0, name

@@ -137,8 +137,9 @@ def test_orders_come_back_with_their_ties(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", FIELD_FILES)
 def test_a_study_without_such_answers_writes_nothing(kind: str, tmp_path: Path) -> None:
     empty = Study.build("empty", [Criterion(id="fit")], tables={"items": [Item(id="x")]})
-    with pytest.raises(BadFile, match=kind):
+    with pytest.raises(BadFile, match=kind) as refused:
         export_field(empty, tmp_path / "out", kind)
+    assert "jsonl, huggingface hold every answer" in str(refused.value)
     assert not (tmp_path / "out").exists()
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("x")

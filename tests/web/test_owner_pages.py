@@ -48,7 +48,9 @@ def test_the_first_page_tells_every_figure_with_its_n(door: Served) -> None:
     assert "<strong>12</strong> <span>judgments</span>" in text
     assert "12 of about 12 questions answered" in text
     assert re.search(r'Pairs won by the left side</th><td class="figure">[^<]+</td><td class="number">2 raters', text)
-    assert re.search(r'Seconds for a judgment</th><td class="figure">[57][^<]*</td><td class="number">2 raters', text)
+    assert re.search(
+        r'Time for a judgment</th><td class="figure">[57]\.\d[^<]*\u202fs</td><td class="number">2 raters', text
+    )
     assert 'Repeats answered alike</th><td class="figure">too few yet' in text  # none were planted
     assert re.search(r"Figures of revision \d+, .* old, computed in", text)
     assert "check|data:" in text, "the signature"

@@ -74,18 +74,20 @@ def fuse(
     with working("fusing") as step:
         report = fuse_study(found, settings, criteria=known, compare=compare, progress=step)
     if html is not None:
-        fuse_page(report).write(html)
+        fuse_page(report, _texts(found, [group.group for group in report.groups])).write(html)
     if output is not None:
         write_plain(report.table(), output, overwrite=overwrite)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
         generators = "generator" in found.table("items").column_names
-        prompts = _texts(found, shown_groups(report)) if found.compare_within == "prompt" else {}
+        prompts = _texts(found, shown_groups(report))
         print_fuse(report, top=top, html=html, output=output, generators=generators, prompts=prompts)
 
 
 def _texts(study: Study, prompts: Sequence[str]) -> dict[str, str]:
-    """What some prompts say; the others, perhaps a million, are not looked at."""
+    """What some prompts say, where groups are prompts; the others, perhaps a million, are not looked at."""
+    if study.compare_within != "prompt":
+        return {}
     chosen = study.table("prompts").filter(pc.is_in(study.ids("prompts"), value_set=pa.array(prompts, pa.string())))
     return {prompt.id: prompt.view() for prompt in nouns_from_table("prompts", chosen)}

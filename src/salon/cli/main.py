@@ -24,6 +24,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "import": ("salon.cli.study:import_", "Read a file of judgments into a study."),
         "export": ("salon.cli.study:export", "Write a study as Parquet, CSV, JSONL or a Hugging Face folder."),
         "merge": ("salon.cli.study:merge_", "Put several studies into one."),
+        "erase": ("salon.cli.erase:erase", "Delete a rater and everything they gave."),
         "simulate": ("salon.cli.simulate:simulate", "Write a clearly labelled simulated study."),
     },
     "Generate": {

@@ -7,7 +7,7 @@ median width of the intervals, are in no JSON and claim no path.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median_low
 
 from markupsafe import Markup
@@ -24,10 +24,13 @@ from salon.report.words import SIMULATED, brief, counted, fixed, level_words, on
 CLUSTERS = {"answer": "answers of the same raters", "rater": "raters", "prompt": "prompts"}
 
 
-def fuse_page(report: FuseReport) -> Page:
-    """The whole report as one self-contained page."""
+def fuse_page(report: FuseReport, prompts: Mapping[str, str] | None = None) -> Page:
+    """The whole report as one self-contained page.
+
+    `prompts`: the text of each prompt by its id, where a group is a prompt.
+    """
     here = located(report)
-    names = Names.of(here)
+    names = Names.of(here, prompts)
     boards = boards_of(here, names)
     sections = [
         score_section(here, names, boards),

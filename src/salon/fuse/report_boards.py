@@ -5,14 +5,14 @@ How much of them a page shows is decided here: a page must stay light, and what 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from salon.fuse.results import CurveFigures, FuseReport, GroupFigures, ScoreRow
 from salon.report import Block, Details, Table
-from salon.report.words import brief, counted, told_apart, without_shared_start
+from salon.report.words import LONGEST_NAME, brief, counted, told_apart, without_shared_start
 
 MOST_OPEN = 15
 """Rows of a table that are shown without a click."""
@@ -31,14 +31,15 @@ class Names:
     """What the names of all criteria begin with: `taste/`. Said once, and cut from each."""
 
     @classmethod
-    def of(cls, report: FuseReport) -> Names:
+    def of(cls, report: FuseReport, prompts: Mapping[str, str] | None = None) -> Names:
+        """The names of a report; `prompts`: the text of each prompt by its id, where a group is a prompt."""
         places = [*report.scores, *report.groups]
         criteria = told_apart((place.criterion for place in places), 48)
         short, start = without_shared_start(list(criteria.values()))
         return cls(
             told_apart(item_of(row) for row in report.scores),
             dict(zip(criteria, short)),
-            told_apart((place.group for place in places), 48),
+            _group_names((place.group for place in places), prompts or {}),
             start,
         )
 
@@ -51,6 +52,16 @@ class Names:
         named = [(part.criterion, self.criteria), (part.group, self.groups)]
         shown = [known[name] for name, known in named if name is not None and len(known) > 1]
         return " · ".join(shown) or (self.criteria[part.criterion] if part.criterion is not None else "all groups")
+
+
+def _group_names(groups: Iterable[str], prompts: Mapping[str, str]) -> dict[str, str]:
+    """A group by its id; a prompt also by its words, as on the terminal: `p1: A jazz night`."""
+    titles = {}
+    for group in groups:
+        text = prompts.get(group, "").strip()
+        titles[group] = f"{group}: {text}" if text and text != group else group
+    printed = told_apart(titles.values(), LONGEST_NAME if prompts else 48)
+    return {group: printed[title] for group, title in titles.items()}
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,9 @@ import pyarrow.parquet as pq
 
 from salon.errors import BadFile, InputError
 from salon.store.atomic import whole_file, whole_folder
+from salon.store.export import EXPORTS
 from salon.study import Item, Study
+from salon.study.tables import JUDGMENTS
 
 Row = dict[str, Any]
 _LABELS = {"a": (1.0, 0.0), "b": (0.0, 1.0), "tie": (0.5, 0.5)}
@@ -52,7 +54,13 @@ def export_field(study: Study, path: Path | str, to: str) -> Written:
             written.rows[name] = rows
         if not written.rows:
             needs = "rankings" if to == "preflib" else "comparisons or rankings" if to == "hpdv2" else "comparisons"
-            raise BadFile(f"{to} holds {needs}", found="none in this study", where=study.name)
+            raise BadFile(
+                f"{to} holds {needs}",
+                found=", ".join(kind for kind in JUDGMENTS if kind in study.counts) or "none in this study",
+                where=study.name,
+                remedy="preflib and hpdv2 hold rankings, all but preflib comparisons; "
+                f"{', '.join(EXPORTS)} hold every answer",
+            )
     return written
 
 

@@ -117,7 +117,7 @@ def _paths(items: Sequence[str], paths: Mapping[str, Path]) -> list[Path]:
         raise BadFile(
             "a picture for every item of the test is needed",
             found=f"{len(missing):,} of {len(items):,} items without one ({', '.join(missing[:3])})",
-            remedy="add the pictures to the items",
+            remedy="give items their pictures (docs/guide/import.md, Pictures)",
         )
     return [paths[item] for item in items]
 

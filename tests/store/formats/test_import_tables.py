@@ -13,7 +13,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from salon.errors import BadValue, ConflictingJudgment, DuplicateJudgment, WrongPrompt
+from salon.errors import BadColumns, BadValue, ConflictingJudgment, DuplicateJudgment, WrongPrompt
 from salon.store.formats import Columns, ImportOptions, Policies, import_files, read_study
 
 
@@ -404,3 +404,42 @@ def test_a_million_votes_in_columns(tmp_path: Path) -> None:
     assert (ids[study.comparisons.b] == np.char.add(np.char.add(prompt.astype(str), "/"), right.astype(str))).all()
     assert (study.comparisons.outcome == won).all()
     assert read_study("comparisons", [tmp_path / "v.csv"]).hash == study.hash
+
+
+# -- tables as tools export them -------------------------------------------------------------------------------
+
+
+def test_a_tsv_may_turn_out_to_hold_semicolons(tmp_path: Path) -> None:
+    path = little.write(tmp_path, "v.tsv", "left;right;winner\nfox;owl;left\n")
+    assert [vote[3] for vote in votes(read_study("comparisons", [path]))] == ["a"]
+
+
+def test_a_number_of_votes_is_not_taken_for_the_vote(tmp_path: Path) -> None:
+    path = little.write(
+        tmp_path, "v.csv", 'Vote #,Image A,Image B,Preferred\n"1,000",fox,owl,B\n"1,001",fox,owl,skip\n'
+    )
+    study = read_study("comparisons", [path])
+    assert len(study.comparisons) == 1
+    assert study.comparisons.skipped == 1
+
+
+def test_a_column_that_was_guessed_wrong_can_be_named(tmp_path: Path) -> None:
+    path = little.write(tmp_path, "v.csv", "left,right,result,answer\nfox,owl,ok,left\n")
+    with pytest.raises(BadValue, match="'ok'") as refused:
+        read_study("comparisons", [path])
+    assert "--outcome COLUMN" in str(refused.value)
+    assert len(read_study("comparisons", [path], options(columns={"outcome": "answer"})).comparisons) == 1
+
+
+def test_a_column_for_each_item_is_told_the_way_out(tmp_path: Path) -> None:
+    path = little.write(tmp_path, "form.csv", "Timestamp,Name,How good? [1],How good? [2]\n9:10,Ann,4,2\n")
+    with pytest.raises(BadColumns, match="columns for item and value") as refused:
+        read_study("ratings", [path])
+    assert "a row of each answer" in str(refused.value)
+
+
+def test_ratings_without_a_scale_say_where_they_end(tmp_path: Path) -> None:
+    path = little.write(tmp_path, "r.csv", "item,rater,rating\nfox,ann,2\nowl,ann,4.5\n")
+    said = "no scale is stated; values run from 2 to 4.5 (--scale LOW:HIGH:STEP)"
+    assert said in import_files("ratings", [path]).notes
+    assert said not in import_files("ratings", [path], options(scale="1:5")).notes

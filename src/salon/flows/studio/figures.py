@@ -41,7 +41,7 @@ PANEL = {
     "repeat_agreement": "Repeats answered alike",
     "intransitive": "Triples that run in circles",
     "left_rate": "Pairs won by the left side",
-    "median_seconds": "Seconds for a judgment",
+    "median_seconds": "Time for a judgment",
 }
 """What is averaged over raters, and its name."""
 _HOUR = len("2026-01-31T12")

@@ -210,7 +210,7 @@ def _pictures(study: Study, folder: Path, tables: Sequence[pa.Table]) -> dict[st
             "a picture for every judged item is needed",
             found=f"{len(missing):,} of {len(found):,} items without one ({', '.join(missing[:_SHOWN])} ...)",
             where=f"study {study.name!r}",
-            remedy="add the pictures to the items, or salon generate makes them",
+            remedy="give items their pictures (docs/guide/import.md, Pictures), or salon generate makes them",
         )
     return {item: folder / image for item, image in found.items()}
 

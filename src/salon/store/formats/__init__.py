@@ -151,7 +151,7 @@ def recognize(path: str | Path) -> str:
     )
     raise BadFile(
         "a file of one known kind is needed: " + ", ".join(KINDS),
-        found=f"{seen} ({'several fit: ' + ', '.join(found) if found else 'none fits'})",
+        found=f"{'several fit: ' + ', '.join(found) if found else 'none fits'}; {seen}",  # columns may be cut
         where=str(path),
         remedy=f"salon import KIND {Path(path).name} -o STUDY names the kind and its columns",
     )

@@ -158,7 +158,8 @@ def _unknown_word(cells: Cells, labels: Labels, numbers: Sequence[int], row: int
         found=", ".join(map(repr, words)) + (f" and {len(numbers) - 6:,} more" if len(numbers) > 6 else ""),
         where=cells.where(at, "outcome"),
         remedy=f"say what every word means: --outcome-values '{words[0]}=MEANING,...' with MEANING one of "
-        + ", ".join(ANSWERS + SKIPS),
+        + ", ".join(ANSWERS + SKIPS)
+        + "; or name another column: --outcome COLUMN",
     )
 
 

@@ -58,6 +58,13 @@ NAMES: dict[str, tuple[str, ...]] = {
 """Common names, best first. Parts that are not here (confidence, at) are only read when named."""
 
 
+_ONE_ROW: dict[tuple[str, ...], str] = {
+    ("item", "value"): "; where every item has a column of its own, make a row of each answer first "
+    "(docs/guide/import.md, A column for each item)"
+}
+"""Parts of which a table lacks all, and what it may be instead."""
+
+
 @dataclass(frozen=True)
 class Cells:
     """The chosen columns of all files, named by the part they play, every cell as text."""
@@ -164,7 +171,7 @@ def _absent(parts: Sequence[str], sheet: Sheet) -> BadColumns:
         f"columns for {', '.join(parts[:-1])} and {parts[-1]} are needed",
         found=one.found,
         where=one.where,
-        remedy="name them: " + " ".join(f"{flag(part)} COLUMN" for part in parts),
+        remedy="name them: " + " ".join(f"{flag(part)} COLUMN" for part in parts) + _ONE_ROW.get(tuple(parts), ""),
     )
 
 
@@ -184,8 +191,8 @@ def _refuse_unused(given: dict[str, str], parts: Sequence[str], source: Source) 
 
 
 def plain(name: str) -> str:
-    """A column name without case and punctuation: 'Left Item' is left_item."""
-    return re.sub(r"[^a-z0-9]+", "_", name.strip().lower()).strip("_")
+    """A column name without case and punctuation: 'Left Item' is left_item, and 'Vote #' counts votes."""
+    return re.sub(r"[^a-z0-9]+", "_", name.strip().lower().replace("#", " number ")).strip("_")
 
 
 def guess_columns(names: Sequence[str], parts: Sequence[str], given: dict[str, str] | None = None) -> dict[str, str]:

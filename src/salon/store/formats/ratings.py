@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from salon.store.formats.columnar import (
     FACTS,
@@ -22,6 +24,7 @@ from salon.store.formats.mapping import Cells, guess_columns, open_sheets, read_
 from salon.store.formats.sheet import Sheet
 from salon.store.formats.source import Draft, Source
 from salon.store.formats.words import SKIPS
+from salon.study import Criterion
 
 OPTIONAL = ("rater", "prompt", "prompt_text", "criterion", "generator", "category", *FACTS)
 
@@ -52,6 +55,7 @@ def draft_ratings(source: Source, cells: Cells) -> Draft:
     prompts = name_prompts(source, cells)
     items = name_items(source, cells, ("item" if cells.has("item") else "generator",), prompts[0] if prompts else None)
     criterion, criteria = name_criteria(source, cells)
+    _say_scale(source, criteria, value)
     rater, raters = name_raters(source, cells)
     columns: dict[str, Any] = {"criterion": criterion, "rater": rater, "item": items.refer(), "value": value}
     if blank.any():
@@ -60,3 +64,11 @@ def draft_ratings(source: Source, cells: Cells) -> Draft:
     if prompts:
         tables["prompts"] = prompts[1]
     return Draft(criteria, tables, source.options.policies.compare_within or ("prompt" if prompts else "all"))
+
+
+def _say_scale(source: Source, criteria: Sequence[Criterion], value: pa.Array) -> None:
+    """Values alone do not tell where their scale ends: an interval may then leave it."""
+    if any(criterion.scale is None for criterion in criteria) and value.null_count < len(value):
+        ends = pc.min_max(value)
+        low, high = ends["min"].as_py(), ends["max"].as_py()
+        source.say(f"no scale is stated; values run from {low:g} to {high:g} (--scale LOW:HIGH:STEP)")

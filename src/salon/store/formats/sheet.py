@@ -27,6 +27,7 @@ from salon.store.formats.source import Source
 DELIMITERS = ",\t;|"
 CELL = pa.dictionary(pa.int32(), pa.string())
 _BLOCK = 1 << 24
+_INDEX_BYTES = 4
 _ARROW_ERRORS = (pa.ArrowException, UnicodeError, ValueError, OSError)
 
 
@@ -121,9 +122,9 @@ def _first_line(data: pa.Buffer, path: Path) -> str:
 
 
 def _delimiter(header: str, path: Path) -> str:
-    if path.suffix.lower() in (".tsv", ".tab"):
-        return "\t"
     bare = "".join(header.split('"')[::2])  # what stands outside quotes
+    if path.suffix.lower() in (".tsv", ".tab") and ("\t" in bare or not any(mark in bare for mark in DELIMITERS)):
+        return "\t"
     return max(DELIMITERS, key=bare.count)
 
 
@@ -193,12 +194,30 @@ def _open_parquet(path: Path) -> Sheet:
 
 
 def _load_parquet(path: Path, columns: Sequence[str]) -> pa.Table:
+    """The columns, every text once and a number a row: ten long texts may be named by ten million rows."""
     try:
-        table = pq.read_table(path, columns=list(columns), partitioning=None)
+        metadata = pq.read_metadata(path)
+        leaves = [metadata.schema.column(number) for number in range(len(metadata.schema))]
+        if _unpacked(metadata, [_belongs(leaf, columns) for leaf in leaves]) > texts.MOST_UNPACKED:
+            raise texts.unpacks_to_more(path, "split it into files of fewer rows if that is what you want")
+        named = [leaf.path for leaf in leaves if leaf.path in columns and leaf.physical_type == "BYTE_ARRAY"]
+        table = pq.read_table(path, columns=list(columns), partitioning=None, read_dictionary=named)
         table.validate(full=True)
     except (*_ARROW_ERRORS, MemoryError) as error:
         raise BadFile("a readable Parquet file is needed", found=str(error), where=str(path)) from None
     return pa.table({name: _as_text(table.column(name), name, path) for name in columns})
+
+
+def _belongs(leaf: pq.ColumnSchema, columns: Sequence[str]) -> bool:
+    """True for one of the columns, or a leaf inside one: `ranks.list.element`."""
+    return any(leaf.path == name or leaf.path.startswith(f"{name}.") for name in columns)
+
+
+def _unpacked(metadata: pq.FileMetaData, wanted: Sequence[bool]) -> int:
+    """Bytes that the wanted leaves will take: what their pages hold, and a number a value, however well that packs."""
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    chunks = (group.column(number) for group in groups for number, chosen in enumerate(wanted) if chosen)
+    return sum(chunk.total_uncompressed_size + _INDEX_BYTES * chunk.num_values for chunk in chunks)
 
 
 def _as_text(column: pa.ChunkedArray, name: str, path: Path) -> pa.ChunkedArray:

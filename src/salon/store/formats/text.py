@@ -51,13 +51,18 @@ def read_bytes(path: Path, limit: int = -1) -> bytes:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise BadFile("a whole gzip file is needed", found=str(error), where=str(path)) from None
     if len(data) > MOST_UNPACKED:
-        raise BadFile(
-            f"a packed file of at most {MOST_UNPACKED:,} bytes is needed",
-            found="one that unpacks to more",
-            where=str(path),
-            remedy="look at what is in it; unpack it first if that is what you want",
-        )
+        raise unpacks_to_more(path, "unpack it first if that is what you want")
     return data
+
+
+def unpacks_to_more(path: Path, way_out: str) -> BadFile:
+    """The error for a packed file that would fill the memory."""
+    return BadFile(
+        f"a packed file of at most {MOST_UNPACKED:,} bytes is needed",
+        found="one that unpacks to more",
+        where=str(path),
+        remedy=f"look at what is in it; {way_out}",
+    )
 
 
 def text_encoding(data: bytes, given: str | None, path: Path) -> str:

@@ -9,7 +9,7 @@ from salon.check.results import CheckReport, CriterionFigures, Figure
 from salon.collect.quality import Finding
 from salon.flows.studio.figures import PANEL, Figures
 from salon.flows.studio.owner import LiveCheck
-from salon.report.numbers import count, duration, estimate, p_value, significant, with_interval
+from salon.report.numbers import THIN, count, duration, estimate, p_value, significant, with_interval
 
 HOURS = 48
 """Hours of the chart."""
@@ -89,13 +89,14 @@ def _tau(one: CriterionFigures) -> Line:
 def panel_lines(figures: Figures | None) -> list[Line]:
     """The figures that are averaged over raters."""
     found = {} if figures is None else figures.panel
-    return [_line(name, found.get(key)) for key, name in PANEL.items()]
+    return [_line(name, found.get(key), in_seconds=key == "median_seconds") for key, name in PANEL.items()]
 
 
-def _line(name: str, figure: Figure | None) -> Line:
+def _line(name: str, figure: Figure | None, *, in_seconds: bool = False) -> Line:
+    """`in_seconds`: people's times, of which no more than a tenth of a second means anything."""
     if figure is None:
         return Line(name, TOO_FEW, "", "")
-    text = with_interval(figure, None)
+    text = with_interval(figure, 1) + f"{THIN}s" if in_seconds else with_interval(figure, None)
     return Line(name, text, _n(figure.n, figure.unit), figure.method)
 
 
@@ -123,8 +124,9 @@ def age(live: LiveCheck, now: int) -> str:
     figures = live.figures
     if figures is None:
         return "The first figures could not be computed." if live.failed else "The first figures are on their way."
-    seconds = max(now - figures.at, 0) / 1000
-    words = f"Figures of revision {count(figures.revision)}, {duration(round(seconds))} old"
+    seconds = round(max(now - figures.at, 0) / 1000)
+    old = duration(seconds) if seconds >= 60 else f"{seconds}{THIN}s"
+    words = f"Figures of revision {count(figures.revision)}, {old} old"
     words += f", computed in {duration(figures.took)} beside the studio"
     if live.failed:
         return f"{words}. Newer ones could not be computed: see the log."
