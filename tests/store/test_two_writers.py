@@ -1,0 +1,66 @@
+"""Two writers at one place: both results are kept, or one is refused in words and nothing of the other is lost."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from salon.errors import BadFile
+from salon.store import atomic, open_study, save_study
+from salon.store.atomic import whole_folder
+from salon.study import Item, Study
+
+
+def study(name: str) -> Study:
+    return Study.build(name, [], tables={"items": [Item(id="x")]})
+
+
+def test_a_folder_that_appeared_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    place = tmp_path / "study"
+    with pytest.raises(BadFile, match="another process put there meanwhile"), whole_folder(place) as new:
+        (new / "mine").write_text("late")
+        save_study(study("first"), place)
+    assert open_study(place).name == "first"
+    assert os.listdir(tmp_path) == ["study"]
+
+
+def test_an_empty_folder_is_filled_by_one_of_two(tmp_path: Path) -> None:
+    place = tmp_path / "study"
+    place.mkdir()
+    with whole_folder(place) as new:
+        (new / "mine").write_text("first")
+        with pytest.raises(BadFile, match="another command is writing now"):
+            save_study(study("second"), place)
+    assert os.listdir(place) == ["mine"]
+
+
+def test_a_folder_that_is_being_replaced_is_replaced_by_one_of_two(tmp_path: Path) -> None:
+    place = tmp_path / "study"
+    save_study(study("old"), place)
+    with whole_folder(place) as new:
+        (new / "mine").write_text("first")
+        with pytest.raises(BadFile, match="another command is writing now"):
+            save_study(study("second"), place, overwrite=True)
+        assert open_study(place).name == "old"
+    assert os.listdir(place) == ["mine"]
+    assert os.listdir(tmp_path) == ["study"]
+
+
+def test_what_a_living_writer_moved_aside_is_not_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, rename = tmp_path / "study", os.rename
+    save_study(study("old"), place)
+    monkeypatch.setattr(atomic, "_exchange", lambda one, other: False)
+
+    def seen_half_way(source: Path, target: Path) -> None:
+        if target == place:  # the old one stands aside, the new one is about to come
+            monkeypatch.setattr(os, "rename", rename)
+            with pytest.raises(BadFile, match="another command is writing now"):
+                save_study(study("second"), place, overwrite=True)
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", seen_half_way)
+    save_study(study("first"), place, overwrite=True)
+    assert open_study(place).name == "first"
+    assert os.listdir(tmp_path) == ["study"]
