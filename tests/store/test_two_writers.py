@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from salon.errors import BadFile
-from salon.store import atomic, open_study, save_study
+from salon.store import atomic, is_study, open_study, save_study
 from salon.store.atomic import whole_folder
 from salon.study import Item, Study
 
@@ -19,8 +19,7 @@ def study(name: str) -> Study:
 
 def test_a_folder_that_appeared_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     place = tmp_path / "study"
-    with pytest.raises(BadFile, match="another process put there meanwhile"), whole_folder(place) as new:
-        (new / "mine").write_text("late")
+    with pytest.raises(BadFile, match="another process put there meanwhile"), whole_folder(place):
         save_study(study("first"), place)
     assert open_study(place).name == "first"
     assert os.listdir(tmp_path) == ["study"]
@@ -56,11 +55,16 @@ def test_what_a_living_writer_moved_aside_is_not_put_back(tmp_path: Path, monkey
     def seen_half_way(source: Path, target: Path) -> None:
         if target == place:  # the old one stands aside, the new one is about to come
             monkeypatch.setattr(os, "rename", rename)
-            with pytest.raises(BadFile, match="another command is writing now"):
-                save_study(study("second"), place, overwrite=True)
+            with pytest.raises(BadFile, match="another command is writing now"), whole_folder(place):
+                pass
         rename(source, target)
 
     monkeypatch.setattr(os, "rename", seen_half_way)
-    save_study(study("first"), place, overwrite=True)
-    assert open_study(place).name == "first"
+    with whole_folder(place) as new:
+        (new / "mine").write_text("first")
+    assert os.listdir(place) == ["mine"]
     assert os.listdir(tmp_path) == ["study"]
+
+
+def test_the_root_of_the_file_system_is_no_study() -> None:
+    assert not is_study("/")  # asked of every folder above one that is written to

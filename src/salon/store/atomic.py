@@ -134,6 +134,30 @@ def _taken(folder: Path) -> int | None:
     return None
 
 
+@contextmanager
+def in_turn(path: Path) -> Iterator[None]:
+    """One process at a time is in such a block about the file or folder `path`, which it may replace; others wait."""
+    lock = _waited(path)
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _waited(path: Path) -> int | None:
+    """Hold what stands at `path` after waiting for others; None where nothing does."""
+    while fcntl is not None and (present(path.parent) / path.name).exists():
+        number = os.open(present(path.parent) / path.name, os.O_RDONLY)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(number, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(number), os.stat(present(path.parent) / path.name)):
+                return number
+        os.close(number)  # whoever was waited for has put another one in its place
+    return None
+
+
 def present(path: Path) -> Path:
     """Where the folder `path` can be read now: there, or moved aside by a writer that died half-way."""
     aside = _aside(path)
@@ -197,8 +221,8 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _aside(path: Path) -> Path:
-    whole = path.absolute()  # "." has no name of its own
-    return whole.with_name(f".{whole.name}.replaced")
+    whole = path.absolute()  # "." has no name of its own, and "/" has none at all
+    return whole.parent / f".{whole.name}.replaced"
 
 
 def _lock(folder: Path) -> int | None:

@@ -135,7 +135,6 @@ def drift_warnings(plan: LabelPlan, vlm: Vlm, canaries: int) -> list[str]:
     if not canaries or not isinstance(vlm, OpenAIChat) or not vlm.is_hosted:
         return []
     folder = judge_folder(plan.folder, vlm.name)
-    folder.parent.mkdir(parents=True, exist_ok=True)
     path = folder.with_name(f"{folder.name}.labels.canaries.jsonl")
     some = canary.choose(islice(label_conversations(plan, vlm), CANARY_RANGE), canaries)
     return canary.watch(vlm, some, path, day=datetime.now(UTC).date()).warnings()
