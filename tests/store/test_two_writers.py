@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from salon.errors import BadFile
-from salon.store import atomic, is_study, open_study, save_study
+from salon.store import atomic, is_study, open_study, plain_table, save_study
 from salon.store.atomic import whole_folder
+from salon.store.plain_table import write_plain
 from salon.study import Item, Study
 
 
@@ -64,6 +66,34 @@ def test_what_a_living_writer_moved_aside_is_not_put_back(tmp_path: Path, monkey
         (new / "mine").write_text("first")
     assert os.listdir(place) == ["mine"]
     assert os.listdir(tmp_path) == ["study"]
+
+
+def test_a_file_that_appeared_meanwhile_is_only_replaced_when_asked_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, table = tmp_path / "scores.csv", pa.table({"item": ["x"]})
+
+    def overtaken(*args: object) -> None:
+        file.write_text("first")
+
+    monkeypatch.setattr(plain_table.pa.csv, "write_csv", overtaken)  # while the second writes
+    with pytest.raises(BadFile, match="another process put there meanwhile"):
+        write_plain(table, file)
+    assert file.read_text() == "first"
+    write_plain(table, file, overwrite=True)
+    assert file.read_text() == ""
+    assert os.listdir(tmp_path) == ["scores.csv"]
+
+
+def test_where_files_cannot_be_linked_they_are_written_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*args: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", refused)
+    write_plain(pa.table({"item": ["x"]}), tmp_path / "scores.csv")
+    assert os.listdir(tmp_path) == ["scores.csv"]
 
 
 def test_the_root_of_the_file_system_is_no_study() -> None:

@@ -37,8 +37,11 @@ _RENAME_EXCHANGE = 2
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write that replaces `path` when the block ends well, and vanishes when it does not."""
+def whole_file(path: Path, *, overwrite: bool = True) -> Iterator[BinaryIO]:
+    """A file to write that replaces `path` when the block ends well, and vanishes when it does not.
+
+    Without `overwrite` a file that another process has put there meanwhile stays, and BadFile is raised.
+    """
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
     lock = None
     try:
@@ -47,12 +50,27 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, path)
+        (os.replace if overwrite else _put_file)(part, path)
         sync_folder(path.parent)
     finally:
         part.unlink(missing_ok=True)
         if lock is not None:
             os.close(lock)
+
+
+def _put_file(part: Path, path: Path) -> None:
+    """Give the file its name, unless there is one of that name."""
+    try:
+        os.link(part, path)
+    except FileExistsError:
+        raise BadFile(
+            "a file is only replaced when asked to",
+            found="one that another process put there meanwhile",
+            where=str(path),
+            remedy="look at it, then choose another place, or add --overwrite",
+        ) from None
+    except OSError:  # a file system without hard links
+        os.replace(part, path)
 
 
 def sweep_parts(path: Path) -> None:
@@ -69,10 +87,16 @@ def sweep_parts(path: Path) -> None:
                 os.close(lock)
 
 
-def write_json(path: Path, record: BaseModel | Mapping[str, Any] | Sequence[Any], *, indent: int | None = 2) -> None:
+def write_json(
+    path: Path,
+    record: BaseModel | Mapping[str, Any] | Sequence[Any],
+    *,
+    indent: int | None = 2,
+    overwrite: bool = True,
+) -> None:
     """A record as a JSON file, whole or not at all; a number that JSON does not know is a ValueError."""
     told = record.model_dump(mode="json") if isinstance(record, BaseModel) else record
-    with whole_file(path) as file:
+    with whole_file(path, overwrite=overwrite) as file:
         file.write(json.dumps(told, ensure_ascii=False, indent=indent, allow_nan=False).encode() + b"\n")
 
 
