@@ -105,10 +105,10 @@ def is_board(place: Path) -> bool:
 def new_board(folder: Path, suite: Suite, *, name: str | None = None) -> Board:
     """An empty board of `suite`, whose copy on the board is frozen; texts of private prompts are not copied."""
     home = folder.resolve()
-    if home.exists() and (not home.is_dir() or any(home.iterdir())):
-        found = "a board" if is_board(home) else "a folder with other files" if home.is_dir() else "a file"
-        raise BadFile("a new folder is needed for a board", found=found, where=str(folder))
     with whole_folder(home) as new:
+        if home.exists() and (not home.is_dir() or any(home.iterdir())):
+            found = "a board" if is_board(home) else "a folder with other files" if home.is_dir() else "a file"
+            raise BadFile("a new folder is needed for a board", found=found, where=str(folder))
         made = save_suite(replace(suite, frozen=True), new / SUITE)
         card = BoardCard(name=name or name_after(home), suite=made.hash)
         write_json(new / CARD, card, indent=1)

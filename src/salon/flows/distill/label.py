@@ -39,6 +39,7 @@ from salon.judge.openai_chat import OpenAIChat
 from salon.judge.plan import JudgePlan
 from salon.judge.vlm import Conversation, Vlm
 from salon.store.atomic import present
+from salon.store.folder import written_inside
 from salon.study import Signature, Study
 from salon.train.pseudo_scores import CARD, LabelCard, PseudoScores, read_label_card, write_pseudo_scores
 
@@ -150,7 +151,9 @@ def write_labels(
     card = _card(plan, vlm, made, asker.tally)
     scores = _whole(plan, made, card)
     tables = {ANSWERS: made.answers} if isinstance(made.answers, pa.Table) else {}
-    write_pseudo_scores(output, scores, card=card, tables=tables)
+    with written_inside(output):
+        check_labels_target(plan, vlm, output, overwrite=overwrite)  # again: other labels may have come meanwhile
+        write_pseudo_scores(output, scores, card=card, tables=tables)
     return card, asker.tally
 
 
