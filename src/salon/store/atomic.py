@@ -108,8 +108,8 @@ def whole_folder(path: Path) -> Iterator[Path]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     recover(path)
-    _sweep(path)
     with held(path):
+        _sweep(path)
         replaces = path.is_dir() and any(path.iterdir())
         stage = path.with_name(f".{path.name}.saving-{secrets.token_hex(4)}")
         stage.mkdir()
