@@ -41,7 +41,9 @@ def freeze(file: Path) -> None:
     pictures = [drawn(f"reference {n}") for n in range(20)]
     values = [salon.reward(one)(pictures, [PROMPT] * len(pictures)) for one in scorers.values()]
     signatures = [str(one.signature) for one in scorers.values()]
-    write_sealed(make_reference("blocks", list(scorers), np.array(values, float).T, signatures=signatures), file)
+    write_sealed(
+        make_reference("blocks", list(scorers), np.array(values, float).T, signatures=signatures), file, overwrite=True
+    )
 
 
 def main() -> None:

@@ -150,6 +150,18 @@ def test_a_published_entrys_pictures_stay(measured: Board) -> None:
     assert read_entry(folder).label == "One"
 
 
+def test_what_a_board_read_earlier_says_of_an_entry_is_not_written_over_its_card(board: Board) -> None:
+    put_entry(board)
+    stale = open_board(board.folder)
+    changed = stale.entry("one").model_copy(update={"by": "somebody"})
+    write_entry(entry_folder(stale, "one"), changed)  # by another process
+    retract(stale, "one", "the first")
+    assert open_board(board.folder).entry("one").by == "somebody"
+    with pytest.raises(BadValue, match="retracted once"):
+        retract(stale, "one", "the second")
+    assert open_board(board.folder).entry("one").retracted.reason == "the first"
+
+
 def test_retracted_entries_keep_their_result_off_the_board(measured: Board) -> None:
     published(measured, "one")
     published(measured, "two")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from beside import Beside
 from suite_example import small_suite, with_reference
 
+from salon.bench import suite_folder
 from salon.bench.private_prompts import hide
 from salon.bench.suite_folder import FILES, lock, open_suite, save_suite
 from salon.errors import BadFile, BadValue, UnknownReference
@@ -63,6 +65,33 @@ def test_a_frozen_suite_refuses_any_change_with_both_hashes(frozen: Path, file: 
     assert expected[:16] in error.value.needed
     assert len(error.value.found or "") == 16
     assert error.value.found != expected[:16]
+
+
+def test_two_that_freeze_with_different_references_leave_a_suite_that_opens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_suite(small_suite(), tmp_path / "suite")
+    one, two = (with_reference(small_suite(), [value] * len(small_suite().prompts)).reference for value in (0.5, 1.5))
+    refused: list[BadFile] = []
+
+    def second() -> None:
+        try:
+            lock(tmp_path / "suite", two)
+        except BadFile as error:
+            refused.append(error)
+
+    other, write = Beside(second, monkeypatch), suite_folder._write
+
+    def written(path: Path, text: str) -> None:
+        if path.name == suite_folder.LOCK and not other.thread.ident:
+            other.begin()  # the first one's reference is there, its lock not yet
+        write(path, text)
+
+    monkeypatch.setattr(suite_folder, "_write", written)
+    lock(tmp_path / "suite", one)
+    other.end()
+    assert open_suite(tmp_path / "suite").reference == one
+    assert "not frozen is needed" in str(refused[0])
 
 
 def test_a_frozen_suite_misses_its_reference(frozen: Path) -> None:

@@ -17,6 +17,7 @@ import click
 import httpx2
 import pytest
 import tomli_w
+from beside import Beside
 from click.testing import CliRunner, Result
 from PIL import Image
 
@@ -26,6 +27,7 @@ from salon.cli.study import export
 from salon.collect.question import Given
 from salon.errors import BadFile, BadValue, DesignError, SalonError
 from salon.flows.studio.open import default_settings, open_studio
+from salon.store import folder as study_folder
 from salon.store import save_study
 from salon.store.database import open_database
 from salon.study import Criterion, Item, Prompt, Scale, Study, builtin_criterion
@@ -249,6 +251,27 @@ def test_a_study_is_read_while_it_is_collected_and_not_replaced_under_the_studio
         assert "studio is open" in str(refused(serve, folder, "--port", 0))
     save_study(study(), folder, overwrite=True)
     assert len(read(status, folder)["raters"]) == 2, "and afterwards its database stays where it is"
+
+
+def test_links_and_answers_put_there_while_the_study_is_saved_stay(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = study_folder._keep_the_rest
+    read(invite, folder, "--cohort", "raters", "--count", 3)
+    read(backup, folder, tmp_path / "copy.db")
+    for command in (invite, folder, "--cohort", "raters"), (restore, folder, tmp_path / "copy.db"):
+        (folder / "studio.db").unlink()
+        other = Beside(lambda command=command: read(*command), monkeypatch)
+
+        def copied(old: Path, new: Path, other: Beside = other) -> None:
+            keep(old, new)
+            other.begin()  # everything is copied, and the new folder not yet in its place
+
+        with monkeypatch.context() as patch:
+            patch.setattr(study_folder, "_keep_the_rest", copied)
+            save_study(study(), folder, overwrite=True)
+            other.end()
+        assert len(read(status, folder)["raters"]) == (1 if command[0] is invite else 3)
 
 
 def test_mistakes_are_named(folder: Path, tmp_path: Path) -> None:

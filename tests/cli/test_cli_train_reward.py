@@ -17,6 +17,7 @@ from salon.models.preference_model import load_model
 from salon.store.folder import save_study
 from salon.study import Comparison, Criterion, Item, Prompt, Rater, Study
 from salon.train.leaks import load_guard
+from salon.train.reward_folder import RunFolder
 
 SMALL = ["--steps", 2, "--batch", 4, "--at-once", 4, "--lr", 1e-3, "--pixels", 256, "--dropout", 0, "--save-every", 1]
 
@@ -92,6 +93,28 @@ def test_a_file_becomes_a_model_and_a_run_goes_on(place, tmp_path):
     assert not (tmp_path / "m" / "run" / "checkpoints").exists()
     words = (tmp_path / "m" / "README.md").read_text()
     assert "| test/red | 4 |" in words
+
+
+def test_a_model_that_is_to_be_replaced_stays_until_the_new_one_is_whole(place, tmp_path, monkeypatch):
+    labels, out = red_pairs(tmp_path / "pictures", train=12), tmp_path / "m"
+    run(labels, "-o", out, place=place)
+    weights = {path.name: path.read_bytes() for path in out.glob("*.safetensors")}
+
+    save = RunFolder.save
+
+    def killed(*given):
+        save(*given)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "save", killed)
+        run(labels, "-o", out, "--overwrite", place=place)
+    assert weights == {path.name: path.read_bytes() for path in out.glob("*.safetensors")}
+    load_model(out, device="cpu")
+    with pytest.raises(BadFile, match="not finished"):
+        run(labels, "-o", out, place=place)
+    assert run(labels, "-o", out, "--resume", place=place).exit_code == 0
+    assert not (out / "run" / "checkpoints").exists()
 
 
 def test_bad_input(place, study, tmp_path):

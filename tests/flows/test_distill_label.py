@@ -18,7 +18,7 @@ from salon.judge.named import Named
 from salon.judge.scripted import Scripted
 from salon.judge.vlm import Conversation, NoReply
 from salon.study import Criterion, Item, Scale, Study
-from salon.train.pseudo_scores import PseudoScores, read_pseudo_scores
+from salon.train.pseudo_scores import PseudoScores, read_label_card, read_pseudo_scores
 
 TEXTS = {"question": "Which is better?", "rate_question": "How good is it?", "rubric": "Look at it."}
 CRITERIA = tuple(Criterion(id=id, scale=Scale(low=1, high=5), **TEXTS) for id in ("mood", "overall"))
@@ -390,3 +390,16 @@ def test_labels_of_other_settings_are_not_replaced_unasked(tmp_path) -> None:
     (tmp_path / "other" / "thesis.txt").write_text("mine")
     with pytest.raises(BadFile, match="something else"):
         write_labels(_plan(**SMALL), judge, tmp_path / "other", overwrite=True)
+
+
+def test_labels_that_came_meanwhile_from_another_judge_are_not_replaced(tmp_path: Path) -> None:
+    first = Scripted("first", _better)
+
+    def overtaken(asked: Conversation) -> str:
+        if not (tmp_path / "labels").exists():
+            write_labels(_plan(), first, tmp_path / "labels")
+        return _better(asked)
+
+    with pytest.raises(BadFile, match="only replaced by labels of the same"):
+        write_labels(_plan(), Scripted("second", overtaken), tmp_path / "labels")
+    assert read_label_card(tmp_path / "labels").judge == "first"

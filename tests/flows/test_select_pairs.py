@@ -17,6 +17,7 @@ from PIL import Image
 
 from salon.cli.select_pairs import pairs
 from salon.errors import BadColumns, BadFile, DesignError, InputError, UnknownReference
+from salon.flows.select import pairs as flow
 from salon.flows.select.pair_sources import fused_candidates, scorer_candidates, vote_candidates
 from salon.flows.select.pairs import _check_apart
 from salon.judge.score import ScoreRun
@@ -73,6 +74,22 @@ def test_votes_become_rows_that_diffusers_reads(folder: Path, tmp_path: Path) ->
         assert (row["votes"], row["share"]) == (5, pytest.approx(0.8))
     captions = [set(table.column("caption").to_pylist()) for table in tables.values()]
     assert sum(map(len, captions)) == len(set.union(*captions))  # no prompt in two splits
+
+
+def test_pairs_that_came_meanwhile_are_not_replaced(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, keep = tmp_path / "out", flow.keep_pairs
+
+    def overtaken(*given: Any) -> Any:
+        out.mkdir()
+        (out / "pairs.json").write_text("the first")
+        return keep(*given)
+
+    monkeypatch.setattr(flow, "keep_pairs", overtaken)
+    with pytest.raises(BadFile, match="only replaced when asked to"):
+        run(folder, "-o", out)
+    assert (out / "pairs.json").read_text() == "the first"
 
 
 def test_the_question_of_trl_is_the_judge_s_and_its_answer_the_people_s(folder: Path, tmp_path: Path) -> None:

@@ -148,6 +148,19 @@ def test_a_folder_of_something_else_is_never_replaced(red: tuple[Study, Path], t
         train_study(study, folder, QUICK, tmp_path / "notes")
 
 
+def test_a_model_that_came_while_another_was_trained_is_not_replaced(red: tuple[Study, Path], tmp_path: Path) -> None:
+    study, folder = red
+    out = tmp_path / "model"
+
+    def overtaken(epoch: object) -> None:
+        out.mkdir(exist_ok=True)
+        (out / "model.json").write_text("the first")
+
+    with pytest.raises(BadFile, match="another model"):
+        train_study(study, folder, QUICK, out, watch=overtaken)
+    assert (out / "model.json").read_text() == "the first"
+
+
 def test_settings_that_contradict_each_other() -> None:
     with pytest.raises(BadValue, match="sum to 1"):
         HeadSettings(train=0.5)

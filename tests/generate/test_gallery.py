@@ -11,6 +11,7 @@ from dots import Dots, png
 from PIL import Image
 
 from salon.errors import BadFile, UnknownReference
+from salon.generate import gallery
 from salon.generate.gallery import write_gallery
 from salon.generate.run import generate_items
 from salon.generate.settings import GenerateSettings
@@ -46,6 +47,13 @@ def folder(tmp_path_factory):
 def page(folder):
     write_gallery(folder, folder.parent / "gallery.html")
     return folder.parent / "gallery.html"
+
+
+def missing(page):
+    """Thumbnails that a page shows and nobody has."""
+    names = re.findall(r'src="([^"]+\.webp)"', page.read_text())
+    assert names
+    return [name for name in names if not (page.parent / name).is_file()]
 
 
 # -- what it shows ---------------------------------------------------------------------------------------------------
@@ -230,3 +238,37 @@ def test_named_items_in_their_order(folder):
         assert sheet.getpixel((30, 30)) == first.getpixel((0, 0))
     with pytest.raises(UnknownReference, match="sea/none/0"):
         study_sheet(folder, items=["sea/none/0"])
+
+
+# -- killed, or two at once ------------------------------------------------------------------------------------------
+
+
+def test_a_page_that_stands_keeps_its_thumbnails_until_the_next_one_does(folder, tmp_path, monkeypatch):
+    page = tmp_path / "g.html"
+    write_gallery(folder, page, width=100)
+
+    def killed(path):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gallery, "whole_file", killed)
+        with pytest.raises(KeyboardInterrupt):
+            write_gallery(folder, page, width=120)
+    assert missing(page) == []
+    write_gallery(folder, page, width=120)
+    assert missing(page) == []
+    assert not list((tmp_path / "g_files").glob("*-100.webp"))
+
+
+def test_two_galleries_at_one_place_do_not_remove_each_others_thumbnails(folder, tmp_path, monkeypatch):
+    page, draw = tmp_path / "g.html", gallery.thumbs
+
+    def meanwhile(*args):
+        drawn = draw(*args)
+        with pytest.raises(BadFile, match="another command is writing now"):
+            write_gallery(folder, page, width=120)
+        return drawn
+
+    monkeypatch.setattr(gallery, "thumbs", meanwhile)
+    write_gallery(folder, page, width=100)
+    assert missing(page) == []

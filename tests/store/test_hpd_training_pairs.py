@@ -82,6 +82,9 @@ def test_pick_a_pic_keeps_each_picture_once(tmp_path: Path) -> None:
     better = row["image_a"] if row["label"] == "a" else row["image_b"]
     assert (tmp_path / "kept" / better).read_bytes() == one
     assert told.left_out == {"pairs without a winner": 1}
+    (tmp_path / "kept" / better).write_bytes(b"")  # as a power cut may leave it
+    write_pairs("pickapic", [tmp_path / "p.parquet"], tmp_path / "o.parquet", ALL, images=tmp_path / "kept")
+    assert (tmp_path / "kept" / better).read_bytes() == one
     assert len([path for path in (tmp_path / "kept").rglob("*") if path.is_file()]) == 3
     with pytest.raises(BadValue, match="--images"):
         write_pairs("pickapic", [tmp_path / "p.parquet"], tmp_path / "o.parquet", ALL)

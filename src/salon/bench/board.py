@@ -14,6 +14,8 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,7 +42,7 @@ from salon.bench.suite import Suite
 from salon.bench.suite_folder import open_suite, prompts_hash, save_suite
 from salon.bench.suite_records import read_json
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.store.atomic import present, whole_folder, write_json
+from salon.store.atomic import in_turn, present, whole_folder, write_json
 from salon.store.folder import name_after
 from salon.study.noun import Noun
 
@@ -105,10 +107,10 @@ def is_board(place: Path) -> bool:
 def new_board(folder: Path, suite: Suite, *, name: str | None = None) -> Board:
     """An empty board of `suite`, whose copy on the board is frozen; texts of private prompts are not copied."""
     home = folder.resolve()
-    if home.exists() and (not home.is_dir() or any(home.iterdir())):
-        found = "a board" if is_board(home) else "a folder with other files" if home.is_dir() else "a file"
-        raise BadFile("a new folder is needed for a board", found=found, where=str(folder))
     with whole_folder(home) as new:
+        if home.exists() and (not home.is_dir() or any(home.iterdir())):
+            found = "a board" if is_board(home) else "a folder with other files" if home.is_dir() else "a file"
+            raise BadFile("a new folder is needed for a board", found=found, where=str(folder))
         made = save_suite(replace(suite, frozen=True), new / SUITE)
         card = BoardCard(name=name or name_after(home), suite=made.hash)
         write_json(new / CARD, card, indent=1)
@@ -190,22 +192,30 @@ def published_results(board: Board) -> list[EntryResult]:
 
 def retract(board: Board, name: str, reason: str, *, at: datetime | None = None) -> Entry:
     """Take an entry back: it stays listed with its reason, without a place on the board."""
-    entry = board.entry(name)
-    if entry.retracted is not None:
-        raise BadValue("an entry is retracted once", found=f"retracted: {entry.retracted.reason}", where=name)
     if not reason.strip():
         raise BadValue("a retraction needs its reason", found="none", where=name, remedy="--reason 'one sentence'")
     when = (at or datetime.now(UTC)).isoformat(timespec="seconds")
-    taken = entry.model_copy(update={"retracted": Retraction(reason=reason.strip(), at=when)})
-    write_entry(entry_folder(board, name), taken)
+    with _card_in_turn(board, name) as entry:
+        if entry.retracted is not None:
+            raise BadValue("an entry is retracted once", found=f"retracted: {entry.retracted.reason}", where=name)
+        taken = entry.model_copy(update={"retracted": Retraction(reason=reason.strip(), at=when)})
+        write_entry(entry_folder(board, name), taken)
     return taken
 
 
 def restore(board: Board, name: str) -> Entry:
     """Undo a retraction: the entry has the place its published result gives it."""
-    entry = board.entry(name)
-    if entry.retracted is None:
-        raise BadValue("a retracted entry is needed", found="one that is not", where=name)
-    back = entry.model_copy(update={"retracted": None})
-    write_entry(entry_folder(board, name), back)
+    with _card_in_turn(board, name) as entry:
+        if entry.retracted is None:
+            raise BadValue("a retracted entry is needed", found="one that is not", where=name)
+        back = entry.model_copy(update={"retracted": None})
+        write_entry(entry_folder(board, name), back)
     return back
+
+
+@contextmanager
+def _card_in_turn(board: Board, name: str) -> Iterator[Entry]:
+    """An entry's card as it stands now, perhaps newer than the board was read; nobody else changes it meanwhile."""
+    folder = entry_folder(board, board.entry(name).name)
+    with in_turn(folder / entry_names.CARD):
+        yield read_entry(folder)

@@ -23,7 +23,7 @@ from salon.bench.suite import Reference, Suite, SuiteCard, SuitePrompt, Tag
 from salon.bench.suite_checks import check_suite
 from salon.bench.suite_records import read_json, read_lines, read_toml
 from salon.errors import BadFile, BadValue
-from salon.store.atomic import present, whole_file, whole_folder
+from salon.store.atomic import in_turn, present, whole_file, whole_folder
 from salon.study.noun import Noun
 from salon.study.point import Point, Route
 from salon.study.prompt import Prompt
@@ -185,11 +185,12 @@ def read_lock(folder: Path) -> Lock | None:
 
 def lock(folder: Path, reference: Reference | None = None) -> Suite:
     """Freeze the suite in `folder` as it stands, or with this reference; one that is frozen already stays as it is."""
-    suite = read_suite(folder)
-    if reference is not None and reference != suite.reference:
-        suite = _with_reference(suite, reference, folder)
-    check_suite(suite, where=str(folder))
-    _write(folder / LOCK, lock_text(suite))
+    with in_turn(folder / CARD):  # of two at once the second would lock what the first one's reference replaced
+        suite = read_suite(folder)
+        if reference is not None and reference != suite.reference:
+            suite = _with_reference(suite, reference, folder)
+        check_suite(suite, where=str(folder))
+        _write(folder / LOCK, lock_text(suite))
     return replace(suite, frozen=True)
 
 
@@ -238,8 +239,8 @@ def save_suite(suite: Suite, folder: Path) -> Suite:
     A folder that is no suite, or is a frozen suite with another hash, is never replaced. Other files stay.
     """
     made = hashed(suite)
-    _check_may_replace(made, folder)
     with whole_folder(folder.resolve()) as new:
+        _check_may_replace(made, folder)
         if folder.is_dir():
             ours = {*FILES, LOCK}
             shutil.copytree(folder, new, dirs_exist_ok=True, ignore=lambda place, names: ours & set(names))

@@ -95,7 +95,6 @@ def run(study: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any
 def _drift(plan: JudgePlan, vlm: OpenAIChat, canaries: int) -> list[str]:
     """What the canaries say about the model, before anything else is bought."""
     folder = judge_folder(plan.folder, vlm.name)
-    folder.parent.mkdir(parents=True, exist_ok=True)
     path = folder.with_name(f"{folder.name}.canaries.jsonl")
     return canary.watch(
         vlm, canary.choose(plan.conversations(), canaries), path, day=datetime.now(UTC).date()

@@ -73,7 +73,7 @@ def gate(
             word = _word(place, name, model, criterion)
             found = gate_for_study(place, word, settings, criterion=criterion, scoring=scoring, watch=watch)
             if output is not None:
-                write_sealed(found, output)
+                write_sealed(found, output, overwrite=overwrite)
     if as_json:
         print_json({**found.model_dump(mode="json"), **({"hash": found.hash} if isinstance(found, Gate) else {})})
     elif isinstance(found, Gate):

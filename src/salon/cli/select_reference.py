@@ -60,7 +60,7 @@ def reference(
         settings = ScoreSettings(device=device, batch=batch, limit=limit)
         table = study_scores(opened, local(study), words, settings, watch)
     made = reference_of(table, name or opened.name)
-    write_sealed(made, output)
+    write_sealed(made, output, overwrite=overwrite)
     if as_json:
         print_json({"file": str(output), "hash": made.hash, **made.model_dump(mode="json")})
     else:

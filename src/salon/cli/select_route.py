@@ -65,7 +65,7 @@ def route(
     if feedback is not None:
         routes = heed(routes, read_feedback(feedback))
     if output is not None:
-        write_sealed(routes, output)
+        write_sealed(routes, output, overwrite=overwrite)
     chosen = None
     if prompts is not None:
         asked = read_prompts(prompts)

@@ -14,7 +14,8 @@ from salon.flows.studio.studio import Studio
 from salon.store.atomic import held
 from salon.store.database import open_database
 from salon.store.database.backup import restore as put_back
-from salon.store.folder import is_study
+from salon.store.folder import is_study, written_inside
+from salon.store.place import DATABASE
 from salon.web.app import create_app
 from salon.web.auth import new_password
 from salon.web.config_check import check_config
@@ -139,7 +140,7 @@ def invite(study: Path, cohort: str, count: int, db: str | None, base_url: str |
     """
     folder = _folder(study)
     address = checked(WebSettings(folder=folder, base_url=base_url or read_address(folder))).address
-    with open_studio(folder, db, cohort=cohort) as studio:
+    with written_inside(folder / DATABASE), open_studio(folder, db, cohort=cohort) as studio:
         made = studio.invite(cohort, count)
     links = [{"rater": one.rater, "link": f"{address}/enter/{one.token}"} for one in made]
     if as_json:
@@ -220,7 +221,7 @@ def restore(study: Path, file: Path, db: str | None, as_json: bool) -> None:
       salon restore posters posters-monday.db --db postgresql://salon@localhost/posters
     """
     folder = _folder(study)
-    with open_database(db or database_file(folder), create=True) as database:
+    with written_inside(folder / DATABASE), open_database(db or database_file(folder), create=True) as database:
         put_back(file, database)
         found = database.read_study()
     judgments = {kind: count for kind, count in found.counts.items() if kind not in ("prompts", "items", "raters")}

@@ -24,10 +24,10 @@ from salon.generate.record import read_generations
 from salon.report.page import asset, icon, page_target, style
 from salon.report.svg import clean
 from salon.report.words import SIMULATED, brief, one_way
-from salon.store.atomic import present, whole_file
+from salon.store.atomic import held, present, whole_file
 from salon.store.folder import open_study
 from salon.store.pictures import is_inside
-from salon.store.thumbs import Thumb, thumbs
+from salon.store.thumbs import Thumb, sweep_thumbs, thumbs
 from salon.study import Item, Prompt, Signature, Study
 
 SHORT_TEXT = 320
@@ -138,11 +138,23 @@ def write_gallery(
     """
     path = page_target(target)
     path.parent.mkdir(parents=True, exist_ok=True)
-    files = None if embed else path.with_name(f"{path.stem}_files")
-    made = make_gallery(folder, path.parent, files, width, progress or (lambda _: None))
+    told = progress or (lambda _: None)
+    if embed:
+        made = make_gallery(folder, path.parent, None, width, told)
+        _write(made, path)
+        return made
+    files = path.with_name(f"{path.stem}_files")
+    files.mkdir(exist_ok=True)
+    with held(files):  # another gallery at this place would remove what this one is about to show
+        made = make_gallery(folder, path.parent, files, width, told)
+        _write(made, path)
+        sweep_thumbs(files, [tile.thumb for tile in made.tiles if tile.thumb])
+    return made
+
+
+def _write(made: Gallery, path: Path) -> None:
     with whole_file(path) as file:
         file.write(made.html().encode())
-    return made
 
 
 def make_gallery(

@@ -23,6 +23,7 @@ from salon.generate.settings import GenerateSettings
 from salon.generate.start import Start
 from salon.generate.tables import add_to_study, start_study
 from salon.store.atomic import whole_file
+from salon.store.folder import written_inside
 from salon.store.pictures import ENDINGS, open_header, read_picture
 from salon.store.quick_file import put_file
 from salon.study import Failed, Generator, Made, Prompt, Study
@@ -132,14 +133,14 @@ class _Run:
         data, format, width, height, changed = _checked(made, travelled=not wanted.generator.abilities.offline)
         inside = place(wanted.ask, wanted.generator.name)
         paths = {"image": f"images/{inside}{ENDINGS[format]}"}
-        for kind, text, ending in (("layout", made.layout, "json"), ("svg", made.svg, "svg")):
-            if text is not None:
-                paths[kind] = f"{kind if kind == 'svg' else 'layouts'}/{inside}.{ending}"
-                put_file(self.folder / paths[kind], text.encode())  # if the disk loses it, the item is made again
         image = self.folder / paths["image"]
-        image.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(image) as file:
-            file.write(data)
+        with written_inside(image):
+            for kind, text, ending in (("layout", made.layout, "json"), ("svg", made.svg, "svg")):
+                if text is not None:
+                    paths[kind] = f"{kind if kind == 'svg' else 'layouts'}/{inside}.{ending}"
+                    put_file(self.folder / paths[kind], text.encode())  # if the disk loses it, the item is made again
+            with whole_file(image) as file:
+                file.write(data)
         facts = dict(made.facts)
         source = "photograph" if facts.pop("source", None) == "photograph" else "generated"
         facts |= {"changed": changed} if changed else {}

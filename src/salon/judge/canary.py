@@ -22,6 +22,7 @@ from salon.judge.chances import place_of
 from salon.judge.openai_chat import OpenAIChat
 from salon.judge.vlm import Conversation, Decoding, NoReply, Reply
 from salon.store.atomic import whole_file
+from salon.store.folder import written_inside
 from salon.study.noun import Noun
 
 CANARIES = 8
@@ -88,10 +89,12 @@ def watch(vlm: OpenAIChat, canaries: Sequence[Conversation], path: Path, *, day:
     firsts = _firsts(before)
     fresh = [asked for asked in canaries if vlm.key(asked) not in firsts]
     today = _sung(vlm, canaries, day, again=False) + _sung(vlm, fresh, day, again=True)
-    known = {(song.day, song.question, song.again) for song in before}
-    songs = before + [song for song in today if (song.day, song.question, song.again) not in known]
-    with whole_file(path) as file:
-        file.writelines(json.dumps(song.record(), ensure_ascii=False).encode() + b"\n" for song in songs)
+    with written_inside(path):
+        before = read_songs(path)  # again: another run may have written meanwhile
+        known = {(song.day, song.question, song.again) for song in before}
+        songs = before + [song for song in today if (song.day, song.question, song.again) not in known]
+        with whole_file(path) as file:
+            file.writelines(json.dumps(song.record(), ensure_ascii=False).encode() + b"\n" for song in songs)
     return _drift(vlm.endpoint.model, [song for song in today if not song.again], songs)
 
 

@@ -11,8 +11,10 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 from salon.judge.vlm import Conversation, Measuring, NoReply, Reply, Vlm
+from salon.store.folder import written_inside
 from salon.study.signature import Signature
 
 
@@ -47,8 +49,7 @@ class Remembered:
                     asked.append((index, key))
                     yield conversation
 
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with open(self.path, "a", encoding="utf-8") as file:
+        with self._opened() as file:
             file.write("\n" if file.tell() else "")  # a killed run may have left its last line open
             for number, reply in self.vlm.reply(unknown()):
                 index, key = asked[number]
@@ -60,6 +61,11 @@ class Remembered:
                     yield ready.pop()
         while ready:
             yield ready.pop()
+
+    def _opened(self) -> IO[str]:
+        """The file to add to, which from now on every copy of the study around it has."""
+        with written_inside(self.path):
+            return open(self.path, "a", encoding="utf-8")
 
     def too_long(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, str]]:
         """The VLM's own, where it can tell, of what it does not remember: what was answered was not too long."""

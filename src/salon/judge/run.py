@@ -23,6 +23,7 @@ from salon.judge.plan import JudgePlan, plan_run
 from salon.judge.record import Verdict
 from salon.judge.settings import JudgeSettings
 from salon.judge.vlm import Measuring, NoReply, Reply, Vlm
+from salon.store.folder import written_inside
 from salon.study import Study
 from salon.study.noun import Noun
 
@@ -106,7 +107,10 @@ def run_plan(plan: JudgePlan, vlm: Vlm, progress: Watch | None = None, *, overwr
     verdicts = [verdict for verdict_list, _ in told for verdict in verdict_list]
     notes = (*foreseen, *plan.notes, *(vlm.notes() if isinstance(vlm, Noting) else ()))
     record = _record(plan, vlm, verdicts)
-    write_judge(target, judged_study(plan, vlm.name, verdicts, simulated=record.simulated), verdicts, record)
+    judged = judged_study(plan, vlm.name, verdicts, simulated=record.simulated)
+    with written_inside(target):
+        check_may_replace(plan, vlm, overwrite=overwrite)  # again: another run may have ended since this one began
+        write_judge(target, judged, verdicts, record)
     return _run(record, plan, target, verdicts, sum(stored for _, stored in told), time.monotonic() - started, notes)
 
 

@@ -22,6 +22,7 @@ from salon.errors import BadColumns, BadFile, BadValue
 from salon.judge.scorers.picture import Result, Scored, TextInput, Unscored
 from salon.models.kept import Kept
 from salon.store.atomic import whole_file, write_json
+from salon.store.folder import written_inside
 from salon.store.parquet_table import arrow_file
 from salon.study import Item, Prompt, Study
 from salon.study.noun import Noun
@@ -165,11 +166,11 @@ def write_scores(file: Path, scorer: Scorer, table: pa.Table, *, reused: int, da
     """Write a table of scores and, beside it, what one has to know about it.
 
     The old table goes and the new card is there before the new table is: who is killed in between leaves no table,
-    never one that is read by another's card, or as if higher were better because it has none.
+    never one that is read by another's card, or as if higher were better because it has none. Two at once write one
+    after the other.
     """
-    file.parent.mkdir(parents=True, exist_ok=True)
     run = _run(scorer, table, reused, data, file)
-    with whole_file(file) as target:
+    with written_inside(file), whole_file(file) as target:
         pq.write_table(table.cast(COLUMNS), target, compression="zstd", row_group_size=_ROWS_IN_GROUP)
         file.unlink(missing_ok=True)
         write_json(file.with_suffix(".json"), run)

@@ -26,9 +26,9 @@ class Sealed(Noun):
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def write_sealed(record: Sealed, path: Path) -> None:
-    """Write the file, its hash with it."""
-    write_json(path, {**record.model_dump(mode="json"), "hash": record.hash})
+def write_sealed(record: Sealed, path: Path, *, overwrite: bool = False) -> None:
+    """Write the file, its hash with it; BadFile where there is one and nobody asked to replace it."""
+    write_json(path, {**record.model_dump(mode="json"), "hash": record.hash}, overwrite=overwrite)
 
 
 def read_sealed(kind: type[Kind], path: Path, *, name: str, make: str, changed: str) -> Kind:

@@ -5,7 +5,8 @@ that exists already is exchanged with the new one in a single system call where 
 common file system). Elsewhere the old folder is first moved aside as `.<name>.replaced`; whoever finds only that
 one reads it, and the next writer puts it back.
 
-One writer at a time: two that replace the same folder at once leave one of the two results, whole.
+One writer at a time: of two at the same folder the second is refused, and so is one that finds a folder where there
+was none when it began. Nothing that another process wrote is ever replaced unseen.
 """
 
 from __future__ import annotations
@@ -36,8 +37,11 @@ _RENAME_EXCHANGE = 2
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to write that replaces `path` when the block ends well, and vanishes when it does not."""
+def whole_file(path: Path, *, overwrite: bool = True) -> Iterator[BinaryIO]:
+    """A file to write that replaces `path` when the block ends well, and vanishes when it does not.
+
+    Without `overwrite` a file that another process has put there meanwhile stays, and BadFile is raised.
+    """
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
     lock = None
     try:
@@ -46,12 +50,27 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, path)
+        (os.replace if overwrite else _put_file)(part, path)
         sync_folder(path.parent)
     finally:
         part.unlink(missing_ok=True)
         if lock is not None:
             os.close(lock)
+
+
+def _put_file(part: Path, path: Path) -> None:
+    """Give the file its name, unless there is one of that name."""
+    try:
+        os.link(part, path)
+    except FileExistsError:
+        raise BadFile(
+            "a file is only replaced when asked to",
+            found="one that another process put there meanwhile",
+            where=str(path),
+            remedy="look at it, then choose another place, or add --overwrite",
+        ) from None
+    except OSError:  # a file system without hard links
+        os.replace(part, path)
 
 
 def sweep_parts(path: Path) -> None:
@@ -68,46 +87,52 @@ def sweep_parts(path: Path) -> None:
                 os.close(lock)
 
 
-def write_json(path: Path, record: BaseModel | Mapping[str, Any] | Sequence[Any], *, indent: int | None = 2) -> None:
+def write_json(
+    path: Path,
+    record: BaseModel | Mapping[str, Any] | Sequence[Any],
+    *,
+    indent: int | None = 2,
+    overwrite: bool = True,
+) -> None:
     """A record as a JSON file, whole or not at all; a number that JSON does not know is a ValueError."""
     told = record.model_dump(mode="json") if isinstance(record, BaseModel) else record
-    with whole_file(path) as file:
+    with whole_file(path, overwrite=overwrite) as file:
         file.write(json.dumps(told, ensure_ascii=False, indent=indent, allow_nan=False).encode() + b"\n")
 
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """A new, empty folder that becomes `path` when the block ends well, in place of what stood there.
+    """A new, empty folder that becomes `path` when the block ends well, in place of what stood there when it began.
 
     Whoever fills it must have flushed the files (`whole_file` does); the folders are flushed here.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     recover(path)
-    _sweep(path)
-    _refuse_held(path)
-    stage = path.with_name(f".{path.name}.saving-{secrets.token_hex(4)}")
-    stage.mkdir()
-    lock = _lock(stage)
-    try:
-        yield stage
-        if path.exists():
-            shutil.copymode(path, stage)
-        for folder, _, _ in os.walk(stage):
-            sync_folder(Path(folder))
-        _put(stage, path)
-    finally:
+    with held(path):
+        _sweep(path)
+        replaces = path.is_dir() and any(path.iterdir())
+        stage = path.with_name(f".{path.name}.saving-{secrets.token_hex(4)}")
+        stage.mkdir()
+        lock = _lock(stage)
         try:
-            shutil.rmtree(stage, ignore_errors=True)  # the old contents by now, or a new folder that failed
+            yield stage
+            if path.exists():
+                shutil.copymode(path, stage)
+            for folder, _, _ in os.walk(stage):
+                sync_folder(Path(folder))
+            _put(stage, path, replaces=replaces)
         finally:
-            if lock is not None:
-                os.close(lock)
+            try:
+                shutil.rmtree(stage, ignore_errors=True)  # the old contents by now, or a new folder that failed
+            finally:
+                if lock is not None:
+                    os.close(lock)
 
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Keep `folder` where it is: while the block runs nobody replaces it, and nobody else holds it."""
-    _refuse_held(folder)
-    lock = _lock(folder)
+    """Keep `folder`, if it is there, where it is: while the block runs nobody replaces it, and nobody else holds it."""
+    lock = _taken(folder)
     try:
         yield
     finally:
@@ -115,18 +140,46 @@ def held(folder: Path) -> Iterator[None]:
             os.close(lock)
 
 
-def _refuse_held(folder: Path) -> None:
-    if fcntl is None or not folder.is_dir():
-        return
-    lock = _lock(folder)
-    if lock is None:
-        raise BadFile(
-            "a folder that nobody holds is needed",
-            found="one whose studio is open",
-            where=str(folder),
-            remedy="close the studio (Ctrl-C, or stop its service), then try again; nothing was changed",
-        )
-    os.close(lock)
+def _taken(folder: Path) -> int | None:
+    """Hold the folder that stands at this name; BadFile when another process does."""
+    while fcntl is not None and folder.is_dir():
+        lock = _lock(folder)
+        if lock is None:
+            raise BadFile(
+                "a folder that nobody holds is needed",
+                found="one whose studio is open, or that another command is writing now",
+                where=str(folder),
+                remedy="close the studio (Ctrl-C, or stop its service), or wait for the other command; then try again: "
+                "nothing was changed",
+            )
+        if folder.is_dir() and os.path.samestat(os.fstat(lock), os.stat(folder)):
+            return lock
+        os.close(lock)  # another one was put in its place a moment ago
+    return None
+
+
+@contextmanager
+def in_turn(path: Path) -> Iterator[None]:
+    """One process at a time is in such a block about the file or folder `path`, which it may replace; others wait."""
+    lock = _waited(path)
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _waited(path: Path) -> int | None:
+    """Hold what stands at `path` after waiting for others; None where nothing does."""
+    while fcntl is not None and (present(path.parent) / path.name).exists():
+        number = os.open(present(path.parent) / path.name, os.O_RDONLY)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(number, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(number), os.stat(present(path.parent) / path.name)):
+                return number
+        os.close(number)  # whoever was waited for has put another one in its place
+    return None
 
 
 def present(path: Path) -> Path:
@@ -138,12 +191,13 @@ def present(path: Path) -> Path:
 def recover(path: Path) -> None:
     """Undo what a writer left that died while the old folder was moved aside."""
     aside = _aside(path)
-    if not aside.is_dir():
-        return
-    if path.exists():
-        shutil.rmtree(aside)
-    else:
-        os.rename(aside, path)
+    with held(aside):  # by nobody, unless its writer lives and is just about to put the new folder there
+        if not aside.is_dir():
+            return
+        if path.exists():
+            shutil.rmtree(aside)
+        else:
+            os.rename(aside, path)
 
 
 def sync_folder(folder: Path) -> None:
@@ -156,15 +210,29 @@ def sync_folder(folder: Path) -> None:
             os.close(number)
 
 
-def _put(stage: Path, path: Path) -> None:
-    empty = not path.exists() or not any(path.iterdir())
-    if empty:
-        os.rename(stage, path)
+def _put(stage: Path, path: Path, *, replaces: bool) -> None:
+    if not replaces:
+        _put_new(stage, path)
     elif not _exchange(stage, path):
         os.rename(path, _aside(path))
         os.rename(stage, path)
         shutil.rmtree(_aside(path), ignore_errors=True)
     sync_folder(path.parent)
+
+
+def _put_new(stage: Path, path: Path) -> None:
+    """Where there was nothing, or an empty folder; the system itself refuses to rename onto one with files in it."""
+    try:
+        os.rename(stage, path)
+    except OSError:
+        if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+            raise
+        raise BadFile(
+            "a place that stays free while it is written for is needed",
+            found="something that another process put there meanwhile",
+            where=str(path),
+            remedy="look at what is there now, then run again or choose another place; nothing of it was changed",
+        ) from None
 
 
 def _exchange(one: Path, other: Path) -> bool:
@@ -177,8 +245,8 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _aside(path: Path) -> Path:
-    whole = path.absolute()  # "." has no name of its own
-    return whole.with_name(f".{whole.name}.replaced")
+    whole = path.absolute()  # "." has no name of its own, and "/" has none at all
+    return whole.parent / f".{whole.name}.replaced"
 
 
 def _lock(folder: Path) -> int | None:

@@ -44,10 +44,10 @@ def export_field(study: Study, path: Path | str, to: str) -> Written:
     if to not in FIELD_FILES:
         raise InputError(f"a format of the field is one of {', '.join(FIELD_FILES)}", found=repr(to))
     place = Path(path).resolve()
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        raise BadFile("a new or empty folder is needed", found="something there", where=str(place))
     written = Written()
     with whole_folder(place) as folder:
+        if place.exists() and (not place.is_dir() or any(place.iterdir())):
+            raise BadFile("a new or empty folder is needed", found="something there", where=str(place))
         for name, data, rows in FIELD_FILES[to](_Answers(study, written)):
             with whole_file(folder / name) as file:
                 file.write(data)

@@ -8,14 +8,15 @@ from __future__ import annotations
 import filecmp
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 
 from salon.errors import BadFile, InputError
 from salon.store import data_card
-from salon.store.atomic import PART, present, whole_file, whole_folder
+from salon.store.atomic import PART, in_turn, present, whole_file, whole_folder
 from salon.store.metadata import FILE, Metadata, read_metadata, write_metadata
 from salon.store.table_files import FORMS, read_table, write_table
 from salon.study import Study
@@ -164,7 +165,7 @@ def write_folder(
     place = local(path).resolve()
     metadata = Metadata.of(study)
     try:
-        with whole_folder(place) as new:
+        with in_turn(place / FILE), whole_folder(place) as new:
             _check_may_replace(place, overwrite)
             write_metadata(new, metadata)
             (new / inner).mkdir(exist_ok=True)
@@ -185,6 +186,24 @@ def write_folder(
             where=str(error.filename or place),
             remedy="choose another place; what was there before is as it was",
         ) from None
+
+
+@contextmanager
+def written_inside(path: Place) -> Iterator[None]:
+    """While the block writes `path` the study around it, if any, is not replaced, and nobody else writes in this way.
+
+    The folders above `path` are made.
+
+    Saving a study puts a new folder in the place of the old one: what came into that one after it was copied would be
+    gone with it. Whoever saves waits for the block, and it for them, so nothing is asked or computed in here.
+    """
+    whole = Path(path).resolve()
+    study = next((folder for folder in whole.parents if is_study(folder)), None)
+    if study is None:
+        whole.parent.mkdir(parents=True, exist_ok=True)
+    with in_turn(whole.parent if study is None else study / FILE):
+        whole.parent.mkdir(parents=True, exist_ok=True)
+        yield
 
 
 def _check_may_replace(place: Path, overwrite: bool) -> None:

@@ -38,7 +38,7 @@ def plain_target(path: Path, *, overwrite: bool) -> None:
 def write_plain(table: pa.Table, path: Path, *, overwrite: bool = False) -> None:
     """Write `table`, whole or not at all."""
     plain_target(path, overwrite=overwrite)
-    with whole_file(path) as file:
+    with whole_file(path, overwrite=overwrite) as file:
         if path.suffix == ".parquet":
             pa.parquet.write_table(table, file)
         elif path.suffix == ".csv":

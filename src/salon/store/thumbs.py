@@ -7,7 +7,7 @@ import hashlib
 import io
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,10 +60,7 @@ def picture_url(path: Path, width: int) -> str:
 def thumbs(
     paths: Sequence[Path], width: int, folder: Path | None, step: Callable[[str], None]
 ) -> Iterator[Thumb | BadFile]:
-    """A thumbnail of every picture, in order: a file in `folder`, or where there is none, the data themselves.
-
-    Thumbnails of `folder` that belong to no picture any more are removed; other files in it are left alone.
-    """
+    """A thumbnail of every picture, in order: a file in `folder`, or where there is none, the data themselves."""
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -71,8 +68,6 @@ def thumbs(
         for path, thumb in zip(paths, pool.map(lambda path: _thumb(path, width, folder), paths)):
             step(path.name)
             made.append(thumb)
-    if folder is not None:
-        _sweep(folder, {Path(thumb.src).name for thumb in made if isinstance(thumb, Thumb)})
     return iter(made)
 
 
@@ -99,7 +94,9 @@ def _sized(src: str, data: bytes) -> Thumb:
     return Thumb(src, *((header.width, header.height) if header else (1, 1)))
 
 
-def _sweep(folder: Path, used: set[str]) -> None:
+def sweep_thumbs(folder: Path, shown: Iterable[Thumb]) -> None:
+    """Remove thumbnails of `folder` that no page shows any more, other files stay: once the new page is there."""
+    used = {Path(thumb.src).name for thumb in shown}
     for path in folder.iterdir():
         if _OURS.fullmatch(path.name) and path.name not in used:
             path.unlink()

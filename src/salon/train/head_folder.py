@@ -19,6 +19,7 @@ from salon.models.preference import CARD, Criterionwise, ModelCard
 from salon.models.preference_model import save_heads
 from salon.report.estimate import Figure
 from salon.report.numbers import estimate
+from salon.store.folder import written_inside
 from salon.store.markdown import inert
 from salon.study import Signature, Study
 from salon.train.data import HeadData
@@ -95,12 +96,14 @@ def head_signature(study: Study, criteria: Sequence[str], settings: HeadSettings
     return Signature(method="heads", data=study.hash[:12], revision=study.revision, settings=plain, seed=settings.seed)
 
 
-def write_model(folder: Path, trained: Trained, card: ModelCard, guard: Guard) -> ModelCard:
-    """Write the folder whole; the card as it is there, with its guard."""
+def write_model(folder: Path, trained: Trained, card: ModelCard, guard: Guard, *, overwrite: bool = False) -> ModelCard:
+    """Write the folder whole; the card as it is there, with its guard. A model is only replaced with `overwrite`."""
     with tempfile.TemporaryDirectory(prefix="salon-") as place:
         card = card.model_copy(update={"guard": save_guard(guard, Path(place))})
         kept = (Path(place) / FILE).read_bytes()
-    save_heads(folder, trained.network, card, readme=card_words(card), files={FILE: kept})
+    with written_inside(folder):
+        check_target(folder, overwrite=overwrite)  # again: another model may have come while this one was trained
+        save_heads(folder, trained.network, card, readme=card_words(card), files={FILE: kept})
     return card
 
 

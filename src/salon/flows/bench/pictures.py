@@ -21,6 +21,7 @@ from salon.bench.suite import Suite
 from salon.errors import BadFile
 from salon.generate.names import item_id
 from salon.generate.record import Generation, read_generations
+from salon.store.atomic import in_turn
 from salon.study import Generator
 
 OUTAGES = ("timeout", "budget", "error")
@@ -50,15 +51,16 @@ def _picture(prompt: str, seed: int, item: str, line: Generation | None, size: s
 
 def renew_entry(folder: Path, entry: Entry) -> None:
     """Write the card; answers and scores of pictures that are others now are let go first. A retraction stays."""
-    there = read_entry(folder) if (folder / CARD).exists() else None
-    before = {one.item: one.sha256 for one in there.pictures} if there else {}
-    same = [one.item for one in entry.pictures if one.sha256 and before.get(one.item) == one.sha256]
-    for read, write in ((read_answers, write_answers), (read_logits, write_logits)):
-        table = read(folder)
-        kept = table.filter(pc.is_in(table.column("item"), pa.array(same, pa.string())))
-        if kept.num_rows < table.num_rows:
-            write(folder, kept)
-    write_entry(folder, entry.model_copy(update={"retracted": there.retracted if there else None}))
+    with in_turn(folder / CARD):
+        there = read_entry(folder) if (folder / CARD).exists() else None
+        before = {one.item: one.sha256 for one in there.pictures} if there else {}
+        same = [one.item for one in entry.pictures if one.sha256 and before.get(one.item) == one.sha256]
+        for read, write in ((read_answers, write_answers), (read_logits, write_logits)):
+            table = read(folder)
+            kept = table.filter(pc.is_in(table.column("item"), pa.array(same, pa.string())))
+            if kept.num_rows < table.num_rows:
+                write(folder, kept)
+        write_entry(folder, entry.model_copy(update={"retracted": there.retracted if there else None}))
 
 
 def check_pictures(folder: Path, entry: Entry) -> None:

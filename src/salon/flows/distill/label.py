@@ -39,6 +39,7 @@ from salon.judge.openai_chat import OpenAIChat
 from salon.judge.plan import JudgePlan
 from salon.judge.vlm import Conversation, Vlm
 from salon.store.atomic import present
+from salon.store.folder import written_inside
 from salon.study import Signature, Study
 from salon.train.pseudo_scores import CARD, LabelCard, PseudoScores, read_label_card, write_pseudo_scores
 
@@ -135,7 +136,6 @@ def drift_warnings(plan: LabelPlan, vlm: Vlm, canaries: int) -> list[str]:
     if not canaries or not isinstance(vlm, OpenAIChat) or not vlm.is_hosted:
         return []
     folder = judge_folder(plan.folder, vlm.name)
-    folder.parent.mkdir(parents=True, exist_ok=True)
     path = folder.with_name(f"{folder.name}.labels.canaries.jsonl")
     some = canary.choose(islice(label_conversations(plan, vlm), CANARY_RANGE), canaries)
     return canary.watch(vlm, some, path, day=datetime.now(UTC).date()).warnings()
@@ -151,7 +151,9 @@ def write_labels(
     card = _card(plan, vlm, made, asker.tally)
     scores = _whole(plan, made, card)
     tables = {ANSWERS: made.answers} if isinstance(made.answers, pa.Table) else {}
-    write_pseudo_scores(output, scores, card=card, tables=tables)
+    with written_inside(output):
+        check_labels_target(plan, vlm, output, overwrite=overwrite)  # again: other labels may have come meanwhile
+        write_pseudo_scores(output, scores, card=card, tables=tables)
     return card, asker.tally
 
 

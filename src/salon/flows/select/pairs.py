@@ -101,6 +101,7 @@ def write_pairs(
     report = _report(study, source, len(candidates), kept, first, settings)
     told(f"writing {len(kept.pairs):,} pairs")
     with whole_folder(out) as stage:
+        _free(out, overwrite)  # again: another command may have written there meanwhile
         if "diffusers" in kinds:
             write_rows(stage / "diffusers", diffusers_rows(look, generators), DIFFUSERS, kept.pairs, first)
         if "trl" in kinds:

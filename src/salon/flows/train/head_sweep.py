@@ -49,7 +49,7 @@ def sweep_study(
         target.write(report.model_dump_json(indent=2).encode())
     best = settings.model_copy(update=report.points[0].settings)
     data = prepared.data(best)
-    write_trained(prepared, data, train_heads(data, best), best, out / MODEL, {})
+    write_trained(prepared, data, train_heads(data, best), best, out / MODEL, {}, overwrite=True)
     return report
 
 

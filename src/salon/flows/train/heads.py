@@ -112,7 +112,7 @@ def train_study(
     started = time.perf_counter()
     trained = train_heads(data, settings, watch=watch)
     seconds = {"vectors": prepared.seconds, "training": time.perf_counter() - started}
-    return write_trained(prepared, data, trained, settings, out, seconds)
+    return write_trained(prepared, data, trained, settings, out, seconds, overwrite=overwrite)
 
 
 # -- preparing ---------------------------------------------------------------------------------------------------------
@@ -252,14 +252,21 @@ def _distinct_texts(tables: Sequence[pa.Table]) -> list[str]:
 
 
 def write_trained(
-    prepared: Prepared, data: HeadData, trained: Trained, settings: HeadSettings, out: Path, seconds: dict[str, float]
+    prepared: Prepared,
+    data: HeadData,
+    trained: Trained,
+    settings: HeadSettings,
+    out: Path,
+    seconds: dict[str, float],
+    *,
+    overwrite: bool = False,
 ) -> TrainReport:
     """The model folder of trained heads, and the report about it."""
     study = prepared.study
     figures = head_figures(prepared, data, trained, settings)
     counts = _counts(prepared.labels, prepared.votes, settings)
     card = head_card(study, data, trained, prepared.encoder, settings, figures, name=out.name, counts=counts)
-    card = write_model(out, trained, card, _guard(prepared))
+    card = write_model(out, trained, card, _guard(prepared), overwrite=overwrite)
     return TrainReport(
         model=str(out), study=study.name, simulated=study.simulated, encoder=prepared.encoder.name, form=settings.form,
         counts=counts, validation=figures, best_pass=trained.best.number, passes=len(trained.epochs),

@@ -38,7 +38,7 @@ from salon.train.leaks import Guard, picture_keys, save_guard, without_look_alik
 from salon.train.rater_weights import agreement_weights
 from salon.train.reward_card import Learned, reward_card, reward_words
 from salon.train.reward_data import PairFile
-from salon.train.reward_folder import RunFolder, flush
+from salon.train.reward_folder import CHECKPOINTS, RunFolder, flush
 from salon.train.reward_loop import Fitted, fit
 from salon.train.reward_settings import RewardSettings
 from salon.train.reward_setup import processes
@@ -113,24 +113,28 @@ def train_reward(
 
 
 def _prepare_target(out: Path, *, resume: bool, overwrite: bool) -> None:
-    """A folder with its run in it; refused where something is there that nobody asked to go on with or to replace."""
+    """A folder with its run in it; refused where something is there that nobody asked to go on with or to replace.
+
+    A model that is to be replaced stays until the new one is whole.
+    """
     there = out.exists() and (not out.is_dir() or any(out.iterdir()))
-    ours = (out / CARD).is_file() or (out / RUN).is_dir()
-    if there and not ours:
+    done, run = (out / CARD).is_file(), (out / RUN).is_dir()
+    begun = run and (not done or (out / RUN / CHECKPOINTS).is_dir())
+    if there and not done and not run:
         raise BadFile(
             "a new folder is needed for the model", found="a folder or file of something else", where=str(out)
         )
-    if there and (out / CARD).is_file() and not overwrite:
+    if done and not begun and not overwrite:
         raise BadFile(
             "a new folder is needed for the model", found="another model", where=str(out), remedy="--overwrite"
         )
-    if there and not resume and not overwrite:
+    if begun and not resume and not overwrite:
         raise BadFile(
             "a new folder is needed for the model", found="a run that was not finished", where=str(out),
             remedy="--resume goes on with it, --overwrite begins anew",
         )  # fmt: skip
-    if there and overwrite:
-        shutil.rmtree(out)
+    if overwrite:
+        shutil.rmtree(out / RUN, ignore_errors=True)
     (out / RUN).mkdir(parents=True, exist_ok=True)
 
 

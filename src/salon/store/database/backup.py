@@ -31,7 +31,7 @@ class Backups(Connected):
         place = Path(path)
         _check_target(place, overwrite)
         sweep_parts(place)
-        with whole_file(place) as file:
+        with whole_file(place, overwrite=overwrite) as file:
             os.chmod(file.name, 0o600)  # it holds what the database does, which is the owner's alone
             if self.sqlite:
                 self.outside("VACUUM INTO ?", file.name)

@@ -215,8 +215,9 @@ def _kept(cell: Any, images: Path) -> str:
     digest = hashlib.sha256(data).hexdigest()[:32]
     ending = next((ending for start, ending in _ENDINGS if data.startswith(start)), ".bin")
     name = f"{digest[:2]}/{digest}{ending}"
-    if not (images / name).exists():
-        put_file(images / name, data)
+    place = images / name
+    if not place.is_file() or not place.stat().st_size:  # empty after a power cut
+        put_file(place, data)
     return name
 
 
