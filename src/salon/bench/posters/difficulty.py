@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from salon.bench.posters.metrics import draw_weights, edge_interval, figure_of
+from salon.bench.posters.metrics import UP_TO_ONE, draw_weights, edge_interval, figure_of
 from salon.bench.posters.metrics_items import Scored
 from salon.bench.posters.results import CurvePoint, DifficultyCurve, ScoreSettings
 from salon.bench.posters.task import Metric, Task
@@ -74,5 +74,5 @@ def _point(part: Sequence[Scored], xs: Sequence[float], task: Task, settings: Sc
 
     draws = (weights @ worth / len(part) - chance) / (1 - chance)
     edge = edge_interval(worth, value, settings.level)
-    figure = figure_of(value(worth), draws, len(part), settings.level, edge)
+    figure = figure_of(value(worth), draws, len(part), settings.level, edge, UP_TO_ONE)
     return CurvePoint(x=float(np.mean(xs)), figure=figure)

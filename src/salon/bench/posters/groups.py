@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from salon.bench.posters.metrics import Drawn, figure_of
+from salon.bench.posters.metrics import UP_TO_ONE, Drawn, figure_of
 from salon.bench.posters.results import PosterGroup
 from salon.bench.posters.task import GENERATION, GROUPS, TASKS
 from salon.report.estimate import Figure
@@ -75,7 +75,7 @@ def _mean(members: Sequence[Drawn]) -> tuple[float, np.ndarray, np.ndarray]:
 
 def _figure(value: float, draws: np.ndarray, edge: np.ndarray, n: int, level: float) -> Figure:
     flat = np.ptp(draws) == 0 and edge[0] < edge[1]
-    return figure_of(value, draws, n, level, (float(edge[0]), float(edge[1])) if flat else None)
+    return figure_of(value, draws, n, level, (float(edge[0]), float(edge[1])) if flat else None, UP_TO_ONE)
 
 
 def _items(drawn: ByTask, group: str | None = None) -> int:

@@ -16,7 +16,7 @@ from salon.bench.posters.metrics import draw_weights, figure_of
 from salon.bench.posters.metrics_items import NO_PICTURE, Scored
 from salon.bench.posters.points import PointVerdict, point_verdicts, said_of, with_oracle
 from salon.bench.posters.results import PointCase, PointKind, PosterCase, ScoreSettings
-from salon.stats.resample import exact_bound
+from salon.stats.resample import SHARE, exact_bound
 
 MOST = 12
 """Posters of each task that are kept for the gallery."""
@@ -56,7 +56,7 @@ def _kind(kind: str, posters: Sequence[Sequence[PointVerdict]], weights: np.ndar
     return PointKind(
         kind=kind,
         points=len(flat),
-        met=figure_of(share, draws, len(asking), level, _edge(share, len(asking), level)) if judged else None,
+        met=figure_of(share, draws, len(asking), level, _edge(share, len(asking), level), SHARE) if judged else None,
         owed=sum(point.holds is None for point in flat),
         oracle=sum(known) / len(known) if known else None,
         agree=sum(point.holds == point.oracle for point in both),

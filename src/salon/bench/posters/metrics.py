@@ -22,13 +22,15 @@ from salon.bench.posters.ratings import pearson, worst_filled
 from salon.bench.posters.results import MetricResult, ScoreSettings
 from salon.bench.posters.task import Metric, Task
 from salon.report.estimate import Figure
-from salon.stats.resample import exact_bound, interval
+from salon.stats.resample import UNBOUNDED, Ends, exact_bound, interval
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
 Value = Callable[[FloatArray], float]
 """From what each item is worth to the metric."""
 UNIT = "item"
+UP_TO_ONE: Ends = (-np.inf, 1.0)
+"""Less than 0 is worse than blind."""
 
 
 @dataclass(frozen=True)
@@ -158,8 +160,10 @@ def _correlation(metric: Metric, scored: Sequence[Scored], weights: FloatArray) 
     return Drawn(metric, value, np.clip(draws, -1, 1), len(scored), 0.0)
 
 
-def figure_of(value: float, draws: FloatArray, n: int, level: float, edge: tuple[float, float] | None = None) -> Figure:
-    """A value with the interval of its draws."""
+def figure_of(
+    value: float, draws: FloatArray, n: int, level: float, edge: Ends | None = None, within: Ends = UNBOUNDED
+) -> Figure:
+    """A value with the interval of its draws; `edge`: that of items all alike, `within`: where the value must lie."""
     if n < 2:
         return Figure.of(Estimate(value, None, None, n, UNIT, level, "no interval: one item"))
     if edge is not None:
@@ -167,19 +171,20 @@ def figure_of(value: float, draws: FloatArray, n: int, level: float, edge: tuple
         return Figure.of(Estimate(value, *edge, n, UNIT, level, method))
     if np.ptp(draws) == 0:
         return Figure.of(Estimate(value, None, None, n, UNIT, level, "no interval: draws show no spread"))
-    return Figure.of(interval(value, draws, n=n, unit=UNIT, level=level))
+    return Figure.of(interval(value, draws, n=n, unit=UNIT, level=level, within=within))
 
 
 def metric_result(drawn: Drawn, settings: ScoreSettings) -> MetricResult:
     """A drawn metric as part of a report."""
     metric, value = drawn.metric, drawn.value
+    within = UP_TO_ONE if metric.better == "high" else (0.0, np.inf)
     return MetricResult(
         id=metric.id,
         title=metric.title,
         better=metric.better,
         k=metric.k,
         grouped=metric.grouped,
-        figure=None if value is None else figure_of(value, drawn.draws, drawn.n, settings.level, drawn.edge),
+        figure=None if value is None else figure_of(value, drawn.draws, drawn.n, settings.level, drawn.edge, within),
         why=drawn.why,
         chance=drawn.chance,
         fixed=drawn.fixed,
