@@ -298,6 +298,13 @@ def test_prompt_ids_with_their_text(tmp_path: Path) -> None:
         read_study("ratings", [little.write(tmp_path, "r.csv", text.replace("2,ann,7,a fox", "2,ann,7,an owl"))])
 
 
+def test_a_column_of_texts_alone_is_the_prompt(tmp_path: Path) -> None:
+    path = little.write(tmp_path, "r.csv", "item,rating,rater,brief\nx,1,ann,a red fox\nx,2,ann,an owl\n")
+    study = read_study("ratings", [path], options(columns={"prompt_text": "brief"}))
+    assert [prompt.text for prompt in study.nouns("prompts")] == ["a red fox", "an owl"]
+    assert study.compare_within == "prompt"
+
+
 def test_items_under_two_prompts(tmp_path: Path) -> None:
     path = little.write(tmp_path, "v.csv", little.COMPARISONS)
     with pytest.raises(WrongPrompt, match="--items-are generators"):

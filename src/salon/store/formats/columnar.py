@@ -120,12 +120,14 @@ def text_id(text: str) -> str:
 def name_prompts(source: Source, cells: Cells) -> tuple[Labels, pa.Table] | None:
     """The prompt of every row and the table of prompts; None when no column has them.
 
-    Cells with blanks in them are text: such prompts get ids made from their text. Others are ids already.
+    Cells with blanks in them are text: such prompts get ids made from their text. Others are ids already. A column of
+    texts alone is the prompt.
     """
-    if not cells.has("prompt"):
+    part = "prompt" if cells.has("prompt") else "prompt_text"
+    if not cells.has(part):
         return None
-    labels = filled_labels(cells, "prompt")
-    if cells.has("prompt_text"):
+    labels = filled_labels(cells, part)
+    if part == "prompt" and cells.has("prompt_text"):
         texts = number_labels([cells.column("prompt_text")])
         of = attribute(labels.codes, texts, len(labels.texts), "a prompt", cells, "prompt_text")
         return labels, pa.table({"id": labels.texts, "text": refer(of, texts.texts).cast(pa.string())})

@@ -26,7 +26,9 @@ class Columns(BaseModel):
     ranking: str | None = Field(None, description="Column with a whole ranking: 'a>b=c>d' or a JSON list.")
     rater: str | None = Field(None, description="Column that tells raters apart.")
     prompt: str | None = Field(None, description="Column with the prompt, as an id or as text.")
-    prompt_text: str | None = Field(None, description="Column with the prompt's text, where --prompt holds an id.")
+    prompt_text: str | None = Field(
+        None, description="Column with the prompt's text, where --prompt holds an id; alone it is the prompt."
+    )
     criterion: str | None = Field(None, description="Column with the quality being judged.")
     generator: str | None = Field(None, description="Column with the system that made the item.")
     left_generator: str | None = Field(None, description="Column with the generator of the first item.")
