@@ -128,6 +128,23 @@ def test_processes_at_once_buy_every_key_exactly_once(path: Path) -> None:
     assert sum(bought) == 300
 
 
+def test_a_store_opens_although_the_last_one_out_has_just_removed_the_folder_of_owners(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really_open, left = os.open, []
+
+    def late(file, *more):
+        if not left:
+            left.append(file)
+            path.with_name("calls.sqlite-owners").rmdir()
+        return really_open(file, *more)
+
+    monkeypatch.setattr(os, "open", late)
+    with CallStore(path) as store:
+        assert store.claim("k") is True
+    assert left
+
+
 def test_a_store_that_is_never_closed_leaves_no_lock_behind(path: Path) -> None:
     code = "import sys; from salon.calls.store import CallStore; store = CallStore(sys.argv[1]); store.claim('k')"
     subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=300)

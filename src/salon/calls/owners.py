@@ -26,15 +26,20 @@ class Owner:
 
     def __init__(self, store: Path) -> None:
         self.folder = store.with_name(f"{store.name}-owners")
-        self.folder.mkdir(exist_ok=True)
         self.name = secrets.token_hex(8)
         self._file = self._hold(self.folder / self.name)
 
     @staticmethod
     def _hold(path: Path) -> int:
-        """Make and lock the file; again when someone who found it not yet locked has taken it for a leftover."""
+        """Make and lock the file; again when someone who found it not yet locked has taken it for a leftover, or when
+        the last one out took the folder along just before.
+        """
         while True:
-            number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            path.parent.mkdir(exist_ok=True)
+            try:
+                number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            except FileNotFoundError:
+                continue
             if fcntl is None:  # pragma: no cover
                 return number
             fcntl.flock(number, fcntl.LOCK_EX)
