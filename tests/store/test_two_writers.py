@@ -98,3 +98,13 @@ def test_where_files_cannot_be_linked_they_are_written_all_the_same(
 
 def test_the_root_of_the_file_system_is_no_study() -> None:
     assert not is_study("/")  # asked of every folder above one that is written to
+
+
+def test_who_holds_a_place_for_good_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(atomic, "_PATIENCE", 0.1)
+    with atomic.in_turn(tmp_path):
+        with pytest.raises(BadFile, match="another process has held") as refused, atomic.in_turn(tmp_path):
+            pytest.fail("two at once")
+        assert str(tmp_path) in str(refused.value)
+    with atomic.in_turn(tmp_path):
+        pass  # free again

@@ -44,6 +44,11 @@ class PairCounts:
     """Answers that preferred j."""
     ties: Floats
 
+    def __post_init__(self) -> None:
+        """Every array in one piece: for another layout all that is compiled for counts would be compiled once more."""
+        for name in ("i", "j", "wins", "losses", "ties"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name)))
+
     @property
     def comparisons(self) -> float:
         """All answers, or their weight."""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salon.stats.compiled import compiled
-from salon.stats.pair_information import conjugate_gradients
+from salon.stats.pair_information import conjugate_gradients, dot
 from salon.stats.pair_models import bend, chances, curvature, slopes, step_cap
 
 Floats = NDArray[np.float64]
@@ -48,7 +48,9 @@ def climb(
     derivatives(code, pairs, q, tie, edge, totals)
     for iteration in range(max_iterations + 1):
         slope = _slope(totals, ridge, goal, q)
-        size = np.max(np.abs(slope) / scale)
+        size = 0.0
+        for k in range(len(slope)):
+            size = max(size, abs(slope[k]) / scale[k])
         if size <= tolerance or iteration == max_iterations:
             break
         if direct:
@@ -78,9 +80,11 @@ def advance(
     bound, share = _largest_bend(code, pairs, q, tie, step)
     sure = math.log1p(bound) / bound if bound > 1 else 1.0
     while True:
-        q_new, tie_new = q + share * step[:-1], tie * math.exp(share * step[-1])
+        q_new, tie_new = q.copy(), tie * math.exp(share * step[-1])
+        for i in range(len(q)):
+            q_new[i] += share * step[i]
         derivatives(code, pairs, q_new, tie_new, edge, totals)
-        if share <= sure or np.dot(step, _slope(totals, ridge, goal, q_new)) >= 0:
+        if share <= sure or dot(step, _slope(totals, ridge, goal, q_new)) >= 0:
             return q_new, tie_new
         share = max(share / 2, sure)
 
@@ -115,7 +119,8 @@ def derivatives(code: int, pairs: Pairs, q: Floats, tie: float, edge: Floats, to
 @compiled
 def _slope(totals: Floats, ridge: Floats, goal: Floats, q: Floats) -> Floats:
     slope = totals[:, 0].copy()
-    slope[:-1] += goal - ridge * q
+    for i in range(len(q)):
+        slope[i] += goal[i] - ridge[i] * q[i]
     return slope
 
 
@@ -133,7 +138,25 @@ def _eliminate(pairs: Pairs, edge: Floats, totals: Floats, ridge: Floats, slope:
             matrix[i, j[k]] -= edge[k]
             matrix[j[k], i] -= edge[k]
     matrix[n, n] = totals[n, 1]
-    return np.linalg.solve(matrix, slope)
+    step = slope.copy()
+    _solve(matrix, step)
+    return step
+
+
+@compiled
+def _solve(matrix: Floats, x: Floats) -> None:
+    """Turn x into y with matrix @ y = x; a positive definite matrix, which is used up, needs no pivots."""
+    n = len(x)
+    for k in range(n):
+        for i in range(k + 1, n):
+            share = matrix[i, k] / matrix[k, k]
+            for c in range(k + 1, n):
+                matrix[i, c] -= share * matrix[k, c]
+            x[i] -= share * x[k]
+    for k in range(n - 1, -1, -1):
+        for c in range(k + 1, n):
+            x[k] -= matrix[k, c] * x[c]
+        x[k] /= matrix[k, k]
 
 
 @compiled

@@ -16,6 +16,7 @@ import json
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -34,6 +35,9 @@ PART = ".part"
 """Ending of a file that is still being written."""
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
+_PATIENCE = 600
+"""Seconds that a writer waits for another; a study with many pictures takes long to save."""
+_LOOK_AGAIN = 0.02
 
 
 @contextmanager
@@ -160,7 +164,10 @@ def _taken(folder: Path) -> int | None:
 
 @contextmanager
 def in_turn(path: Path) -> Iterator[None]:
-    """One process at a time is in such a block about the file or folder `path`, which it may replace; others wait."""
+    """One process at a time is in such a block about the file or folder `path`, which it may replace; others wait.
+
+    BadFile after `_PATIENCE`: whoever may read a folder may hold it, and should not hold up others for good.
+    """
     lock = _waited(path)
     try:
         yield
@@ -173,13 +180,33 @@ def _waited(path: Path) -> int | None:
     """Hold what stands at `path` after waiting for others; None where nothing does."""
     while fcntl is not None and (present(path.parent) / path.name).exists():
         number = os.open(present(path.parent) / path.name, os.O_RDONLY)
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(number, fcntl.LOCK_EX)
+        until = time.monotonic() + _PATIENCE
+        while not _locked(number):
+            if time.monotonic() > until:
+                os.close(number)
+                raise BadFile(
+                    "a place where others finish writing is needed",
+                    found=f"one that another process has held for {_PATIENCE // 60} minutes",
+                    where=str(path),
+                    remedy="end it (lsof names it), or choose another place; nothing was changed",
+                )
+            time.sleep(_LOOK_AGAIN)
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(number), os.stat(present(path.parent) / path.name)):
                 return number
         os.close(number)  # whoever was waited for has put another one in its place
     return None
+
+
+def _locked(number: int) -> bool:
+    """Whether the lock could be had; a file system without locks lets everybody in."""
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
 
 
 def present(path: Path) -> Path:

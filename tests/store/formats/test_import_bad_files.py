@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 import little_files as little
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -149,16 +150,18 @@ def test_a_gzip_file_that_would_fill_the_memory_is_not_unpacked(tmp_path: Path, 
 
 def test_a_parquet_file_that_would_fill_the_memory_is_not_read(tmp_path: Path, monkeypatch) -> None:
     """Equal answers take no room on the disk; long texts are kept once, however often rows name them."""
-    monkeypatch.setattr("salon.store.formats.text.MOST_UNPACKED", 1 << 22)
+    monkeypatch.setattr("salon.store.formats.text.MOST_UNPACKED", 1 << 18)
     answer = {"left": "fox", "right": "owl " * 1000, "winner": "left"}
-    many, few = (pa.table({name: [text] * rows for name, text in answer.items()}) for rows in (1_000_000, 10_000))
-    for name, table in {"many.parquet": many, "few.parquet": few}.items():
+    for name, rows in {"many.parquet": 60_000, "few.parquet": 600}.items():
+        once = {key: pa.array([text]) for key, text in answer.items()}
+        places = pa.array(np.zeros(rows, np.int32))
+        table = pa.table({key: pa.DictionaryArray.from_arrays(places, text) for key, text in once.items()})
         pq.write_table(table, tmp_path / name)
-    assert (tmp_path / "many.parquet").stat().st_size < 1 << 20
+    assert (tmp_path / "many.parquet").stat().st_size < 1 << 16
     with pytest.raises(BadFile, match="unpacks to more") as refused:
         read_study("comparisons", [tmp_path / "many.parquet"])
     assert "fewer rows" in str(refused.value)
-    assert len(read_study("comparisons", [tmp_path / "few.parquet"]).comparisons) == 10_000
+    assert len(read_study("comparisons", [tmp_path / "few.parquet"]).comparisons) == 600
 
 
 @pytest.mark.parametrize("place", [10, 60, 200])
