@@ -21,9 +21,12 @@ class Beside:
         flock = fcntl.flock
 
         def seen(file: int, how: int) -> None:
-            if how == fcntl.LOCK_EX and threading.current_thread() is self.thread:
-                self.waits.set()
-            flock(file, how)
+            try:
+                flock(file, how)
+            except BlockingIOError:
+                if threading.current_thread() is self.thread:
+                    self.waits.set()
+                raise
 
         self.patch.setattr(fcntl, "flock", seen)
         self.thread.start()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 import ran_salon
 from arena_study import arena_study
+from beside import Beside
 from browser import chromium, page_faults
 from PIL import Image
 
+from salon.cli import select_route
 from salon.store.folder import save_study
 from salon.study import Criterion, Item, Rater, Rating, Scale, Study
 
@@ -141,6 +144,26 @@ def test_a_gate_is_made_and_used(capsys, tmp_path: Path) -> None:
         code, _, error = salon(capsys, *arguments)
         assert code == 2
         assert told in error
+
+
+def test_two_that_heed_feedback_at_once_are_both_heard(capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_study(arena_study(prompts=12, raters=3, seed=4), tmp_path / "study")
+    file, heard = tmp_path / "routes.json", tmp_path / "heard.jsonl"
+    salon(capsys, "route", tmp_path / "study", "--prior", "2", "-o", file)
+    heard.write_text('{"winner": "di", "loser": "ada", "criterion": "color"}\n')
+    again = ["--feedback", str(heard), "-o", str(file), "--overwrite"]
+    second = Beside(lambda: select_route.route.main([str(file), *again], standalone_mode=False), monkeypatch)
+    heed = select_route.heed
+
+    def beside(routes, feedback):
+        if threading.current_thread() is threading.main_thread():
+            second.begin()  # the first has read the routes and is about to write them
+        return heed(routes, feedback)
+
+    monkeypatch.setattr(select_route, "heed", beside)
+    assert salon(capsys, "route", file, *again)[0] == 0
+    second.end()
+    assert json.loads(file.read_text())["heard"] == 2
 
 
 def test_routes_are_made_used_and_moved(capsys, tmp_path: Path) -> None:

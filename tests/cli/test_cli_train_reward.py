@@ -17,7 +17,7 @@ from salon.models.preference_model import load_model
 from salon.store.folder import save_study
 from salon.study import Comparison, Criterion, Item, Prompt, Rater, Study
 from salon.train.leaks import load_guard
-from salon.train.reward_folder import RunFolder
+from salon.train.reward_folder import RunFolder, own_run
 
 SMALL = ["--steps", 2, "--batch", 4, "--at-once", 4, "--lr", 1e-3, "--pixels", 256, "--dropout", 0, "--save-every", 1]
 
@@ -115,6 +115,18 @@ def test_a_model_that_is_to_be_replaced_stays_until_the_new_one_is_whole(place, 
         run(labels, "-o", out, place=place)
     assert run(labels, "-o", out, "--resume", place=place).exit_code == 0
     assert not (out / "run" / "checkpoints").exists()
+
+
+def test_two_runs_in_one_folder_are_one_too_many(place, tmp_path):
+    labels, out = red_pairs(tmp_path / "pictures", train=12), tmp_path / "m"
+    with own_run(out / "run", anew=False):
+        (out / "run" / "mine").write_text("of the first")
+        for how in ("--resume", "--overwrite"):
+            with pytest.raises(BadFile, match="nobody holds"):
+                run(labels, "-o", out, how, place=place)
+    assert [path.name for path in out.rglob("*")] == ["run", "mine"]
+    assert run(labels, "-o", out, "--overwrite", place=place).exit_code == 0
+    assert not (out / "run" / "mine").exists()
 
 
 def test_bad_input(place, study, tmp_path):

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import logit, ndtri
 
 from salon.errors import BadValue, NotConverged, NotIdentified
-from salon.stats import pair_fit
+from salon.stats import pair_fit, pair_newton
 from salon.stats.pair_counts import PairCounts, count_pairs
 from salon.stats.pair_fit import PairFit, Pull, fit_pairs, information
 from salon.stats.pair_models import (
@@ -406,3 +406,31 @@ def test_pwcmp_fits(salon_data: Path):
     for place in np.unique(scene):
         here = scene == place
         assert fit_pairs(count_pairs(a[here], b[here], outcome[here], items)).convergence.gradient < 1e-9
+
+
+@pytest.mark.parametrize("size", [1, 2, 33])
+def test_elimination_equals_lapack(size: int) -> None:
+    rng = np.random.default_rng(size)
+    root, right = rng.normal(size=(size, size)), rng.normal(size=size)
+    matrix = root @ root.T + 0.1 * np.eye(size)
+    found = right.copy()
+    pair_newton._solve(matrix.copy(), found)
+    np.testing.assert_allclose(found, np.linalg.solve(matrix, right), rtol=1e-9)
+    with pytest.raises(np.linalg.LinAlgError):
+        pair_newton._solve(np.zeros((size, size)), right)
+
+
+def test_a_slope_that_is_no_number_is_never_taken_for_none() -> None:
+    for slope in ([np.nan, 1.0], [1.0, np.nan], [0.0, np.nan]):
+        assert np.isnan(pair_newton._largest(np.array(slope), np.ones(2)))
+    assert pair_newton._largest(np.array([-3.0, 2.0]), np.array([2.0, 1.0])) == 2
+
+
+def test_arrays_of_any_layout_make_the_same_counts() -> None:
+    """What is compiled for counts is compiled once."""
+    table = np.array([[0.0, 1, 3, 1, 0], [0, 2, 2, 2, 1], [1, 2, 1, 0, 0]])
+    i, j = table[:, :2].astype(np.int64).T
+    counts = PairCounts(3, i, j, *table[:, 2:].T)
+    for array in (counts.i, counts.j, counts.wins, counts.losses, counts.ties):
+        assert array.flags.c_contiguous
+    assert counts.wins.tolist() == [3, 2, 1]

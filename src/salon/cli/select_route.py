@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -14,6 +15,7 @@ from salon.generate.prompts import read_prompts
 from salon.report.numbers import MISSING
 from salon.select.route import Choice, Explore, Routes, heed
 from salon.select.sealed import write_sealed
+from salon.store.atomic import in_turn
 
 
 @click.command()
@@ -61,11 +63,12 @@ def route(
     if output is not None and output.exists() and not overwrite:
         raise BadFile("a file is only replaced when asked to", found="a file that is there already", where=str(output),
                       remedy="choose another place, or add --overwrite")  # fmt: skip
-    routes = _routes(place, weights, prior, seed)
-    if feedback is not None:
-        routes = heed(routes, read_feedback(feedback))
-    if output is not None:
-        write_sealed(routes, output, overwrite=overwrite)
+    with in_turn(output) if output is not None else nullcontext():  # two that heed feedback both move the routes
+        routes = _routes(place, weights, prior, seed)
+        if feedback is not None:
+            routes = heed(routes, read_feedback(feedback))
+        if output is not None:
+            write_sealed(routes, output, overwrite=overwrite)
     chosen = None
     if prompts is not None:
         asked = read_prompts(prompts)

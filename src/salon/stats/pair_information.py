@@ -206,15 +206,16 @@ def conjugate_gradients(
     last row that of the tie parameter.
     """
     n = len(ridge)
-    own, residual = totals[:, 1].copy(), rhs.copy()
+    inverse, residual = totals[:, 1].copy(), rhs.copy()
     for i in range(n):
-        own[i] += ridge[i]
+        inverse[i] += ridge[i]
+    inverse = 1.0 / inverse
     floating = not ridge.any()
     if floating:  # rounding along the free direction would never shrink
         _center(residual)
     x, along, image = np.zeros(n + 1), np.empty(n + 1), np.empty(n + 1)
     for i in range(n + 1):
-        along[i] = residual[i] / own[i]
+        along[i] = inverse[i] * residual[i]
     size = dot(residual, along)
     goal = size * tolerance**2
     for _ in range(_CG_STEPS):
@@ -228,9 +229,9 @@ def conjugate_gradients(
         for i in range(n + 1):
             x[i] += share * along[i]
             residual[i] -= share * image[i]
-            fresh += residual[i] ** 2 / own[i]
+            fresh += residual[i] * inverse[i] * residual[i]
         for i in range(n + 1):
-            along[i] = residual[i] / own[i] + (fresh / size) * along[i]
+            along[i] = inverse[i] * residual[i] + (fresh / size) * along[i]
         size = fresh
     if floating:
         _center(x)

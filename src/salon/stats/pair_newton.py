@@ -48,9 +48,7 @@ def climb(
     derivatives(code, pairs, q, tie, edge, totals)
     for iteration in range(max_iterations + 1):
         slope = _slope(totals, ridge, goal, q)
-        size = 0.0
-        for k in range(len(slope)):
-            size = max(size, abs(slope[k]) / scale[k])
+        size = _largest(slope, scale)
         if size <= tolerance or iteration == max_iterations:
             break
         if direct:
@@ -62,6 +60,19 @@ def climb(
                 return q, tie, iteration, size, True
         q, tie = advance(code, pairs, ridge, goal, q, tie, step, edge, totals)
     return q, tie, iteration, size, False
+
+
+@compiled
+def _largest(slope: Floats, scale: Floats) -> float:
+    """The largest |slope| / scale; one that is no number counts as the largest, so that it is never taken for 0."""
+    largest = 0.0
+    for k in range(len(slope)):
+        size = abs(slope[k]) / scale[k]
+        if not size <= largest:
+            largest = size
+        if math.isnan(largest):
+            break
+    return largest
 
 
 @compiled
@@ -148,6 +159,8 @@ def _solve(matrix: Floats, x: Floats) -> None:
     """Turn x into y with matrix @ y = x; a positive definite matrix, which is used up, needs no pivots."""
     n = len(x)
     for k in range(n):
+        if matrix[k, k] == 0:
+            raise np.linalg.LinAlgError("a singular matrix")
         for i in range(k + 1, n):
             share = matrix[i, k] / matrix[k, k]
             for c in range(k + 1, n):

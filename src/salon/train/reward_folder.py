@@ -13,14 +13,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from salon.errors import BadFile, BadValue, MissingExtra
 from salon.models.weights import read_state
-from salon.store.atomic import PART, whole_folder
+from salon.store.atomic import PART, held, whole_folder
 from salon.train.reward_settings import FREE, RewardSettings
 
 try:
@@ -32,6 +33,16 @@ except ImportError:  # pragma: no cover - the tests have it
 
 CHECKPOINTS = "checkpoints"
 BEST = "best.safetensors"
+
+
+@contextmanager
+def own_run(run: Path, *, anew: bool) -> Iterator[None]:
+    """The folder `run` is there, emptied if `anew`, and no other command trains in it while the block runs."""
+    run.mkdir(parents=True, exist_ok=True)
+    with held(run):
+        for old in run.iterdir() if anew else ():
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+        yield
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ from salon.train.distill_loop import Trained, train_one_pass
 from salon.train.distill_settings import DistillSettings
 from salon.train.leaks import Guard, find_leaks, picture_keys, save_guard, without_look_alikes
 from salon.train.pseudo_scores import PseudoPairs, PseudoScores, read_pseudo_scores
-from salon.train.reward_folder import flush
+from salon.train.reward_folder import flush, own_run
 from salon.train.reward_setup import processes
 
 RUN = "run"
@@ -109,24 +110,23 @@ def distill_study(
     made_of = f"{Path(model).name} {fingerprint(model) or 'by its hub name'}"
     made_by = {"data": study.hash, "backbone": made_of, "labels": _identity(known), "question": form.hash}
     data.order(settings.images, 1, settings.seed)  # refused now where a step is larger than what there is
-    if here.is_main_process:
-        if overwrite or not _unfinished(out / RUN):
-            shutil.rmtree(out / RUN, ignore_errors=True)
-        (out / RUN).mkdir(parents=True, exist_ok=True)
-        _write_split(out / RUN / "split.parquet", sides)
-    trained = train_one_pass(
-        model, data, settings, out / RUN, name=out.name, made_by=made_by, progress=progress,
-        format_progress=format_progress,
-    )  # fmt: skip
-    if not trained.is_main:
-        return None
-    taught = _taught(study, known, form, settings, sides, notes)
-    texts = [study_text(study)(item) for side in ("train", "validation") for item in sides[side]]
-    guard = Guard.of([keys[item] for side in ("train", "validation") for item in sides[side]],
-                     [text for text in texts if text] if settings.show_prompt else [])  # fmt: skip
-    card = _written(out, trained, settings, known, taught, guard, made_of, model)
-    trained.forget()
-    return _report(out, card, known, notes)
+    anew = overwrite or not _unfinished(out / RUN)
+    with own_run(out / RUN, anew=anew) if here.is_main_process else nullcontext():
+        if here.is_main_process:
+            _write_split(out / RUN / "split.parquet", sides)
+        trained = train_one_pass(
+            model, data, settings, out / RUN, name=out.name, made_by=made_by, progress=progress,
+            format_progress=format_progress,
+        )  # fmt: skip
+        if not trained.is_main:
+            return None
+        taught = _taught(study, known, form, settings, sides, notes)
+        texts = [study_text(study)(item) for side in ("train", "validation") for item in sides[side]]
+        guard = Guard.of([keys[item] for side in ("train", "validation") for item in sides[side]],
+                         [text for text in texts if text] if settings.show_prompt else [])  # fmt: skip
+        card = _written(out, trained, settings, known, taught, guard, made_of, model)
+        trained.forget()
+        return _report(out, card, known, notes)
 
 
 # -- how items are asked about ---------------------------------------------------------------------------------------

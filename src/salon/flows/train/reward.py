@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,7 +39,7 @@ from salon.train.leaks import Guard, picture_keys, save_guard, without_look_alik
 from salon.train.rater_weights import agreement_weights
 from salon.train.reward_card import Learned, reward_card, reward_words
 from salon.train.reward_data import PairFile
-from salon.train.reward_folder import CHECKPOINTS, RunFolder, flush
+from salon.train.reward_folder import CHECKPOINTS, RunFolder, flush, own_run
 from salon.train.reward_loop import Fitted, fit
 from salon.train.reward_settings import RewardSettings
 from salon.train.reward_setup import processes
@@ -87,33 +88,34 @@ def train_reward(
     settings = settings or RewardSettings()
     here = processes()
     if here.is_main_process:
-        _prepare_target(out, resume=resume, overwrite=overwrite)
-    here.wait_for_everyone()
-    pairs, learned, notes = _opened(source, out / RUN, settings, criteria, images, is_main=here.is_main_process)
-    here.wait_for_everyone()
-    pairs = _weighed(pairs)
-    survey = survey_pairs(pairs)
-    parts = open_parts(
-        backbone, instruction=instruction,
-        pixels=settings.pixels or None, dropout=settings.dropout, seed=settings.seed,
-    )  # fmt: skip
-    _check_criteria(parts, survey)
-    made_of = f"{Path(backbone).name} {fingerprint(backbone) or 'by its hub name'}"
-    run = RunFolder(out / RUN, settings, learned.data, made_of)
-    fitted = fit(parts, pairs, survey, run, progress=progress)
-    if not fitted.is_main:
-        return None
-    figures = _figures(fitted, pairs, survey)
-    report = _written(out, fitted, parts, pairs, survey, learned, figures, made_of, backbone)
-    run.forget()
-    return report.model_copy(update={"notes": (*notes, *_notes(survey, settings))})
+        _check_target(out, resume=resume, overwrite=overwrite)
+    with own_run(out / RUN, anew=overwrite) if here.is_main_process else nullcontext():
+        here.wait_for_everyone()
+        pairs, learned, notes = _opened(source, out / RUN, settings, criteria, images, is_main=here.is_main_process)
+        here.wait_for_everyone()
+        pairs = _weighed(pairs)
+        survey = survey_pairs(pairs)
+        parts = open_parts(
+            backbone, instruction=instruction,
+            pixels=settings.pixels or None, dropout=settings.dropout, seed=settings.seed,
+        )  # fmt: skip
+        _check_criteria(parts, survey)
+        made_of = f"{Path(backbone).name} {fingerprint(backbone) or 'by its hub name'}"
+        run = RunFolder(out / RUN, settings, learned.data, made_of)
+        fitted = fit(parts, pairs, survey, run, progress=progress)
+        if not fitted.is_main:
+            return None
+        figures = _figures(fitted, pairs, survey)
+        report = _written(out, fitted, parts, pairs, survey, learned, figures, made_of, backbone)
+        run.forget()
+        return report.model_copy(update={"notes": (*notes, *_notes(survey, settings))})
 
 
 # -- before ----------------------------------------------------------------------------------------------------------
 
 
-def _prepare_target(out: Path, *, resume: bool, overwrite: bool) -> None:
-    """A folder with its run in it; refused where something is there that nobody asked to go on with or to replace.
+def _check_target(out: Path, *, resume: bool, overwrite: bool) -> None:
+    """Refuse a folder that holds what nobody asked to go on with or to replace.
 
     A model that is to be replaced stays until the new one is whole.
     """
@@ -133,9 +135,6 @@ def _prepare_target(out: Path, *, resume: bool, overwrite: bool) -> None:
             "a new folder is needed for the model", found="a run that was not finished", where=str(out),
             remedy="--resume goes on with it, --overwrite begins anew",
         )  # fmt: skip
-    if overwrite:
-        shutil.rmtree(out / RUN, ignore_errors=True)
-    (out / RUN).mkdir(parents=True, exist_ok=True)
 
 
 def _opened(
