@@ -7,11 +7,9 @@ PIP := $(BIN)/pip install -qq --no-compile --disable-pip-version-check --constra
 unexport PYTHONDONTWRITEBYTECODE
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE ?= 1
-CORES := $(shell nproc 2>/dev/null || echo 1)
-# Tests wait for browsers, servers and the disk for a fifth of their time: half as many processes again fill the cores.
-JOBS ?= $(shell expr $(CORES) + $(CORES) / 2)
+JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 
-.PHONY: help demo test lint compiled bench prove docs serve clean
+.PHONY: help demo test lint bench prove docs serve clean
 help: ## what there is to make
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
@@ -36,7 +34,7 @@ demo: $(VENV)/.demo ## posters drawn, judged, checked, fused, learned from and r
 
 test: $(VENV)/.dev ## every test and check, as CI runs them
 	@tools/system-packages chromium libegl1 libgl1 tesseract-ocr
-	@$(MAKE) --no-print-directory --jobs=2 lint compiled
+	@$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.dev ## style, types and the walls between rooms
@@ -44,10 +42,6 @@ lint: $(VENV)/.dev ## style, types and the walls between rooms
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-
-# On a second core meanwhile: what is compiled once here would be compiled by every process of the test run.
-compiled: $(VENV)/.dev
-	-@$(BIN)/python -m pytest --collect-only -qq > /dev/null
 
 bench: $(VENV)/.bench ## speed beside peers, one JSON line each; writes docs/benchmarks.md; ONLY=name for one
 	@$(BIN)/python -m benchmarks $(ONLY)

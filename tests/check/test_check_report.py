@@ -8,7 +8,7 @@ from functools import cache
 
 import check_examples as examples
 import pytest
-from browser import OVERFLOW, OVERLAPS, open_page, page_faults
+from browser import OVERFLOW, OVERLAPS, SEEN, open_page, page_faults
 from page_words import Page, numbers_of
 
 from salon.check.report import SIMULATED, check_page
@@ -242,8 +242,7 @@ def test_the_same_report_gives_the_same_bytes():
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("width", "theme"), SEEN)
 def test_in_a_browser(chromium, tmp_path, width, theme):
     """No console error, no request, no sideways scroll, nothing run from a name; charts shown once, labels apart."""
     for name in ("full", "ragged", "hostile", "votes", "minimal"):

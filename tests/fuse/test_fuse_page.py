@@ -8,7 +8,7 @@ from functools import cache
 
 import fuse_example as examples
 import pytest
-from browser import OPEN_ALL, OVERFLOW, OVERLAPS, chromium, open_page, page_faults
+from browser import OPEN_ALL, OVERFLOW, OVERLAPS, SEEN, chromium, open_page, page_faults
 from page_words import Page, numbers_of
 
 from salon.fuse.report import fuse_page
@@ -193,8 +193,7 @@ def test_the_same_report_gives_the_same_bytes():
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("width", "theme"), SEEN)
 def test_in_a_browser(chromium, tmp_path, width, theme):
     """No console error, no request, no sideways scroll, nothing run from a name; labels apart, with all parts open."""
     texts = dict.fromkeys(examples.PROMPTS, "A poster for a night of Baltic folk songs, " * 9)

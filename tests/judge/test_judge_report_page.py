@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from browser import OPEN_ALL, OVERFLOW, chromium, open_page, page_faults
+from browser import OPEN_ALL, OVERFLOW, SEEN, chromium, open_page, page_faults
 from drawn_studies import Drawn, shared_ranks
 from judge_report_example import both, full_report, judged, people, report, simulated_judge
 from PIL import Image
@@ -130,8 +130,7 @@ def test_the_gallery_shows_both_pictures_or_says_that_there_is_none(pictured):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("width", "theme"), SEEN)
 def test_in_a_browser(chromium, tmp_path, width, theme):
     """No console error, no request, no sideways scroll, nothing run from a name."""
     for name in REPORTS:

@@ -53,6 +53,8 @@ BoolArray = NDArray[np.bool_]
 
 _SIGNS = np.linspace(0, 0.999, 4001)
 """Raters on the grid, by the root of the tau of two alike: at .999 one almost always repeats the order."""
+_FARTHEST = 512
+"""Places of the first step of a search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,19 +111,26 @@ def fit_one_order(tau: FloatArray, prompts: FloatArray, features: FloatArray) ->
     raters, width = tau.shape[0], features.shape[1]
     place = _equal_raters(tau, prompts, features)
     a, b = np.zeros((width, width)), np.zeros(width)
+    stride = np.full(raters, _FARTHEST)  # as far as a rater moved last: later moves are short
     for _ in range(200):
         moved = False
         for r in range(raters):
             # The loss of rater r is f'Af - 2b'f in its own features f, the others held.
             a[:], b[:] = 0.0, 0.0
             for s in range(raters):
-                if s != r and prompts[r, s] > 0:
+                n, g = prompts[r, s], place[s]
+                if s != r and n > 0:
                     for i in range(width):
-                        b[i] += prompts[r, s] * tau[r, s] * features[place[s], i]
+                        f = n * features[g, i]
+                        b[i] += tau[r, s] * f
                         for j in range(width):
-                            a[i, j] += prompts[r, s] * features[place[s], i] * features[place[s], j]
-            best = _best_place(place[r], a, b, features)
+                            a[i, j] += f * features[g, j]
+            best = _best_place(place[r], stride[r], a, b, features)
             moved = moved or best != place[r]
+            far = abs(best - place[r])
+            stride[r] = 1
+            while stride[r] < min(far, _FARTHEST):
+                stride[r] *= 2
             place[r] = best
         if not moved:
             break
@@ -158,16 +167,16 @@ def _squared(f: FloatArray) -> float:
 
 
 @compiled
-def _best_place(start: int, a: FloatArray, b: FloatArray, features: FloatArray) -> int:
+def _best_place(start: int, stride: int, a: FloatArray, b: FloatArray, features: FloatArray) -> int:
     """Walk down from `start` in halving steps: the curve is nearly straight, so the loss has one valley."""
-    best, least = start, _loss(features[start], a, b)
-    step = 512
+    best, least = start, _loss(features, start, a, b)
+    step = stride
     while step >= 1:
         walked = False
         for sign in (-1, 1):
             g = best + sign * step
             if 0 <= g < features.shape[0]:
-                loss = _loss(features[g], a, b)
+                loss = _loss(features, g, a, b)
                 if loss < least - 1e-12:
                     best, least, walked = g, loss, True
                     break
@@ -177,12 +186,13 @@ def _best_place(start: int, a: FloatArray, b: FloatArray, features: FloatArray) 
 
 
 @compiled
-def _loss(f: FloatArray, a: FloatArray, b: FloatArray) -> float:
+def _loss(features: FloatArray, g: int, a: FloatArray, b: FloatArray) -> float:
     loss = 0.0
-    for i in range(len(f)):
-        loss -= 2 * b[i] * f[i]
-        for j in range(len(f)):
-            loss += f[i] * a[i, j] * f[j]
+    for i in range(len(b)):
+        row = -2 * b[i]
+        for j in range(len(b)):
+            row += a[i, j] * features[g, j]
+        loss += features[g, i] * row
     return loss
 
 

@@ -108,9 +108,9 @@ def _mixing_law(chance: FloatArray, observed: FloatArray) -> FloatArray:
     """Nonparametric maximum likelihood over the grid, by EM."""
     law = np.full(len(_GRID), 1 / len(_GRID))
     share = observed / observed.sum()
-    seen = share > 0
+    share, chance = share[share > 0], chance[share > 0]
     for _ in range(_EM_STEPS):
-        law = law * ((share[seen] / (chance[seen] @ law)) @ chance[seen])
+        law = law * ((share / (chance @ law)) @ chance)
     return np.asarray(law / law.sum(), dtype=np.float64)
 
 

@@ -47,6 +47,7 @@ IntArray = NDArray[np.int64]
 Kind = Literal["percentile", "bca"]
 
 _MAX_CELLS = 20_000_000  # weights held at once: 160 MB
+_MAX_PICKED = 20_000  # clusters picked at once: they stay in the cache
 _MAX_UNDEFINED = 0.05
 _ROUNDING = 1e-12  # sums of equal numbers differ by that much
 _AT_END = 1e-9
@@ -113,17 +114,26 @@ def row_kinds(table: ArrayLike) -> tuple[FloatArray, IntArray]:
 
 def draw_totals(rows: FloatArray, counts: IntArray, *, draws: int, rng: np.random.Generator) -> FloatArray:
     """Totals (draws, m) of `draws` bootstrap samples of clusters, from distinct rows and their counts."""
-    n = int(counts.sum())
-    if len(counts) > n / 8:  # few equal rows: picking clusters one by one beats one binomial per row
-        owner = np.repeat(np.arange(len(counts)), counts)
-        picked = (np.bincount(owner[rng.integers(0, n, n)], minlength=len(counts)) for _ in range(draws))
-        return np.array([weights @ rows for weights in picked])
-    step = max(1, _MAX_CELLS // len(counts))
+    n, kinds = int(counts.sum()), len(counts)
+    if kinds > n / 8:  # few equal rows: picking clusters one by one beats one binomial per row
+        owner = np.repeat(np.arange(kinds), counts)
+        step = max(1, _MAX_PICKED // n)
+        return np.concatenate(
+            [_picked(owner, kinds, min(step, draws - start), rng) @ rows for start in range(0, draws, step)]
+        )
+    step = max(1, _MAX_CELLS // kinds)
     out = np.empty((draws, rows.shape[1]))
     for start in range(0, draws, step):
         stop = min(start + step, draws)
         out[start:stop] = rng.multinomial(n, counts / n, size=stop - start) @ rows
     return out
+
+
+def _picked(owner: IntArray, kinds: int, draws: int, rng: np.random.Generator) -> FloatArray:
+    """How often each kind of row is picked in each draw, (draws, kinds)."""
+    kind = owner[rng.integers(0, len(owner), (draws, len(owner)))]
+    kind += kinds * np.arange(draws)[:, None]
+    return np.bincount(kind.ravel(), minlength=draws * kinds).reshape(draws, kinds).astype(float)
 
 
 def interval(

@@ -83,7 +83,7 @@ def cycle_test(cells: Cells | Shapes, null: Null | None = None) -> Test:
     count = sum(one.cycle_count for one, _ in testable)
     first, pmf = 0, np.ones(1)
     for one, law in testable:
-        start, part = _cycle_pmf(one.n, law)
+        start, part = _cycle_pmf(one.n, float(law.cycle_rate), law.draws)
         first, pmf = first + start, np.convolve(pmf, part)
     p = _no_likelier(pmf, count - first)
     rates = ", ".join(f"{float(law.cycle_rate):.6g}" for _, law in testable)
@@ -165,11 +165,10 @@ def weighted_chi2_sf(x: float, weights: npt.ArrayLike) -> float:
     w = np.asarray(weights, dtype=np.float64)
     if w.ndim != 1 or len(w) == 0 or not np.all(np.isfinite(w) & (w > 0)):
         raise BadValue("weights must be positive", found=w)
-    ratio = 1 - w.min() / w
-    shrink = ratio.max()
+    shrink = float((1 - w.min() / w).max())
     terms = 64
     while terms <= 2**15:
-        c = _mixture(w, ratio, terms)
+        c = _mixture(tuple(w.tolist()), terms)
         tail = float(c @ special.chdtrc(len(w) + 2.0 * np.arange(terms), x / w.min()))
         if c[-1] * shrink <= 1e-13 * (1 - shrink) * tail or tail == 0.0:
             return min(1.0, tail)
@@ -177,7 +176,11 @@ def weighted_chi2_sf(x: float, weights: npt.ArrayLike) -> float:
     raise NotConverged("weights closer to each other are needed", found=f"{w.min():.3g} to {w.max():.3g}")
 
 
-def _mixture(w: Floats, ratio: Floats, terms: int) -> Floats:
+@lru_cache(maxsize=64)
+def _mixture(weights: tuple[float, ...], terms: int) -> Floats:
+    """c_0, c_1, ...: of the weights alone, and a curve of tails asks for those of the same weights many times."""
+    w = np.array(weights)
+    ratio = 1 - w.min() / w
     g = 0.5 * (ratio[None, :] ** np.arange(1, terms)[:, None]).sum(axis=1)
     c = np.zeros(terms)
     c[0] = np.prod(np.sqrt(w.min() / w))
@@ -215,6 +218,7 @@ def _chi_square(observed: Floats, expected: Floats, groups: Ints) -> float:
     return float(((o - e) ** 2 / e).sum())
 
 
+@lru_cache(maxsize=256)
 def _folded_pmf(raters: int) -> Floats:
     """P(max(k, R - k) = v) as floats, by logarithms so that very large R does not overflow."""
     bins = pmax_bins(raters)
@@ -222,13 +226,13 @@ def _folded_pmf(raters: int) -> Floats:
     return pmf
 
 
-def _cycle_pmf(n: int, null: Null) -> tuple[int, Floats]:
-    """(first, pmf) of the cycle count of n prompts, cut where it is below any printable probability."""
-    rate = float(null.cycle_rate)
-    if null.draws is None:
-        law = stats.binom(n, rate)
-    else:
-        law = stats.betabinom(n, rate * null.draws + 0.5, (1 - rate) * null.draws + 0.5)
+@lru_cache(maxsize=256)
+def _cycle_pmf(n: int, rate: float, draws: int | None) -> tuple[int, Floats]:
+    """(first, pmf) of the cycle count of n prompts, cut where it is below any printable probability.
+
+    `rate` is exact, or what `draws` of a Monte Carlo null gave.
+    """
+    law = stats.binom(n, rate) if draws is None else stats.betabinom(n, rate * draws + 0.5, (1 - rate) * draws + 0.5)
     reach = 40 * float(law.std()) + 40
     first, last = max(0, int(n * rate - reach)), min(n, int(n * rate + reach))
     return first, law.pmf(np.arange(first, last + 1))
