@@ -332,3 +332,13 @@ def test_shares_of_agreement():
     assert supermajority_share(counts) == pytest.approx(2 / 3)
     with pytest.raises(TooFew):
         unanimous_share([[1, 0]])
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_alpha_and_its_interval_are_never_below_minus_one(level: str) -> None:
+    """Two raters who always disagree, on two prompts: two sides of a coin, and the ends of a scale."""
+    opposed = np.tile([[1.0, 5.0], [5.0, 1.0]], (50, 1))
+    assert -1 <= krippendorff_alpha(opposed, level=level).value < -0.98
+    mixed = np.array([[1.0, 5.0], [5.0, 1.0], [3.0, 3.0], [1.0, 2.0]])
+    found = alpha_bootstrap(mixed, [0, 0, 1, 1], level=level, draws=300, rng=np.random.default_rng(0))
+    assert -1 <= found.low < found.value < found.high <= 1

@@ -12,6 +12,8 @@ over all ordered pairs of the n pairable answers.
   alpha is interval alpha of the mid-ranks;
 * nominal: sum_{i != j} d2 = m_u^2 - sum_c n_uc^2.
 
+Alpha is never below -1: m_u/(m_u - 1) <= 2 and the SS_u sum to at most SS (nominal: of 0/1 columns, one a category).
+
 Assumptions: raters are interchangeable; chance is drawing from the pooled answers without replacement.
 Units with one answer are not pairable and are left out, as Krippendorff does; `n` of the result counts units
 used. Edges: no unit with two answers raises TooFew; one category only raises NotIdentified (0/0); infinite
@@ -28,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, NotIdentified, TooFew
 from salon.stats.compiled import compiled
-from salon.stats.resample import bootstrap_totals
+from salon.stats.resample import BOTH_SIDES, bootstrap_totals
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -91,7 +93,7 @@ def alpha_bootstrap(
     should be.
     """
     table, alpha = alpha_totals(values, clusters, level=level)
-    return bootstrap_totals(alpha, table, draws=draws, rng=rng, level=confidence, unit=unit, within=(-np.inf, 1.0))
+    return bootstrap_totals(alpha, table, draws=draws, rng=rng, level=confidence, unit=unit, within=BOTH_SIDES)
 
 
 def alpha_totals(
