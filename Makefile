@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip install -qq --no-compile --disable-pip-version-check --constraint constraints.txt
-# Packages come uncompiled (--no-compile saves a minute); what is used is compiled once, whatever the machine's habit is.
+UV := $(BIN)/uv pip install -q --python $(BIN)/python --constraint constraints.txt
+# Packages come uncompiled (that saves a minute); what is used is compiled once, whatever the machine's habit is.
 unexport PYTHONDONTWRITEBYTECODE
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE ?= 1
@@ -16,31 +17,31 @@ help: ## what there is to make
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) --editable '.[generate,serve,train]'
-	@touch $@
-
-$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) --editable '.[dev]'
-	@touch $@ $(VENV)/.demo
-
-$(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) --editable '.[dev,bench]'
-	@touch $@ $(VENV)/.dev $(VENV)/.demo
+# uv takes seconds where pip takes minutes. pip brings torch, since it alone knows of builds that the machine was given,
+# and all the rest where uv reaches no index, as with one that is named in pip's settings.
+$(VENV)/.demo: EXTRAS := generate,serve,train
+$(VENV)/.dev: EXTRAS := dev
+$(VENV)/.dev: HOLDS := $(VENV)/.demo
+$(VENV)/.bench: EXTRAS := dev,bench
+$(VENV)/.bench: HOLDS := $(VENV)/.dev $(VENV)/.demo
+$(VENV)/.demo $(VENV)/.dev $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) uv torch
+	$(UV) --editable '.[$(EXTRAS)]' || $(PIP) --editable '.[$(EXTRAS)]'
+	@touch $@ $(HOLDS)
 
 demo: $(VENV)/.demo ## posters drawn, judged, checked, fused, learned from and ranked on a board; leaves pages in demo/
 	@tools/system-packages libegl1 libgl1
 	$(BIN)/python -m salon.flows.demo demo
 
 test: $(VENV)/.dev ## every test and check, as CI runs them
-	@tools/system-packages chromium libegl1 libgl1 tesseract-ocr
+	@tools/system-packages chromium-headless-shell libegl1 libgl1 tesseract-ocr
 	@$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.dev ## style, types and the walls between rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers $(JOBS)
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.bench ## speed beside peers, one JSON line each; writes docs/benchmarks.md; ONLY=name for one

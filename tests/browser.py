@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 from waiting import LONGEST, until
 
-INSTALL = "apt-get install -y chromium"
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+INSTALL = "apt-get install -y chromium-headless-shell (or chromium)"
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+"""The first is the same engine without a window to hide: a third less time for the same pages."""
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -65,3 +66,9 @@ LONG = (
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: next((n for n, part in enumerate(LONG) if item.nodeid.startswith(part)), len(LONG)))
+
+
+def pytest_collection_finish() -> None:
+    """What has been imported and collected stays to the end: looking for garbage in it costs minutes of a whole run."""
+    gc.collect()
+    gc.freeze()

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,14 @@ def tracked() -> list[Path]:
     return [path for name in names if (path := ROOT / name).is_file()]
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
 def functions(path: Path) -> list[ast.FunctionDef]:
-    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+    return [node for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef)]
 
 
 def test_the_front_page_is_short_and_true() -> None:
@@ -68,7 +75,7 @@ def test_functions_are_short() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_modules_and_public_functions_say_what_they_are(path: Path) -> None:
-    tree = ast.parse(path.read_text())
+    tree = parsed(path)
     assert not tree.body or ast.get_docstring(tree), "a module says in its first line what it is"
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):

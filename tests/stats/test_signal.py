@@ -20,6 +20,7 @@ from salon.stats.signal import (
     distinct_rows,
     histogram_t_numerators,
     item_pairs,
+    item_triples,
     kendall_t,
     median_of_counts,
     p_max,
@@ -69,6 +70,13 @@ def test_by_hand_cells():
 
 def test_pairs_are_lexicographic():
     assert item_pairs(4).tolist() == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+
+
+@pytest.mark.parametrize("items", [0, 1, 2, 3, 4, 7])
+def test_triples_name_the_columns_of_their_pairs(items):
+    column = {tuple(pair): e for e, pair in enumerate(item_pairs(items).tolist())}
+    named = [[column[a, b], column[b, c], column[a, c]] for a, b, c in combinations(range(items), 3)]
+    assert item_triples(items).tolist() == named
 
 
 @given(ranks_arrays())

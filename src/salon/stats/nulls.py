@@ -123,7 +123,7 @@ class Null:
         """Mean p_max, exact for every shape."""
         return sum((x * q for x, q in self.pmax_pmf.items()), Fraction(0))
 
-    @property
+    @cached_property
     def cycle_rate(self) -> Fraction:
         """Share of prompts with a majority cycle."""
         return Fraction(sum(mass for (_, cyclic), mass in self.joint.items() if cyclic), self.total)

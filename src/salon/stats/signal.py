@@ -50,9 +50,9 @@ def item_pairs(items: int) -> Ints:
 
 def item_triples(items: int) -> Ints:
     """For each triple a < b < c the columns of the pairs (a,b), (b,c), (a,c)."""
-    column = {pair: e for e, pair in enumerate(combinations(range(items), 2))}
-    rows = [(column[a, b], column[b, c], column[a, c]) for a, b, c in combinations(range(items), 3)]
-    return np.array(rows, dtype=np.int64).reshape(-1, 3)
+    a, b, c = np.array(list(combinations(range(items), 3)), dtype=np.int64).reshape(-1, 3).T
+    before = np.arange(items) * (2 * items - np.arange(items) - 1) // 2  # pairs whose first item comes before
+    return np.stack([before[a] + b - a - 1, before[b] + c - b - 1, before[a] + c - a - 1], axis=1)
 
 
 def votes_rankings(ranks: npt.ArrayLike) -> Votes:
