@@ -13,6 +13,9 @@ def compiled(loop: Callable[..., Any]) -> Any:
 
     It is kept in NUMBA_CACHE_DIR, else beside the source, else in the user's cache. Where none of these can be written,
     as in a service that may write nothing but its study, every process compiles it anew.
+
+    In a loop `x[a:b] = y` with an array y costs four seconds of compiling, for the sentence numba would say if their
+    lengths differed: write element by element.
     """
     try:
         return numba.njit(cache=True)(loop)

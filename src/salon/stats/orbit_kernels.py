@@ -95,9 +95,10 @@ def grow(g: Geometry, keys: Words, start: int, stop: int, r: int, odd: SmallInts
         columns = _append_witnesses(fresh, n, i, block, columns)
         if columns >= COLUMNS or i == stop - 1:
             canonical(g, r + 1, block, columns)
-            out.keys[count : count + columns] = block.keys[:columns]
-            out.source[count : count + columns] = block.source[:columns]
-            out.times[count : count + columns] = block.times[:columns]
+            for j in range(columns):
+                out.keys[count + j] = block.keys[j]
+                out.source[count + j] = block.source[j]
+                out.times[count + j] = block.times[j]
             count += columns
             columns = np.int64(0)
     return int(count)

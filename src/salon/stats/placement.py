@@ -206,7 +206,8 @@ def _likelihood(d: Floats, tie: float | None) -> Floats:
 @compiled
 def _weigh(start: int, stop: int, opponent: Ints, outcome: Ints, log_prior: Floats, table: Floats, w: Floats) -> None:
     """Fill w with one item's posterior masses."""
-    w[:] = log_prior
+    for g in range(len(w)):
+        w[g] = log_prior[g]
     for row in range(start, stop):
         w += table[opponent[row], outcome[row]]
     top = w.max()

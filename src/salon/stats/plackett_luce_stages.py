@@ -167,7 +167,8 @@ def _fill_runs(
                 for t in range(size):
                     place = (k + t) % size if k < size else (k - t) % size
                     run_entry[at + t] = block[place]
-                run_entry[at + size : at + stop - start] = entry[end:stop]
+                for t in range(size, stop - start):
+                    run_entry[at + t] = entry[start + t]
                 at += stop - start
                 run_offsets[s + 1] = at
                 stages[s] = size if end < stop else size - 1

@@ -106,7 +106,8 @@ def _merge(known, size, absent):  # type: ignore[no-untyped-def]
     """
     k, m = len(known), len(absent)
     ends = np.zeros(k + 1)
-    ends[1:] = np.cumsum(size)
+    for i in range(k):
+        ends[i + 1] = ends[i] + size[i]
     least = np.zeros((k + 1, m + 1))
     for i in range(k + 1):
         for j in range(m + 1):
