@@ -55,13 +55,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
 
 LONG = (
     "tests/test_readme.py",
-    "tests/test_docs.py",
     "tests/web/",
+    "tests/train/",
     "tests/bench/",
     "tests/flows/",
     "tests/cli/",
+    "tests/test_docs.py",
 )
-"""What takes long, begun first in this order, so that no process works on it alone at the end."""
+"""What takes long, begun first in this order, so that no process works on it alone at the end; the pages of the docs not
+beside the README, which compiles the same loops.
+"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
