@@ -47,8 +47,6 @@ class BudgetRow:
     """Pairs x raters."""
     to_full: Estimate
     """SRCC to the scores of the full design: mean over studies, with its interval."""
-    to_full_low: float
-    """The SRCC that 95% of single studies exceed."""
     to_truth: Estimate
     """SRCC to the true strengths."""
     connected: bool
@@ -169,7 +167,6 @@ def _row(study: _Study, size: int, found: Floats) -> BudgetRow:
         pairs=size,
         judgments=size * study.raters,
         to_full=_mean(found[:, 0]),
-        to_full_low=float(np.quantile(found[:, 0], 0.05)),
         to_truth=_mean(found[:, 1]),
         connected=bool(np.all(found[:, 2] == 1)),
         diameter=float(found[:, 3].mean()),
