@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -92,12 +93,7 @@ def _files(folder: Path, name: str) -> list[Path]:
     if any(letter in name for letter in "/\\:\0"):
         return []
     whole = scores_file(home, name)
-    return [whole] if whole.is_file() else sorted(home.glob(f"{_plain(name)}{MARK}*.parquet"))
-
-
-def _plain(name: str) -> str:
-    """A name in which nothing is a pattern."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
+    return [whole] if whole.is_file() else sorted(home.glob(f"{glob.escape(name)}{MARK}*.parquet"))
 
 
 def _scored(
