@@ -13,23 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.json
-import pyarrow.parquet as pq
 
-from salon.errors import BadColumns, BadFile, BadValue, TooFew, UnknownReference
+from salon.errors import BadFile, BadValue, TooFew, UnknownReference
 from salon.flows.judge_report import people_only
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.fuse.splits import item_prompts, prompt_texts, split_items
 from salon.judge.score import FOLDER, ScoreRun, read_scores, scores_file
 from salon.select.pairs import Candidate, PairSettings
+from salon.store.plain_table import read_plain
 from salon.study import Study
 from salon.study.scorer import ScorerCard
 from salon.study.split import SPLITS
 
 MOST_CANDIDATES = 5_000_000
-_READERS = {".csv": pyarrow.csv.read_csv, ".jsonl": pyarrow.json.read_json, ".parquet": pq.read_table}
 Scored = dict[tuple[str, str], list[tuple[str, float, float | None]]]
 """By criterion and group: items with value and error."""
 
@@ -54,7 +50,7 @@ def fused_candidates(study: Study, settings: PairSettings, file: Path, criteria:
     """All pairs of items that `salon fuse` gave scores to, within a criterion and group."""
     known = set(study.ids("items").to_pylist())
     rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in _read(file, ("criterion", "group", "item", "value")).to_pylist():
+    for row in read_plain(file, "scores", ("criterion", "group", "item", "value")).to_pylist():
         if row["item"] not in known:
             raise UnknownReference("scores of items of the study are needed", found=repr(row["item"]), where=str(file))
         if row["value"] is not None and (not criteria or row["criterion"] in criteria):
@@ -131,22 +127,6 @@ def _texts(study: Study) -> dict[str, str]:
     """The text of every item's prompt, empty where there is none."""
     texts = [*prompt_texts(study).to_pylist(), None]
     return {item: texts[n] or "" for item, n in zip(study.ids("items").to_pylist(), item_prompts(study).tolist())}
-
-
-def _read(file: Path, columns: Sequence[str]) -> pa.Table:
-    reader = _READERS.get(file.suffix.lower())
-    if reader is None:
-        raise BadFile(
-            "scores as .parquet, .csv or .jsonl are needed", found=file.suffix or "no ending", where=str(file)
-        )
-    try:
-        table = reader(file)
-    except (OSError, pa.ArrowException) as error:
-        raise BadFile("a table of scores is needed", found=str(error).split("\n")[0], where=str(file)) from None
-    for name in columns:
-        if name not in table.column_names:
-            raise BadColumns.missing(name, table.column_names, where=str(file))
-    return table
 
 
 def _card(file: Path) -> ScorerCard:
