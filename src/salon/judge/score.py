@@ -9,6 +9,7 @@ goes on where it stopped, and copies of a picture cost nothing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -213,3 +214,14 @@ def read_scores(file: Path) -> pa.Table:
         if name not in table.column_names:
             raise BadColumns.missing(name, table.column_names, where=str(file))
     return table
+
+
+def read_run(file: Path) -> ScoreRun | None:
+    """What stands beside a table of scores; None where it came from elsewhere."""
+    card = file.with_suffix(".json")
+    if not card.is_file():
+        return None
+    try:
+        return ScoreRun.parse(json.loads(card.read_text(encoding="utf-8")), where=str(card))
+    except ValueError as error:
+        raise BadFile("what salon score writes is needed", found=str(error).split("\n")[0], where=str(card)) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from salon.errors import BadValue, UnknownReference
-from salon.judge.score import FOLDER, ScoreRun, ScoreSettings, read_scores, score_study, scores_file
+from salon.judge.score import FOLDER, ScoreSettings, read_run, read_scores, score_study, scores_file
 from salon.judge.scorers.named import scorer_named
 from salon.judge.scorers.of_model import MARK, model_folder, scorer_names
 from salon.models.kept import Kept
@@ -125,8 +124,7 @@ def _read(study: Study, frame: Frame, file: Path) -> _Table:
         raise BadValue("scores are finite numbers", found="infinity", where=str(file))
     if not set(given) & set(study.ids("items").to_pylist()):
         raise BadValue("scores of items of the study are needed", found="scores of other items", where=str(file))
-    card = file.with_suffix(".json")
-    run = ScoreRun.parse(json.loads(card.read_text(encoding="utf-8")), where=str(card)) if card.is_file() else None
+    run = read_run(file)
     criterion = run.card.criterion if run else None
     known = {id for id, _ in frame.criteria}
     if criterion is None and MARK in file.stem and file.stem.rpartition(MARK)[2] in known:

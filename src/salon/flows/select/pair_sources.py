@@ -5,7 +5,6 @@ Items are paired within a prompt (or what else the study compares within), each 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -14,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from salon.errors import BadFile, BadValue, TooFew, UnknownReference
+from salon.errors import BadValue, TooFew, UnknownReference
 from salon.flows.judge_report import people_only
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.fuse.splits import item_prompts, prompt_texts, split_items
-from salon.judge.score import FOLDER, ScoreRun, read_scores, scores_file
+from salon.judge.score import FOLDER, read_run, read_scores, scores_file
 from salon.select.pairs import Candidate, PairSettings
 from salon.store.plain_table import read_plain
 from salon.study import Study
@@ -78,7 +77,8 @@ def scorer_candidates(study: Study, settings: PairSettings, folder: Path, name: 
             "a table of scores of the study is needed", found=repr(name), where=str(folder / FOLDER),
             remedy=f"salon score STUDY --scorer NAME writes one; there are {', '.join(known) or 'none'}",
         )  # fmt: skip
-    card = _card(file)
+    run = read_run(file)
+    card = ScorerCard() if run is None else run.card
     turn, criterion = 1.0 if card.higher_is_better else -1.0, card.criterion or name
     groups = dict(zip(study.ids("items").to_pylist(), study.item_groups.tolist()))
     names = study.ids("groups").to_pylist()
@@ -127,14 +127,3 @@ def _texts(study: Study) -> dict[str, str]:
     """The text of every item's prompt, empty where there is none."""
     texts = [*prompt_texts(study).to_pylist(), None]
     return {item: texts[n] or "" for item, n in zip(study.ids("items").to_pylist(), item_prompts(study).tolist())}
-
-
-def _card(file: Path) -> ScorerCard:
-    """What stands beside a table of scores; that higher is better where nothing does."""
-    beside = file.with_suffix(".json")
-    if not beside.is_file():
-        return ScorerCard()
-    try:
-        return ScoreRun.parse(json.loads(beside.read_text(encoding="utf-8")), where=str(beside)).card
-    except ValueError as error:
-        raise BadFile("what salon score writes is needed", found=str(error).split("\n")[0], where=str(beside)) from None
