@@ -204,6 +204,11 @@ def scores_file(folder: Path, name: str) -> Path:
     return folder / f"{name}.parquet"
 
 
+def scores_there(folder: Path) -> list[str]:
+    """The scorers whose scores are kept for the study in `folder`."""
+    return sorted(path.stem for path in (folder / FOLDER).glob("*.parquet"))
+
+
 def read_scores(file: Path) -> pa.Table:
     """A table of scores: item, value, and sigma where it has one; BadFile or BadColumns where it is none."""
     try:

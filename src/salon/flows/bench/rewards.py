@@ -19,7 +19,7 @@ from salon.bench.reward_table import RewardBoard, RewardPlace, RewardScorer, Rew
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
 from salon.flows.bench.duels import category_labels, item_categories, item_generators, item_prompts
 from salon.judge.score import FOLDER as SCORES
-from salon.judge.score import read_run, read_scores, scores_file
+from salon.judge.score import read_run, read_scores, scores_file, scores_there
 from salon.report.estimate import Figure
 from salon.stats.paired_means import PairedMeans, paired_means
 from salon.study import Signature, Study
@@ -118,7 +118,7 @@ def check_generator(tables: RewardTables, generator: str) -> None:
 
 def _known(folder: Path, study: Study) -> list[str]:
     """All tables whose card does not say that lower is better."""
-    found = sorted(path.stem for path in (folder / SCORES).glob("*.parquet"))
+    found = scores_there(folder)
     runs = {name: read_run(scores_file(folder / SCORES, name)) for name in found}
     kept = [name for name, run in runs.items() if run is None or run.card.higher_is_better]
     if not kept:
@@ -135,9 +135,10 @@ def _scores(study: Study, folder: Path, name: str) -> tuple[Floats, RewardScorer
     """The value of every item of the study, NaN where it has none; and whose they are."""
     file = scores_file(folder / SCORES, name)
     if not file.is_file():
-        known = sorted(path.stem for path in (folder / SCORES).glob("*.parquet"))
         raise UnknownReference(
-            "a table of scores of the study is needed", found=repr(name), remedy=f"one of {', '.join(known) or 'none'}"
+            "a table of scores of the study is needed",
+            found=repr(name),
+            remedy=f"one of {', '.join(scores_there(folder)) or 'none'}",
         )
     run = read_run(file)
     if run is not None and not run.card.higher_is_better:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from salon.errors import BadValue, UnknownReference
-from salon.judge.score import FOLDER, ScoreSettings, read_run, read_scores, score_study, scores_file
+from salon.judge.score import FOLDER, ScoreSettings, read_run, read_scores, score_study, scores_file, scores_there
 from salon.judge.scorers.named import scorer_named
 from salon.judge.scorers.of_model import MARK, model_folder, scorer_names
 from salon.models.kept import Kept
@@ -105,7 +105,7 @@ def _scored(
         try:
             scorer = scorer_named(name, settings, kept)
         except BadValue as error:
-            known = sorted(path.stem for path in (folder / FOLDER).glob("*.parquet"))
+            known = scores_there(folder)
             raise UnknownReference(
                 "a table of STUDY/scores, or a scorer as salon score names it, is needed", found=repr(name),
                 remedy=f"tables: {', '.join(known) or 'none'}; {error.remedy or 'salon score --list'}",

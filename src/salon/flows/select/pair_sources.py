@@ -17,7 +17,7 @@ from salon.errors import BadValue, TooFew, UnknownReference
 from salon.flows.judge_report import people_only
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.fuse.splits import item_prompts, prompt_texts, split_items
-from salon.judge.score import FOLDER, read_run, read_scores, scores_file
+from salon.judge.score import FOLDER, read_run, read_scores, scores_file, scores_there
 from salon.select.pairs import Candidate, PairSettings
 from salon.store.plain_table import read_plain
 from salon.study import Study
@@ -72,7 +72,7 @@ def scorer_candidates(study: Study, settings: PairSettings, folder: Path, name: 
     """All pairs of items of a group that a scorer gave numbers to, from its table in the study's folder."""
     file = scores_file(folder / FOLDER, name)
     if not file.is_file():
-        known = sorted(path.stem for path in (folder / FOLDER).glob("*.parquet"))
+        known = scores_there(folder)
         raise UnknownReference(
             "a table of scores of the study is needed", found=repr(name), where=str(folder / FOLDER),
             remedy=f"salon score STUDY --scorer NAME writes one; there are {', '.join(known) or 'none'}",
