@@ -22,8 +22,8 @@ _NO_VALUE = Unscored("the table has no value for the item")
 class TableScorer:
     """A scorer that knows its scores by heart; the way numbers made on a GPU elsewhere come in."""
 
-    def __init__(self, file: Path, *, name: str | None = None, card: ScorerCard | None = None) -> None:
-        self.name = name or file.stem
+    def __init__(self, file: Path, *, card: ScorerCard | None = None) -> None:
+        self.name = file.stem
         self.card = card or ScorerCard(measures="Scores that were made elsewhere.", source=file.name)
         self._values = _read(file)
         digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
