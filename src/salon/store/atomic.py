@@ -105,6 +105,14 @@ def write_json(
         file.write(json.dumps(told, ensure_ascii=False, indent=indent, allow_nan=False).encode() + b"\n")
 
 
+def read_json(path: Path, needed: str, *, remedy: str | None = None) -> Any:
+    """What a JSON file holds; BadFile that says what was `needed` where it cannot be read."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadFile(needed, found=str(error), where=str(path), remedy=remedy) from None
+
+
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
     """A new, empty folder that becomes `path` when the block ends well, in place of what stood there when it began.
