@@ -14,9 +14,10 @@ from salon.flows.simulate.panel import Planted
 from salon.judge.measurements.table import MEASUREMENTS
 from salon.judge.scorers.named import COMPOSITES
 from salon.stats.ceilings import Ceilings, ceilings
-from salon.stats.paired import holm, paired_difference
+from salon.stats.paired import paired_difference
 from salon.stats.resample import bootstrap_totals
 from salon.stats.result import Estimate
+from salon.stats.signal_tests import holm
 from salon.train.settings import DEFAULT_ENCODER, HeadSettings
 
 PROMPTS = 80
@@ -247,7 +248,7 @@ def scorers_table(found: Found) -> str:
         name: paired_difference(head[asked], hits(bench, logits)[asked], prompt[asked], draws=DRAWS, rng=rng)
         for name, (logits, _) in found.scorers.items()
     }
-    adjusted = dict(zip(compared, holm([one.p for one in compared.values()])))
+    adjusted = dict(zip(compared, holm([one.p for one in compared.values()]).tolist()))
     rows = [["**head**", told(accuracy(bench, head)), "100%", "", "", ""]]
     for name, (logits, scored) in found.scorers.items():
         right = hits(bench, logits)

@@ -34,9 +34,10 @@ from salon.render.draw import drawn_quality
 from salon.report import WIDE, charts, standalone_svg
 from salon.report.numbers import p_value
 from salon.select.cohp import CohpSettings, Decision, Seen, choose_answer, choose_generator, choose_start
-from salon.stats.paired import Paired, holm, paired_difference
+from salon.stats.paired import Paired, paired_difference
 from salon.stats.prompt_means import score_interval
 from salon.stats.resample import bootstrap_totals
+from salon.stats.signal_tests import holm
 from salon.study import Prompt
 
 BRIEFS, DRAWS, SEEDS = 20, 2000, (0, 50_000)

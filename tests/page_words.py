@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from string import Formatter
+
+
+def placeholders(sentence):
+    """Names in the braces of a sentence that is still to be filled in."""
+    return {name for _, name, _, _ in Formatter().parse(sentence) if name}
 
 
 def numbers_of(part, path=""):

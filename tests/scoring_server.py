@@ -29,7 +29,6 @@ from salon.web.scoring import routes_models
 from salon.web.scoring.app import create_scoring_app
 from salon.web.scoring.settings import ScoringSettings
 from salon.web.scoring.tokens import SCOPES, new_token
-from salon.web.scoring.whole import whole_scoring_app
 
 NAMES = ("gray", "held", "dark", "sure", "words", "wide", "broken")
 POISON = 13
@@ -122,10 +121,9 @@ def serving(
     scorers: Sequence[str] = ("gray",),
     *,
     flows: dict[str, Any] | None = None,
-    whole: bool = False,
     **web: Any,
 ) -> Iterator[Served]:
-    """A service in `folder`, `whole` with explanations, feedback and its page; `web` is for its settings and app."""
+    """A service in `folder`; `web` is for its settings and app."""
     patch, watched = pytest.MonkeyPatch(), Watched([], threading.Event())
     watched.gate.set()
     named = _named(watched)
@@ -135,13 +133,13 @@ def serving(
     )
     tokens = {name: new_token(folder, name, scopes) for name, scopes in
               (("all", SCOPES), ("score", ("score",)), ("admin", ("admin",)))}  # fmt: skip
-    app_options = {name: web.pop(name) for name in ("decisions", "reference", "gates", "routers") if name in web}
+    app_options = {name: web.pop(name) for name in ("decisions", "reference", "gates") if name in web}
     service = ScoringService(ServiceSettings(**{"decoders": 2, **(flows or {})}))
     service.open(LoadOrder(scorers=tuple(scorers)))
     listening = run.listen("127.0.0.1", 0)
     port = listening.getsockname()[1]
     settings = ScoringSettings(folder=folder, port=port, **web)
-    app = (whole_scoring_app if whole else create_scoring_app)(service, settings, **app_options)
+    app = create_scoring_app(service, settings, **app_options)
     with _running(app, settings, listening, patch) as server:
         yield Served(app, service, f"http://127.0.0.1:{port}", tokens, watched, folder, server)
     patch.undo()

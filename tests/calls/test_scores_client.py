@@ -30,7 +30,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (folder / "root").mkdir()
     (folder / "root" / "far.png").write_bytes(png(40))
     (folder / "near.png").write_bytes(png(60))
-    with serving(folder, ("gray", "sure"), whole=True, roots=(folder / "root",)) as made:
+    with serving(folder, ("gray", "sure"), roots=(folder / "root",)) as made:
         yield made
 
 

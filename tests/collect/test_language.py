@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from page_words import placeholders
 
-from salon.collect.language import Words, languages, placeholders, sentences
+from salon.collect.language import Words, languages, sentences
 from salon.errors import UnknownReference
 
 

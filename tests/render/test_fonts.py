@@ -7,13 +7,13 @@ from pathlib import Path
 
 import fontpkg
 import pytest
+from face_measures import measures
 
 from salon.errors import BadValue, MissingExtra
 from salon.render.layout import Face
 from salon.render.typeset.characters import cleaned, font_spans
 from salon.render.typeset.families import FAMILIES, find_family
 from salon.render.typeset.fonts import _load, load_font, parse_key
-from salon.render.typeset.measures import measures
 from salon.render.typeset.shape import shape_line
 
 FROM_FONTPKG = [family for family in FAMILIES.values() if "cjk" not in family.scripts]

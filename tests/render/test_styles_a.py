@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from styles_example import CALM, LOUD, PICTURE, QUIET, hexed, letters, seen, stage
 
-from salon.render.arrangements import NAMES as ARRANGEMENTS
+from salon.render.arrangements import ARRANGEMENTS
 from salon.render.brief import MOODS, Brief
 from salon.render.colors import NAMES, contrast, difference, oklch
 from salon.render.compose import Hand, lay_out, plan_poster

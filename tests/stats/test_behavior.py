@@ -4,16 +4,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from salon.errors import BadValue, TooFew
-from salon.stats.behavior import (
-    longest_run,
-    outliers,
-    rates,
-    repeat_agreement,
-    response_times,
-    split_pattern,
-    wilson,
-)
+from salon.errors import TooFew
+from salon.stats.behavior import longest_run, outliers, split_pattern, wilson
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 7), (3, 10), (50, 50), (499, 1000)])
@@ -23,28 +15,10 @@ def test_wilson_is_statsmodels(k, n):
     assert e.low < e.high
 
 
-def test_rates_by_hand():
-    # Rater 0: left wins 2 of 3 known; rater 1: none known; rater 2: no judgments.
-    won = [True, True, False, True, False]
-    known = [True, True, True, False, False]
-    zero, one, two = rates(won, [0, 0, 0, 1, 1], 3, known=known)
-    assert (zero.value, zero.n) == (pytest.approx(2 / 3), 3)
-    assert np.isnan(one.value)
-    assert (one.low, one.n, two.n) == (None, 0, 0)
-
-
-def test_repeat_agreement():
-    zero, one = repeat_agreement(["a", "b", "tie"], ["a", "a", "tie"], [0, 0, 1], 2)
-    assert (zero.value, one.value) == (0.5, 1.0)
-
-
-def test_response_times():
-    zero, one = response_times([1.0, 2, 3, 4, np.nan], [0, 0, 0, 0, 1], 2, fast=2)
-    assert zero == (4, 1.75, 2.5, 3.25, 0.25)
-    assert one.n == 0
-    assert np.isnan(one.median)
-    with pytest.raises(BadValue, match="not negative"):
-        response_times([-1.0], [0], 1, fast=1)
+def test_a_share_of_no_judgments_is_unknown():
+    none = wilson(0, 0)
+    assert np.isnan(none.value)
+    assert (none.low, none.high, none.n) == (None, None, 0)
 
 
 class TestRuns:
@@ -102,10 +76,3 @@ class TestOutliers:
             outliers([[0.1, 0.2]])
         with_gap = outliers([[0.1, 0.2, np.nan], [0.1, 0.2, 0.3]])
         assert with_gap[0].criteria == 1
-
-
-def test_named_errors():
-    with pytest.raises(BadValue, match="equally long"):
-        rates([True], [0, 1], 2)
-    with pytest.raises(BadValue, match="numbered 0 to 1"):
-        rates([True], [2], 2)

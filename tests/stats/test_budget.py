@@ -71,7 +71,7 @@ def test_more_pairs_and_more_raters_never_hurt():
     for rows in (few, many):
         assert np.all(np.diff([r.to_full.value for r in rows]) > 0)
         assert np.all(np.diff([r.to_truth.value for r in rows]) > 0)
-        assert all(r.to_full_low < r.to_full.low < r.to_full.value for r in rows)
+        assert all(r.to_full.low < r.to_full.value for r in rows)
     assert all(a.to_truth.value < b.to_truth.value for a, b in zip(few, many))
 
 

@@ -31,7 +31,7 @@ def test_a_path_of_four_by_hand():
     assert got.connected
     assert (got.edges, got.diameter) == (3, 3)
     assert got.mean_path == pytest.approx(10 / 6)
-    assert (got.degree_min, got.degree_max, got.degree_mean, got.degree_sd) == (1, 2, 1.5, 0.5)
+    assert (got.degree_min, got.degree_max, got.degree_mean) == (1, 2, 1.5)
     assert got.fraction == 0.5
 
 

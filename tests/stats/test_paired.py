@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.paired import holm, paired_difference
+from salon.stats.paired import paired_difference
 
 
 def compared(first, second, clusters, draws=2000, seed=0):
@@ -69,12 +69,6 @@ def test_alike_predictors_are_rarely_told_apart():
         held += found.difference.low <= 0 <= found.difference.high
     assert np.mean(np.array(ps) <= 0.05) < 0.12
     assert held / 80 > 0.85
-
-
-def test_holm_by_hand():
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.9, 0.8]) == [1.0, 1.0]
-    assert holm([]) == []
 
 
 def test_edges():

@@ -6,10 +6,11 @@ import re
 
 import pytest
 from doors import BASE, make_folder
+from page_words import placeholders
 from rater_studio import FLAW, OVERALL, TYPE, close, open_studio, phase
 from starlette.testclient import TestClient
 
-from salon.collect.language import languages, placeholders
+from salon.collect.language import languages
 from salon.study import Study
 from salon.web.app import create_app
 from salon.web.pages.render import TEMPLATES, markdown

@@ -39,7 +39,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (root / "text.png").write_text("no picture")
     os.mkfifo(root / "pipe.png")
     limits = {"most_picture": 100_000, "most_pixels": 1_000_000, "most_images": 4, "most_upload": 400_000}
-    with serving(folder, ("gray",), whole=True, roots=(root,), failures_burst=1000, **limits) as made:
+    with serving(folder, ("gray",), roots=(root,), failures_burst=1000, **limits) as made:
         yield made
 
 

@@ -29,7 +29,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WatchedLog]:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory, log: WatchedLog) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("scores"), ("sure", "gray", "dark"), decisions=log, whole=True) as made:
+    with serving(tmp_path_factory.mktemp("scores"), ("sure", "gray", "dark"), decisions=log) as made:
         yield made
         for client in _clients.values():
             client.close()
@@ -161,7 +161,7 @@ def test_the_watch_alarms_over_http_and_for_prometheus(served: Served, log: Watc
 
 
 def test_without_a_log_there_is_nothing_to_say_it_about(tmp_path: Path) -> None:
-    with serving(tmp_path, ("gray",), whole=True) as bare, bare.client() as client:
+    with serving(tmp_path, ("gray",)) as bare, bare.client() as client:
         said = client.post("/v1/feedback", json={"decision": "x", "chosen": 0, "rater": "a", "criterion": "c"})
         assert (said.status_code, set(said.json())) == (404, SHAPE)
         assert client.get("/v1/drift").status_code == 404

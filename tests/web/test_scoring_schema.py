@@ -38,7 +38,7 @@ ROUTES = {"/v1/score", "/v1/compare", "/v1/pick", "/v1/gate", "/v1/explain", "/v
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     lots = {"session_burst": 10**6, "address_burst": 10**6, "failures_burst": 10**6}
     log = WatchedLog(DecisionSettings(folder=tmp_path_factory.mktemp("log"), sync=False))
-    with serving(tmp_path_factory.mktemp("schema"), ("gray",), whole=True, decisions=log, **lots) as made:
+    with serving(tmp_path_factory.mktemp("schema"), ("gray",), decisions=log, **lots) as made:
         yield made
     log.close()
 

@@ -25,7 +25,7 @@ SCRIPT = "<script>alert(1)</script><b>bold</b>"
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     log = WatchedLog(DecisionSettings(folder=tmp_path_factory.mktemp("tried"), sync=False))
-    options = {"decisions": log, "most_images": 6, "whole": True}
+    options = {"decisions": log, "most_images": 6}
     with serving(tmp_path_factory.mktemp("scores"), ("sure", "wide", "dark"), **options) as made:
         yield made
     log.close()

@@ -14,14 +14,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy.stats import t as student
 
 from salon.check.results import Figure
 from salon.errors import StatsError, TooFew
-from salon.stats.budget import BudgetRow, comparison_budget, smallest_fraction
+from salon.stats.budget import BudgetRow, comparison_budget, simulated_mean, smallest_fraction
 from salon.stats.graph import connectivity
-from salon.stats.resample import with_width
-from salon.stats.result import Estimate
 from salon.stats.thinning import Thinning, thin_comparisons
 from salon.study import Signature, Study
 from salon.study.noun import Noun
@@ -270,11 +267,8 @@ def _mean(values: Floats) -> Figure | None:
     known = values[np.isfinite(values).all(axis=1)]
     if not len(known):
         return None
-    each = known.mean(axis=0)
-    value, n = float(each.mean()), len(each)
-    half = float(student.ppf(0.975, n - 1) * each.std(ddof=1) / np.sqrt(n))
     method = f"t interval over random choices, {len(known)} groups"
-    return Figure.of(with_width(Estimate(value, value - half, value + half, n, "choice", method=method)))
+    return Figure.of(simulated_mean(known.mean(axis=0), "choice", method))
 
 
 def _known_mean(values: Floats) -> float | None:

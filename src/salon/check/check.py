@@ -83,7 +83,7 @@ def check_study(
         protocols_together=matched.together,
         protocol_raters=matched.raters,
         anchors=_anchors(ordered, anchors),
-        warnings=_warnings(study, ordered, settings),
+        warnings=_warnings(study, ordered),
         seconds=time.perf_counter() - began,
     )
 
@@ -160,7 +160,7 @@ def _anchors(criteria: Sequence[CriterionFigures], given: Sequence[AnchorFigures
     return tuple(anchor for anchor in (*given, *PUBLISHED) if (anchor.items, anchor.raters) in shapes)
 
 
-def _warnings(study: Study, criteria: Sequence[CriterionFigures], settings: CheckSettings) -> tuple[str, ...]:
+def _warnings(study: Study, criteria: Sequence[CriterionFigures]) -> tuple[str, ...]:
     said = []
     if study.simulated:
         said.append("simulated study: no person gave these answers")

@@ -14,7 +14,7 @@ from salon.check.answers import Answers, answers_comparisons
 from salon.check.results import CriterionFigures, Figure, RaterRow
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
-from salon.stats.behavior import longest_run, outliers, repeat_agreement, response_times, wilson
+from salon.stats.behavior import longest_run, outliers, wilson
 from salon.stats.result import Estimate
 from salon.study import Study
 
@@ -183,8 +183,8 @@ def _repeats(view, rows: NDArray[np.int64]) -> Figure | None:  # type: ignore[no
     found = key[order][place] == key[again]
     if not found.any():
         return None
-    pair = order[place[found]], again[found]
-    return _figure(repeat_agreement(outcome[pair[0]], outcome[pair[1]], np.zeros(int(found.sum()), int), 1)[0])
+    same = outcome[order[place[found]]] == outcome[again[found]]
+    return _figure(wilson(int(same.sum()), len(same)))
 
 
 def _rating_facts(study: Study, rater: int, rng: np.random.Generator) -> dict:  # type: ignore[type-arg]
@@ -216,9 +216,7 @@ def _median_seconds(study: Study, rater: int) -> float | None:
     ]
     known = np.concatenate(seconds) if seconds else np.zeros(0)
     known = known[np.isfinite(known)]
-    if not len(known):
-        return None
-    return response_times(known, np.zeros(len(known), int), 1, fast=FAST_SECONDS)[0].median
+    return float(np.quantile(known, 0.5)) if len(known) else None
 
 
 def _flags(  # type: ignore[no-untyped-def]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from salon.check.results import CriterionFigures, FactionFigures, TestFigures, Verdict
 from salon.check.settings import CheckSettings
 from salon.stats.factions import LEAST_CONTRAST
@@ -23,8 +21,9 @@ class Judged:
 def adjust(criteria: list[CriterionFigures]) -> list[CriterionFigures]:
     """Holm over all criteria and tests of the random-rater null; the faction tests are a family of their own."""
     tests = [test for criterion in criteria for test in criterion.tests if test.p is not None]
-    adjusted = iter(_holm([test.p for test in tests]))
-    factions = iter(_holm([c.factions.p for c in criteria if c.factions is not None and c.factions.p is not None]))
+    adjusted = iter(holm([test.p for test in tests]).tolist())
+    panels = [c.factions.p for c in criteria if c.factions is not None and c.factions.p is not None]
+    factions = iter(holm(panels).tolist())
     made = []
     for criterion in criteria:
         renewed = tuple(_with_holm(test, adjusted) for test in criterion.tests)
@@ -33,10 +32,6 @@ def adjust(criteria: list[CriterionFigures]) -> list[CriterionFigures]:
             panel = panel.model_copy(update={"p_holm": next(factions)})
         made.append(criterion.model_copy(update={"tests": renewed, "factions": panel}))
     return made
-
-
-def _holm(p: list[float | None]) -> list[float]:
-    return [float(value) for value in holm(np.array(p, float))] if p else []
 
 
 def _with_holm(test: TestFigures, adjusted) -> TestFigures:  # type: ignore[no-untyped-def]

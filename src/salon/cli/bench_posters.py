@@ -15,11 +15,10 @@ from salon.bench.posters.report_page import report_page
 from salon.bench.posters.results import MetricResult, PosterReport, ScoreSettings, TaskResult
 from salon.bench.posters.run_card import POSTERS, read_card, read_judges
 from salon.bench.posters.score import score_files
-from salon.cli.console import json_option, print_closing, print_json, print_table, say, working
+from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working
 from salon.cli.later import LaterGroup
 from salon.cli.options import options_from, settings_from
 from salon.report.numbers import MISSING, fixed, with_interval
-from salon.report.page import page_target
 
 LATER = {
     "make": ("salon.cli.bench_posters_make:make", "Draw task sets of any size, with their truth."),
@@ -51,7 +50,7 @@ def posters() -> None:
 @click.option(
     "--compat", type=click.Choice(["released"]), help="Also what the released scoring gives, with its faults."
 )
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as one HTML file.")
+@html_option()
 @options_from(ScoreSettings)
 @json_option
 def score(
@@ -75,8 +74,6 @@ def score(
       salon bench posters score answers --compat released            beside the published tables
     """
     settings = settings_from(ScoreSettings, flags)
-    if html is not None:
-        page_target(html)  # refuse before computing what could not be written after
     opened = find_files(files)
     home = home_of(files[0])
     card = read_card(home)
@@ -109,9 +106,9 @@ def print_report(report: PosterReport, html: Path | None = None) -> None:
             task.title if i == 0 else "",
             metric.title + (" ↓" if metric.better == "low" else ""),
             with_interval(metric.figure),
-            *(_number(getattr(metric, name)) for name in beside),
-            _number(metric.chance),
-            _number(metric.fixed),
+            *(fixed(getattr(metric, name)) for name in beside),
+            fixed(metric.chance),
+            fixed(metric.fixed),
             *_released(metric, released),
             f"{_n(metric, task):,}",
         )
@@ -122,13 +119,13 @@ def print_report(report: PosterReport, html: Path | None = None) -> None:
     best = any(one.at_best is not None for one in report.groups)
     absent = {one.group: f"without {', '.join(one.absent)}" if one.absent else "" for one in report.groups}
     groups = [
-        (one.group, with_interval(one.figure), *((_number(one.at_best),) if best else ()), f"{one.metrics}",
-         *((_number(one.released),) if released else ()), absent[one.group])
+        (one.group, with_interval(one.figure), *((fixed(one.at_best),) if best else ()), f"{one.metrics}",
+         *((fixed(one.released),) if released else ()), absent[one.group])
         for one in report.groups
     ]  # fmt: skip
     columns = ("group", "mean", *(("at best",) if best else ()), "metrics", *(("released",) if released else ()), "")
     print_table("\nGroups", columns, groups, left=(0, len(columns) - 1))
-    told = "" if report.overall_released is None else f"   released {_number(report.overall_released)}"
+    told = "" if report.overall_released is None else f"   released {fixed(report.overall_released)}"
     if report.overall is not None:
         say(f"\nOverall {with_interval(report.overall)}{told}", bold=True)
     if report.gap is not None:
@@ -151,7 +148,7 @@ def _print_points(report: PosterReport) -> None:
     """Key points of generated posters, by kind."""
     rows = [
         (task.title if i == 0 else "", one.kind, with_interval(one.met), f"{one.points:,}", f"{one.owed:,}",
-         _number(one.oracle), f"{one.agree:,} of {one.both:,}" if one.both else MISSING)
+         fixed(one.oracle), f"{one.agree:,} of {one.both:,}" if one.both else MISSING)
         for task in report.tasks
         for i, one in enumerate(task.points)
     ]  # fmt: skip
@@ -179,14 +176,8 @@ def _counts(task: TaskResult) -> tuple[str, ...]:
 
 
 def _released(metric: MetricResult, shown: bool) -> tuple[str, ...]:
-    return (
-        (_number(metric.released), MISSING if metric.released_n is None else f"{metric.released_n:,}") if shown else ()
-    )
+    return (fixed(metric.released), MISSING if metric.released_n is None else f"{metric.released_n:,}") if shown else ()
 
 
 def _n(metric: MetricResult, task: TaskResult) -> int:
     return task.items if metric.figure is None else metric.figure.n
-
-
-def _number(value: float | None) -> str:
-    return MISSING if value is None else fixed(value, 3)

@@ -14,15 +14,14 @@ from salon.bench.posters.files import find_files, home_of
 from salon.bench.posters.report_compared import compared_page
 from salon.bench.posters.results import ScoreSettings
 from salon.bench.posters.run_card import POSTERS, read_card
-from salon.cli.console import json_option, print_closing, print_json, print_table, say, working
+from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.report.numbers import MISSING, fixed, with_interval
-from salon.report.page import page_target
 
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as one HTML file.")
+@html_option()
 @options_from(ScoreSettings)
 @json_option
 def compare(folders: Sequence[Path], html: Path | None, as_json: bool, **flags: Any) -> None:
@@ -34,8 +33,6 @@ def compare(folders: Sequence[Path], html: Path | None, as_json: bool, **flags: 
     \b
       salon bench posters compare set.rapidocr set.tesseract set.random --html posters.html
     """
-    if html is not None:
-        page_target(html)  # refuse before computing what could not be written after
     settings = settings_from(ScoreSettings, flags)
     declared = click.get_current_context().get_parameter_source("boxes") is not ParameterSource.DEFAULT
     with working("scoring"):

@@ -10,7 +10,7 @@ import click
 
 from salon.bench.reward_page import reward_page
 from salon.bench.reward_table import RewardBoard, RewardPlace, RewardTables
-from salon.cli.console import json_option, print_json, print_table, say
+from salon.cli.console import html_option, json_option, print_json, print_table, say
 from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadValue
@@ -31,14 +31,14 @@ from salon.report.numbers import with_interval
 @click.option("-g", "--generator", help="The quality report of this generator: its place under every scorer.")
 @click.option("--by-category/--all-together", default=True, show_default=True, help="Also each category for itself.")
 @options_from(RewardSettings)
-@click.option("--html", "page", type=click.Path(path_type=Path), help="Write the report as one HTML file.")
+@html_option()
 @json_option
 def rewards(
     study: Path | str,
     names: Sequence[str],
     generator: str | None,
     by_category: bool,
-    page: Path | None,
+    html: Path | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -58,8 +58,8 @@ def rewards(
     made = reward_tables(given_study(study), study, settings, names=names, by_category=by_category)
     if generator is not None:
         check_generator(made, generator)
-    if page is not None:
-        reward_page(made, generator).write(page)
+    if html is not None:
+        reward_page(made, generator).write(html)
     if as_json:
         print_json(made.model_dump(mode="json"))
         return

@@ -21,11 +21,10 @@ from salon.check.results import AnchorFigures
 from salon.check.settings import CheckSettings
 from salon.cli.budget_tables import print_budget, print_thinning
 from salon.cli.check_tables import print_anchor, print_check, print_null, print_plan
-from salon.cli.console import json_option, print_json, say, working
+from salon.cli.console import html_option, json_option, print_json, say, working
 from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, BadValue
-from salon.report.page import page_target
 from salon.stats.nulls import check_shape
 from salon.store.nulls import null_for
 from salon.study import Signature
@@ -34,7 +33,7 @@ from salon.study import Signature
 @click.command()
 @click.argument("study", type=STUDY)
 @click.option("--criterion", "criteria", multiple=True, help="Check only the criterion with this id (repeatable).")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as one HTML file.")
+@html_option()
 @click.option(
     "--anchor",
     "anchors",
@@ -70,8 +69,6 @@ def check(
       salon check study --gate            exit code 1 unless there is signal everywhere
     """
     settings = settings_from(CheckSettings, flags)
-    if html is not None:
-        page_target(html)  # refuse before computing what could not be written after
     found = given_study(study)
     known = [found.criterion(id).id for id in criteria]
     shown = [_anchor(path) for path in anchors]

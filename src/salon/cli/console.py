@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,6 +31,21 @@ _WORDS = 24
 """Characters that a last column of words keeps, however wide the numbers before it."""
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything drawn by chance.")
+
+
+class _Page(click.Path):
+    """A file that a page may be written to: refused before anything is computed for it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path; BadFile where the page could not be written after."""
+        path = super().convert(value, param, ctx)
+        importlib.import_module("salon.report.page").page_target(path)
+        return path
+
+
+def html_option(help: str = "Write the report as one HTML file.") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The flag that asks for a page."""
+    return click.option("--html", type=_Page(path_type=Path, dir_okay=False), help=help)
 
 
 def out() -> Console:

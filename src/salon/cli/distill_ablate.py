@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from salon.cli.console import json_option, print_closing, print_json, print_table, say, working
+from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working
 from salon.cli.judge_asked import judge_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import BadValue
 from salon.judge.named import Named
 from salon.report.numbers import with_interval
-from salon.report.page import page_target
 from salon.train.ablation_results import FACTOR_WORDS, AblateSettings
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
               help="A setting of labels, in all cells (repeatable).")  # fmt: skip
 @options_from(AblateSettings)
 @judge_options
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the table as one HTML file.")
+@html_option("Write the table as one HTML file.")
 @json_option
 def ablate(
     study: Path, vlm: str, output: Path, test: Path | None, against: Sequence[str], training: Sequence[str],
@@ -57,8 +56,6 @@ def ablate(
       salon distill ablate study --vlm tiny -o ablation --simulated accuracy=0.8 --set steps=100 --set lr=1e-3
     """
     settings, named = settings_from(AblateSettings, flags), settings_from(Named, flags)
-    if html is not None:
-        page_target(html)  # refuse before computing what could not be written after
     flow = importlib.import_module("salon.flows.distill.ablate")
     fixed = flow.Ablation(
         study=study, vlm=vlm, named=named, test=test, against=against, labels=_given(labels), training=_given(training)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from salon.cli.console import json_option, print_closing, print_json, print_table, say, working
+from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.report.numbers import MISSING, fixed, with_interval
-from salon.report.page import page_target
 from salon.train.score_evaluation_results import ScoreEvaluationSettings
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 )
 @click.option("--validation", metavar="TARGET", help="With --checkpoint: the target to choose by, of other items.")
 @click.option("--criterion", "criteria", multiple=True, metavar="ID", help="Only this criterion (repeatable).")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as one HTML file.")
+@html_option()
 @click.option("--device", help="cpu, cuda, cuda:1 or mps  [default: the best there is]")
 @options_from(ScoreEvaluationSettings)
 @json_option
@@ -73,8 +72,6 @@ def evaluate(
       salon distill evaluate study --checkpoint scorer-1 --checkpoint scorer-2 --validation labels
     """
     settings = settings_from(ScoreEvaluationSettings, flags)
-    if html is not None:
-        page_target(html)  # refuse before computing what could not be written after
     flow = importlib.import_module("salon.flows.distill.evaluate")
     asked = flow.Asked(scorers, models, checkpoints, validation, against, labels, criteria)
     with working("evaluating") as step:

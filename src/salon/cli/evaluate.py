@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from salon.cli.console import count, json_option, print_closing, print_json, print_table, say, working
+from salon.cli.console import count, html_option, json_option, print_closing, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadValue
 from salon.report.numbers import MISSING, fixed, p_value, with_interval
-from salon.report.page import page_target
 from salon.train.evaluate_settings import CurveSettings, EvaluateSettings
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     "-s", "--scorer", "scorers", multiple=True, metavar="NAME", help="A scorer, as for salon score (repeatable)."
 )
 @click.option("--criterion", "criteria", multiple=True, metavar="ID", help="Only this criterion (repeatable).")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as one HTML file.")
+@html_option()
 @click.option("--device", help="cpu, cuda, cuda:1 or mps  [default: the best there is]")
 @options_from(EvaluateSettings)
 @click.option("--learning-curve", "with_curve", is_flag=True, help="Train the first model anew on parts of its data.")
@@ -64,8 +63,6 @@ def evaluate(
         raise BadValue("a model or a scorer to evaluate is needed", found=f"only {study}", remedy=remedy)
     settings = settings_from(EvaluateSettings, flags)
     curve = settings_from(CurveSettings, flags) if with_curve else None
-    if html is not None:
-        page_target(html)  # refuse before computing what could not be written after
     flow = importlib.import_module("salon.flows.train.evaluate")
     with working("evaluating") as step:
         report: EvaluateReport = flow.evaluate_models(

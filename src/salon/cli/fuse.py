@@ -10,14 +10,13 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from salon.cli.console import json_option, print_json, working
+from salon.cli.console import html_option, json_option, print_json, working
 from salon.cli.fuse_tables import print_fuse, shown_groups
 from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.fuse.fuse import fuse_study
 from salon.fuse.report import fuse_page
 from salon.fuse.settings import FuseSettings
-from salon.report.page import page_target
 from salon.store.plain_table import plain_target, write_plain
 from salon.study import Study
 from salon.study.tables import nouns_from_table
@@ -27,7 +26,7 @@ from salon.study.tables import nouns_from_table
 @click.argument("study", type=STUDY)
 @click.option("--criterion", "criteria", multiple=True, help="Fuse only the criterion with this id (repeatable).")
 @click.option("--compare", is_flag=True, help="Also compare anchored and plain Elo and Davidson, and vary the gap.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as one HTML file.")
+@html_option()
 @click.option(
     "-o",
     "--output",
@@ -65,8 +64,6 @@ def fuse(
       salon fuse study --by generator -o leaderboard.csv
     """
     settings = settings_from(FuseSettings, flags)
-    if html is not None:
-        page_target(html)  # refuse before computing what could not be written after
     if output is not None:
         plain_target(output, overwrite=overwrite)
     found = given_study(study)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from salon.cli.console import json_option, print_closing, print_json, print_table, working
+from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, working
 from salon.cli.given import given_study
 from salon.cli.judge_asked import routed_points
 from salon.cli.options import options_from, settings_from
@@ -18,7 +18,6 @@ from salon.judge.report_tick_results import TickReport
 from salon.judge.report_together import Routing
 from salon.judge.results import JudgeReport
 from salon.report.numbers import MISSING, with_interval
-from salon.report.page import page_target
 from salon.store.point_files import read_routes
 
 SHOWN = {
@@ -56,7 +55,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--check/--no-check", default=True, show_default=True, help="Test the signal of the people themselves.")
 @click.option("--routes", type=_FILE, help="Judges of checklists answer together by these routes, TOML.")
 @click.option("--points", type=_FILE, help="The points of those routes with their tags  [default: those people ticked]")
-@click.option("--html", type=_FILE, help="Write the report as one HTML file.")
+@html_option()
 @options_from(ReportSettings)
 @json_option
 def report(
@@ -84,8 +83,6 @@ def report(
       salon judge report image_generation.csv             verdicts of GenAI-Bench
     """
     settings = settings_from(ReportSettings, flags)
-    if html is not None:
-        page_target(html)  # refuse before computing what could not be written after
     found = given_study(study)
     folder = study if study.is_dir() else None
     routing = None if routes is None else Routing(routed_points(found, points, None, ""), read_routes(routes))

@@ -8,12 +8,11 @@ from typing import Any
 
 import click
 
-from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.console import html_option, json_option, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.flows.explain.explain import ExplainSettings, explain, judged_study
 from salon.flows.explain.page import explain_page
 from salon.report.numbers import MISSING, fixed
-from salon.report.page import page_target
 from salon.select.explain import Explained, Explanation, Said
 from salon.select.reference import read_reference
 from salon.store.folder import open_study
@@ -34,7 +33,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--reference", type=_FILE, help="Frozen reference that brings criteria to one scale.")
 @click.option("--equal-scales", is_flag=True, help="Declare that all scores are on one scale.")
 @options_from(ExplainSettings)
-@click.option("--html", type=_FILE, help="Write the report as one HTML file.")
+@html_option()
 @json_option
 def explain_command(
     picture: Path,
@@ -59,8 +58,6 @@ def explain_command(
       salon select explain poster.png --model taste --study judged --html why.html
       salon select explain a.png b.png --model taste -w typography=3,mood=1 --json
     """
-    if html is not None:
-        page_target(html)
     pictures = [picture] if other is None else [picture, other]
     judged = None if study is None else judged_study(open_study(study), study)
     with working("explaining"):

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import click
 
-from salon.cli.console import json_option, print_json, print_table, say, watching
+from salon.cli.console import html_option, json_option, print_json, print_table, say, watching
 from salon.cli.judge_asked import judge_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.flows.refine.page import refine_page
@@ -23,7 +23,6 @@ from salon.generate.named import Terms, generator_named
 from salon.judge.named import Named
 from salon.judge.scorers.named import scorer_named
 from salon.report.numbers import p_value, with_interval
-from salon.report.page import page_target
 from salon.store.point_files import read_points
 
 PAGE = "index.html"
@@ -46,7 +45,7 @@ PAGE = "index.html"
 @click.option(
     "--picture-budget", type=click.FloatRange(0), help="The most a hosted generator may spend; needs --prices."
 )
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the filmstrips to this file too.")
+@html_option("Write the filmstrips to this file too.")
 @judge_options
 @json_option
 def refine(
@@ -79,8 +78,6 @@ def refine(
       salon select refine prompts.txt -g diffusers:./qwen-image -o loop --transformers ./Qwen3-VL-8B --rounds 3
     """
     settings, named = settings_from(RefineSettings, flags), settings_from(Named, flags)
-    if html is not None:
-        page_target(html)
     asked = asked_prompts(prompts, limit)
     terms = Terms(output.resolve().with_name(f"{output.resolve().name}.images.sqlite"), named.prices, picture_budget)
     generator = generator_named(drawing, asked, terms)

@@ -24,10 +24,10 @@ from salon.judge.score import ScoreSettings
 from salon.select.gate import Gate, read_gate
 from salon.select.reference import read_reference
 from salon.web.run import listen, run
+from salon.web.scoring.app import create_scoring_app
 from salon.web.scoring.routes_gate import fitting
 from salon.web.scoring.settings import ScoringSettings, checked_scoring
 from salon.web.scoring.tokens import SCOPES, new_token, read_tokens, revoke_token
-from salon.web.scoring.whole import whole_scoring_app
 
 LIMITS = ("most_upload", "most_picture", "most_pixels", "most_images", "most_at_once", "most_bytes_at_once",
           "body_seconds", "session_rate", "session_burst", "address_rate", "address_burst")  # fmt: skip
@@ -107,7 +107,7 @@ def serve_scores(as_json: bool, **flags: Any) -> None:
         web = web.model_copy(update={"port": listening.getsockname()[1]})
         service = ScoringService(serving, scoring)
         opened = service.open(order)
-        app = whole_scoring_app(
+        app = create_scoring_app(
             service, web, decisions=_log(flags, stack), neighbourhood=_neighbourhood(flags),
             reference=None if flags["reference"] is None else read_reference(flags["reference"]),
             gates=_gates(flags["gates"], opened),

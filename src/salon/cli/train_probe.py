@@ -8,14 +8,13 @@ from typing import Any
 
 import click
 
-from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.console import html_option, json_option, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.errors import InputError
 from salon.flows.train.probe import probe_study, shown_item, trained_on
 from salon.judge.score import ScoreSettings
 from salon.judge.scorers.of_model import scorers_behind
 from salon.report import numbers
-from salon.report.page import page_target
 from salon.store.folder import local, open_study
 from salon.train.probe_page import probe_page
 from salon.train.probe_results import ProbeReport, ProbeSettings
@@ -34,7 +33,7 @@ _TOLD = {
 @click.argument("model")
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option("--criterion", "criteria", multiple=True, help="Only this criterion of a trained model (repeatable).")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as one HTML file.")
+@html_option()
 @click.option("--gate", is_flag=True, help="Exit code 1 when a trick raises the score.")
 @click.option("--device", help="cpu, cuda, cuda:1 or mps  [default: the best there is]")
 @options_from(ProbeSettings)
@@ -62,7 +61,6 @@ def probe(
     """
     settings = settings_from(ProbeSettings, flags)
     if html is not None:
-        page_target(html)
         named = scorers_behind(model, criteria)
         if len(named) > 1:
             raise InputError("a page is about one scorer", found=f"{len(named)} criteria", remedy="name --criterion")

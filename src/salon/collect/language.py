@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 import tomllib
 from functools import cache
 from importlib import resources
@@ -45,8 +44,3 @@ def sentences(language: str) -> dict[str, str]:
     """All sentences of a language by dotted key."""
     text = resources.files("salon.collect").joinpath(_FOLDER, f"{language}.toml").read_text(encoding="utf-8")
     return {f"{part}.{key}": words for part, found in tomllib.loads(text).items() for key, words in found.items()}
-
-
-def placeholders(sentence: str) -> set[str]:
-    """Names in braces."""
-    return {name for _, name, _, _ in string.Formatter().parse(sentence) if name}

@@ -87,7 +87,7 @@ class BridgeReport(Noun):
     signature_line: str = Field(description="The same in one line.")
 
     def as_scores(self) -> Scores:
-        """The scores alone, as the noun that other stages take; n is the number of answers."""
+        """The scores alone; n is the number of answers."""
         values = tuple(
             Score(
                 of=row.item, criterion=row.criterion, group=row.group, value=row.value, low=row.low, high=row.high,

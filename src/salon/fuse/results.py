@@ -196,7 +196,7 @@ class FuseReport(Noun):
     seconds: float
 
     def as_scores(self) -> Scores:
-        """The scores alone, as the noun that other stages take."""
+        """The scores alone."""
         values = tuple(
             Score(
                 of=row.item or row.generator or "",

@@ -14,7 +14,7 @@ from pathlib import Path
 from salon.errors import BadFile, BadValue
 from salon.generate.folder_files import Matched, files_below, listed, match_names, match_rows, read_rows, shown
 from salon.generate.rows import TABLES
-from salon.store.pictures import ENDINGS, MEDIA_TYPES, Picture, is_inside, read_picture
+from salon.store.pictures import ENDINGS, Picture, is_inside, read_picture
 from salon.study import Abilities, Ask, Failed, Made, Prompt, Signature
 from salon.study.item import Source
 
@@ -152,11 +152,10 @@ def _size_and_time(path: Path) -> tuple[int | None, int | None]:
 
 
 def _made(picture: Picture, path: Path, source: Source) -> Made:
-    data, format = picture.plain()
     changes = list(picture.notes)
     ending = path.suffix.lower()
     if SAME.get(ending, ending) != ENDINGS[picture.format]:
         changes.append(f"named {ending or 'without ending'} but is a {picture.format}")
     facts = {"file": shown(path.name), "source": source, "file_sha256": picture.sha256}
     facts |= {"changed": "; ".join(changes)} if changes else {}
-    return Made(image=data, media_type=MEDIA_TYPES[format], facts=facts)
+    return Made(image=picture.plain()[0], facts=facts)

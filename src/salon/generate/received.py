@@ -13,7 +13,7 @@ from salon.calls.answer import Answer, Refusal
 from salon.calls.call import Call
 from salon.calls.caller import Caller
 from salon.errors import BadValue, InputError, shorten
-from salon.store.pictures import MEDIA_TYPES, open_header, read_picture
+from salon.store.pictures import read_picture
 from salon.study.generator import Failed, Made
 
 MODERATION = {"moderation_blocked", "content_policy_violation", "content_filter", "safety_violation"}
@@ -92,7 +92,7 @@ def made(data: bytes, answer: Answer, facts: dict[str, Any]) -> Made:
         "request_id": answer.headers.get("x-request-id"),
     }
     kept = {name: _fact(value) for name, value in (told | facts).items() if value is not None}
-    return Made(image=data, media_type=MEDIA_TYPES[open_header(data).format], facts=kept)
+    return Made(image=data, facts=kept)
 
 
 def _fact(value: Any) -> str | int | float | bool:

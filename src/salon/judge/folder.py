@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +13,7 @@ import pyarrow.parquet as pq
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.judge.record import Verdict
 from salon.judge.settings import JudgeSettings
-from salon.store.atomic import present, whole_file, whole_folder, write_json
+from salon.store.atomic import present, read_json, whole_file, whole_folder, write_json
 from salon.store.metadata import Metadata, write_metadata
 from salon.store.parquet_table import arrow_file
 from salon.store.table_files import write_table
@@ -145,8 +144,4 @@ def read_verdicts(folder: Path | str) -> pa.Table:
 def read_record(folder: Path | str) -> JudgeRecord:
     """judge.json of a judge's folder."""
     path = present(Path(folder)) / RECORD
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadFile("the record of a judge is needed", found=str(error), where=str(path)) from None
-    return JudgeRecord.parse(content, where=str(path))
+    return JudgeRecord.parse(read_json(path, "the record of a judge is needed"), where=str(path))

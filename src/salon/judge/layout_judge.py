@@ -38,7 +38,6 @@ from salon.judge.pixel_rules import (
     size_finding,
     words_finding,
 )
-from salon.models.kept import Kept
 from salon.render.colors import contrast, difference, parse_color
 from salon.render.layout import Element, Layout
 from salon.store.pictures import read_bytes
@@ -51,9 +50,7 @@ VERSION = 1
 _COLORS = ("ground", "surface", "primary", "secondary", "accent")
 
 
-def layout_judge(
-    name: str, study: Study, folder: Path, points: Sequence[Point], *, kept: Kept | None = None
-) -> MeasuringJudge:
+def layout_judge(name: str, study: Study, folder: Path, points: Sequence[Point]) -> MeasuringJudge:
     """A judge that answers the rules of `points` from the records beside the pictures of `study` in `folder`."""
     method = Signature(method="layout", settings={"rules": VERSION})
 
@@ -61,7 +58,7 @@ def layout_judge(
         inside = picture.relative_to(folder).parts
         return folder / Path("layouts", *inside[1:]).with_suffix(".json")
 
-    return MeasuringJudge(name, study, points, method=method, look=_look, place=place, kept=kept, processes=1)
+    return MeasuringJudge(name, study, points, method=method, look=_look, place=place, processes=1)
 
 
 def _look(look: Look) -> list[Finding]:

@@ -10,7 +10,6 @@ The rest are not looked for: no rule here finds them. By layout all are known: a
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
@@ -118,8 +117,7 @@ def by_pixels(task: tuple[Path, Prompt]) -> list[Found]:
     """The flaws that a picture shows, by rule."""
     path, prompt = task
     picture = read_picture(path)
-    sha256 = hashlib.sha256(picture.data).hexdigest()
-    seen = Seen(picture.image, prompt, lambda: remembered_reading(picture.image, sha256, _kept()))
+    seen = Seen(picture.image, prompt, lambda: remembered_reading(picture.image, picture.sha256, _kept()))
     return [*_measured(seen), *_words(seen)]
 
 

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.json
 import pyarrow.parquet as pq
 
 from salon.errors import BadColumns, BadFile, BadValue
+from salon.store.plain_table import read_plain
 from salon.study import Prompt
 from salon.study.prompt import PARTS
 
@@ -26,7 +25,6 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif")
 TABLES = ("prompts.csv", "prompts.jsonl", "metadata.csv", "metadata.jsonl")
 """Where prompts are looked for in a folder of pictures; the first that is there."""
 IMAGE, TEXT, NAME = ("image", "file_name", "file"), ("prompt", "text", "caption"), ("item", "id")
-_READERS = {".csv": pyarrow.csv.read_csv, ".jsonl": pyarrow.json.read_json, ".parquet": pq.read_table}
 _AT_ONCE = 64
 """Rows of a Parquet table held in memory: their pictures may be large."""
 
@@ -120,13 +118,7 @@ def _table_beside(folder: Path) -> Path | None:
 
 def _read_prompts(path: Path) -> dict[str, Prompt]:
     """The prompt of each picture of a folder, by its name there."""
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise BadFile("prompts as .csv, .jsonl or .parquet are needed", found=path.suffix, where=str(path))
-    try:
-        table = reader(path)
-    except (OSError, pa.ArrowException) as error:
-        raise BadFile("a table of prompts is needed", found=str(error).split("\n")[0], where=str(path)) from None
+    table = read_plain(path, "prompts")
     image = _column(IMAGE, table.column_names, path)
     found: dict[str, Prompt] = {}
     for number, row in enumerate(table.to_pylist(), 1):

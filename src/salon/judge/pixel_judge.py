@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -29,8 +28,7 @@ def pixel_judge(
 def look_at_pixels(look: Look) -> list[Finding]:
     """What the picture says to each rule; it is read once, if a rule is about its text."""
     picture = read_picture(look.place)
-    sha256 = hashlib.sha256(picture.data).hexdigest()
-    seen = Seen(picture.image, None, lambda: remembered_reading(picture.image, sha256, _opened(look.kept)))
+    seen = Seen(picture.image, None, lambda: remembered_reading(picture.image, picture.sha256, _opened(look.kept)))
     return [by_pixels(rule, seen) for rule in look.rules]
 
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from salon.judge.report_criteria import criterion_section, panel_section
 from salon.judge.report_gallery import gallery_section, tick_gallery_section
-from salon.judge.report_parts import CHANCE, Names, every_judge, standing, two_orders, why_missing
+from salon.judge.report_parts import CHANCE, Names, every_judge, next_rater_card, standing, two_orders, why_missing
 from salon.judge.report_plot import Dot, bias_plot
 from salon.judge.report_steady import agreement_section, cost_section, number_section, steady_section
 from salon.judge.report_tick_page import tick_cards, tick_sections, tick_verdicts
@@ -109,14 +109,7 @@ def _pair_cards(report: JudgeReport, names: Names) -> list[Card]:
         Card("Best judge, macro accuracy", estimate_value(best.macro.accuracy, None), names(best)),
         Card("Better than chance", words, "interval above a half", "clear" if above else "none"),
     ]
-    topped = sorted((one for one in report.panel if one.next_rater), key=lambda one: one.next_rater.value)
-    if len(topped) == 1:
-        note = "accuracy of one more person against this panel"
-        cards.append(Card("Next rater", estimate_value(topped[0].next_rater, None), note))
-    elif topped:
-        shown = Markup("{} – {}").format(*(fixed(one.next_rater.value) for one in (topped[0], topped[-1])))
-        note = f"accuracy of one more person; lowest {topped[0].name}, highest {topped[-1].name}"
-        cards.append(Card("Next rater", shown, note))
+    cards += next_rater_card(report.panel, "accuracy of one more person against this panel")
     biased = max(two_orders(report.judges), key=lambda one: one.macro.position_bias.value, default=None)
     if biased is not None:
         bias = estimate_value(biased.macro.position_bias, None)

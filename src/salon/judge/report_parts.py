@@ -1,14 +1,16 @@
-"""What the sections of a judge report share: names that fit, the judges of each kind, badges."""
+"""What the sections of a judge report share: names that fit, the judges of each kind, badges, a card."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from salon.judge.report_tick_results import TickJudged
-from salon.judge.results import AccuracyFigures, JudgeFigures, JudgeReport
-from salon.report import Badge
-from salon.report.words import told_apart
+from markupsafe import Markup
+
+from salon.judge.report_tick_results import TickJudged, TickPanelFigures
+from salon.judge.results import AccuracyFigures, JudgeFigures, JudgeReport, PanelFigures
+from salon.report import Badge, Card, estimate_value
+from salon.report.words import fixed, told_apart
 
 NAME = 44
 CHANCE = 0.5
@@ -35,6 +37,16 @@ class Names:
 def every_judge(report: JudgeReport) -> list[JudgeFigures | TickJudged]:
     """Judges of pairs, then of checklists."""
     return [*report.judges, *(report.ticks.judges if report.ticks is not None else ())]
+
+
+def next_rater_card(panel: Sequence[PanelFigures | TickPanelFigures], alone: str) -> list[Card]:
+    """The accuracy of one more person, from the lowest criterion to the highest; `alone` says of what under one."""
+    topped = sorted((one for one in panel if one.next_rater), key=lambda one: one.next_rater.value)
+    if len(topped) < 2:
+        return [Card("Next rater", estimate_value(one.next_rater, None), alone) for one in topped]
+    low, high = topped[0], topped[-1]
+    shown = Markup("{} – {}").format(fixed(low.next_rater.value), fixed(high.next_rater.value))
+    return [Card("Next rater", shown, f"accuracy of one more person; lowest {low.name}, highest {high.name}")]
 
 
 def standing(macro: AccuracyFigures) -> tuple[str, Badge]:

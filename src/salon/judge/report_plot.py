@@ -35,7 +35,7 @@ class Dot:
 
 
 @drawn
-def bias_plot(dots: Sequence[Dot], *, title: str = "Position bias and perception", width: int) -> Markup:
+def bias_plot(dots: Sequence[Dot], *, width: int) -> Markup:
     """Position bias to the right, accuracy on order-consistent pairs upwards; names beside their dots, or, where not
     all have room there, at the right edge with a line to each.
     """
@@ -50,7 +50,7 @@ def bias_plot(dots: Sequence[Dot], *, title: str = "Position bias and perception
     return canvas(
         width,
         bottom + 2 * LINE + 10,
-        title,
+        "Position bias and perception",
         "; ".join(f"{d.label}: b {numbers.fixed(d.b)}, c {numbers.fixed(d.c)}" for d in dots) + ".",
         text(0, 12, "c: accuracy where both orders agree", "axis-label", room=width),
         y_grid(y, x.start, x.stop),

@@ -10,16 +10,15 @@ import numpy as np
 from salon.errors import BadFile, BadValue
 from salon.judge.report_judges import ItemValues, Judge
 from salon.judge.report_panel import Places
+from salon.judge.score import FOLDER
 from salon.judge.scorers.table import TableScorer
 from salon.study import Study
 from salon.study.scorer import ScorerCard
 
-SCORES = "scores"
-
 
 def score_files(folder: Path) -> list[Path]:
     """The score tables of the study in `folder`, by name."""
-    return sorted((folder / SCORES).glob("*.parquet"))
+    return sorted((folder / FOLDER).glob("*.parquet"))
 
 
 def score_judge(path: Path, study: Study, places: Places, *, everywhere: bool = True) -> Judge:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from salon.judge.report_parts import CHANCE, Names
+from salon.judge.report_parts import CHANCE, Names, next_rater_card
 from salon.judge.report_tick_results import (
     CriterionTicked,
     PointTicked,
@@ -123,14 +123,7 @@ def tick_cards(ticks: TickReport, names: Names) -> list[Card]:
         Card("Best on checklists", estimate_value(best.macro.accuracy, None), names(best)),
         Card("Tell yes from no", words, "balanced accuracy above a half", "clear" if above else "none"),
     ]
-    topped = sorted((one for one in ticks.panel if one.next_rater), key=lambda one: one.next_rater.value)
-    if len(topped) == 1:
-        shown, note = estimate_value(topped[0].next_rater, None), "accuracy of one more person on these points"
-        cards.append(Card("Next rater", shown, note))
-    elif topped:
-        shown = Markup("{} – {}").format(*(fixed(one.next_rater.value) for one in (topped[0], topped[-1])))
-        note = f"accuracy of one more person; lowest {topped[0].name}, highest {topped[-1].name}"
-        cards.append(Card("Next rater", shown, note))
+    cards += next_rater_card(ticks.panel, "accuracy of one more person on these points")
     leaning = [one for one in ticks.judges if one.macro.lean is not None]
     if leaning:
         most = max(leaning, key=lambda one: abs(one.macro.lean.value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from salon.judge.report_settings import ReportSettings
 from salon.judge.report_tick_results import TickJudged, TickReport
@@ -116,34 +117,26 @@ def judge_warnings(
     found = (
         [f"left out, without an answer on a pair or a point with a majority: {first_of(left_out)}"] if left_out else []
     )
-    found += [] if ticks is None else _tick_warnings(ticks.judges)
+    for judged in () if ticks is None else ticks.judges:
+        found += [*_leaks_and_gaps(judged, "ticks"), *_failures(judged)]
     for signal, words in PEOPLE.items():
         criteria = [one.name for one in panel if one.signal == signal]
         if criteria:
             found.append(f"{words}: {first_of(criteria)}")
     for judge in judges:
-        leaks = [part.name for part in judge.criteria for words in part.warnings if "leak" in words]
-        if leaks:
-            found.append(f"above what an oracle could reach, suspect a leak: {judge.judge} on {first_of(leaks)}")
-        met, there = (sum(getattr(part, name) for part in judge.criteria) for name in ("decided", "panel_pairs"))
-        if met < there:
-            found.append(f"asked about {met:,} of {there:,} pairs with a majority: {judge.judge}")
+        found += _leaks_and_gaps(judge, "pairs")
         if judge.orders == 1 and judge.says_first is not None and _one_sided(judge.says_first):
             found.append(f"names the picture shown first in {judge.says_first.value:.0%} of its answers: {judge.judge}")
         found += _failures(judge)
     return tuple(found)
 
 
-def _tick_warnings(judges: Sequence[TickJudged]) -> list[str]:
-    found = []
-    for judge in judges:
-        leaks = [part.name for part in judge.criteria for words in part.warnings if "leak" in words]
-        if leaks:
-            found.append(f"above what an oracle could reach, suspect a leak: {judge.judge} on {first_of(leaks)}")
-        met, there = (sum(getattr(part, name) for part in judge.criteria) for name in ("decided", "panel_ticks"))
-        if met < there:
-            found.append(f"asked about {met:,} of {there:,} ticks with a majority: {judge.judge}")
-        found += _failures(judge)
+def _leaks_and_gaps(judge: JudgeFigures | TickJudged, about: Literal["pairs", "ticks"]) -> list[str]:
+    leaks = [part.name for part in judge.criteria for words in part.warnings if "leak" in words]
+    found = [f"above what an oracle could reach, suspect a leak: {judge.judge} on {first_of(leaks)}"] if leaks else []
+    met, there = (sum(getattr(part, name) for part in judge.criteria) for name in ("decided", f"panel_{about}"))
+    if met < there:
+        found.append(f"asked about {met:,} of {there:,} {about} with a majority: {judge.judge}")
     return found
 
 

@@ -9,6 +9,7 @@ goes on where it stopped, and copies of a picture cost nothing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -203,6 +204,11 @@ def scores_file(folder: Path, name: str) -> Path:
     return folder / f"{name}.parquet"
 
 
+def scores_there(folder: Path) -> list[str]:
+    """The scorers whose scores are kept for the study in `folder`."""
+    return sorted(path.stem for path in (folder / FOLDER).glob("*.parquet"))
+
+
 def read_scores(file: Path) -> pa.Table:
     """A table of scores: item, value, and sigma where it has one; BadFile or BadColumns where it is none."""
     try:
@@ -213,3 +219,14 @@ def read_scores(file: Path) -> pa.Table:
         if name not in table.column_names:
             raise BadColumns.missing(name, table.column_names, where=str(file))
     return table
+
+
+def read_run(file: Path) -> ScoreRun | None:
+    """What stands beside a table of scores; None where it came from elsewhere."""
+    card = file.with_suffix(".json")
+    if not card.is_file():
+        return None
+    try:
+        return ScoreRun.parse(json.loads(card.read_text(encoding="utf-8")), where=str(card))
+    except ValueError as error:
+        raise BadFile("what salon score writes is needed", found=str(error).split("\n")[0], where=str(card)) from None

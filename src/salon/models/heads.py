@@ -48,11 +48,11 @@ def reward_head(state: State, *, where: str) -> nn.Sequential:
     return head.eval().requires_grad_(False)
 
 
-def new_reward_head(width: int, *, dropout: float = HPSV3_DROPOUT, seed: int) -> nn.Sequential:
+def new_reward_head(width: int, *, seed: int) -> nn.Sequential:
     """The same head, untrained, at HPSv3's widths: width-1024-16-2."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return _reward_layers(width, 1024, 16, 2, dropout=dropout)
+        return _reward_layers(width, 1024, 16, 2, dropout=HPSV3_DROPOUT)
 
 
 def _reward_layers(width: int, first: int, second: int, last: int, *, dropout: float) -> nn.Sequential:

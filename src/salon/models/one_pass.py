@@ -17,9 +17,8 @@ from typing import Any, Literal
 from PIL import Image
 from pydantic import Field
 
-from salon.errors import BadFile
 from salon.models.preference import Criterionwise
-from salon.store.atomic import present
+from salon.store.atomic import present, read_json
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
@@ -60,16 +59,8 @@ def is_one_pass(folder: Path | str) -> bool:
 def read_one_pass_card(folder: Path | str) -> OnePassCard:
     """The card of a one-pass scorer; BadFile where the folder holds none."""
     path = present(Path(folder)) / CARD
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadFile(
-            "the folder of a one-pass scorer is needed",
-            found=str(error),
-            where=str(path),
-            remedy="salon distill train makes one",
-        ) from None
-    return OnePassCard.parse(content, where=str(path))
+    needed = "the folder of a one-pass scorer is needed"
+    return OnePassCard.parse(read_json(path, needed, remedy="salon distill train makes one"), where=str(path))
 
 
 def chat(picture: Image.Image, question: str) -> list[dict[str, Any]]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,7 @@ from salon.models.reward_network import BACKBONE, INSTRUCTION, RewardNetwork, Re
 from salon.models.weights import best_device, first_there, read_state
 from salon.stats.pair_models import pair_probabilities
 from salon.stats.uncertain_wins import probit_win_chance, win_chance
+from salon.store.atomic import read_json
 
 try:
     import safetensors.torch
@@ -110,7 +110,8 @@ def log_odds(law: str, m: Floats, v: Floats, tie: float | None = None) -> Floats
 def load_reward(path: str | Path, *, device: str | None = None) -> RewardModel:
     """The reward model in a folder."""
     folder = Path(path)
-    card = _card(first_there(folder, [CARD], of="a trained model"))
+    place = first_there(folder, [CARD], of="a trained model")
+    card = ModelCard.parse(read_json(place, "a model's card in JSON is needed"), where=str(place))
     if card.kind != "reward":
         raise BadFile("a reward model is needed", found=f"a model of kind {card.kind!r}", where=str(folder))
     device = device or best_device()
@@ -120,14 +121,6 @@ def load_reward(path: str | Path, *, device: str | None = None) -> RewardModel:
     extra = {name: tensor for name, tensor in read_state(folder / WEIGHTS).items() if name.startswith("extra.")}
     tie = extra["extra.tie"].item() if extra else None
     return RewardModel(card, parts, tie, device=device)
-
-
-def _card(path: Path) -> ModelCard:
-    try:
-        record: Any = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise BadFile("a model's card in JSON is needed", found=str(error), where=str(path)) from None
-    return ModelCard.parse(record, where=str(path))
 
 
 def save_reward(folder: Path, card: ModelCard, readme: str, network: RewardNetwork, parts: RewardParts) -> None:

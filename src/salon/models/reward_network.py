@@ -112,8 +112,6 @@ class RewardParts:
 
     network: RewardNetwork
     questions: Questions
-    source: str
-    """What it was made from: a VLM, a trained model, or released HPSv3 weights."""
 
 
 def open_parts(
@@ -140,9 +138,7 @@ def open_parts(
     _set_dropout(head, dropout)
     text = instruction or own
     network = RewardNetwork(vlm, head, _token(vlm, processor.tokenizer))
-    return RewardParts(
-        network, Questions(processor, check_instruction(text, where="instruction"), pixels=pixels), str(source)
-    )
+    return RewardParts(network, Questions(processor, check_instruction(text, where="instruction"), pixels=pixels))
 
 
 _Made = tuple[Any, Any, nn.Module, str]

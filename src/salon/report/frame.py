@@ -12,6 +12,8 @@ from salon.report.svg import element, group, line, rect, text, text_width
 
 LINE = 18
 """Pixels from one line of text to the next."""
+_X_ROOM = 70
+"""Pixels between two ticks of a horizontal axis, about."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Key:
     """How much of its color a box has, of 1."""
 
 
-def x_axis(scale: Scale, y: float, width: float, *, room: float = 70, label: str = "") -> Markup:
+def x_axis(scale: Scale, y: float, width: float, *, room: float = _X_ROOM, label: str = "") -> Markup:
     """Ticks and their numbers under a line at height `y`, none beyond the `width` of the drawing; the label below."""
     values = scale.ticks(room)
     parts = [line(scale.start, y, scale.stop, y, "axis")]
@@ -41,9 +43,9 @@ def x_axis(scale: Scale, y: float, width: float, *, room: float = 70, label: str
     return group(*parts)
 
 
-def x_grid(scale: Scale, top: float, bottom: float, room: float = 70) -> Markup:
+def x_grid(scale: Scale, top: float, bottom: float) -> Markup:
     """Vertical hairlines at the ticks."""
-    return group(*(line(scale(v), top, scale(v), bottom, "grid") for v in scale.ticks(room)))
+    return group(*(line(scale(v), top, scale(v), bottom, "grid") for v in scale.ticks(_X_ROOM)))
 
 
 def y_grid(scale: Scale, left: float, right: float, *, room: float = 42, percent: bool = False) -> Markup:

@@ -65,13 +65,13 @@ def tick_labels(values: Sequence[float], *, percent: bool = False) -> list[str]:
     return [numbers.fixed(v, places) + ("%" if percent else "") for v in scaled]
 
 
-def lanes(positions: Sequence[float], labels: Sequence[str], gap: float = 10) -> list[int]:
+def lanes(positions: Sequence[float], labels: Sequence[str]) -> list[int]:
     """For labels centred at `positions`: the lowest lane where each fits beside its neighbours."""
     ends: list[float] = []
     chosen = [0] * len(positions)
     for i in sorted(range(len(positions)), key=lambda i: positions[i]):
         half = text_width(labels[i]) / 2
-        lane = next((k for k, end in enumerate(ends) if positions[i] - half >= end + gap), len(ends))
+        lane = next((k for k, end in enumerate(ends) if positions[i] - half >= end + 10), len(ends))
         ends[lane : lane + 1] = [positions[i] + half]
         chosen[i] = lane
     return chosen

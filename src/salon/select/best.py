@@ -137,7 +137,7 @@ def choose_best(
         picks=picks,
         policies=(POLICY, NOT_MADE, LUCK, *_error_words(made)),
         notes=(*notes, *dict.fromkeys(note for one in made for note in one.notes)),
-        signature=_signature(table, blend, settings, made),
+        signature=_signature(table, settings, made),
     )
 
 
@@ -179,7 +179,7 @@ def _picked(
     return PromptPick(**told, outcome=made.outcome, values=shown, pick=made)
 
 
-def _signature(table: ScoreTable, blend: Blend, settings: PickSettings, made: Sequence[Pick]) -> Signature:
+def _signature(table: ScoreTable, settings: PickSettings, made: Sequence[Pick]) -> Signature:
     scorers = ",".join(dict.fromkeys(column.scorer for column in table.columns))
     told = dict(made[0].signature.settings) if made else {}
     seed = settings.seed if settings.ties == "seed" else None

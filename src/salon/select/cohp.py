@@ -32,7 +32,6 @@ from scipy.special import stdtrit
 from salon.errors import BadValue
 from salon.report.estimate import Figure
 from salon.stats.paired_means import mean_interval
-from salon.stats.result import Estimate
 from salon.study.noun import Noun
 
 TRIES: dict[str, int] = {"paper": 4, "released": 2}
@@ -206,16 +205,11 @@ def _scores(pictures: Sequence[Seen]) -> list[float]:
 def _mean(name: str, pictures: Sequence[Seen]) -> GeneratorMean:
     values = _scores(pictures)
     failed = sum(not one.made for one in pictures)
+    figure = Figure.of(mean_interval(values, level=LEVEL, unit="picture")) if values else None
     return GeneratorMean(
-        generator=name, figure=Figure.of(_interval(values)) if values else None, asked=len(pictures), failed=failed,
+        generator=name, figure=figure, asked=len(pictures), failed=failed,
         unscored=len(pictures) - len(values) - failed,
     )  # fmt: skip
-
-
-def _interval(values: Sequence[float]) -> Estimate:
-    found = mean_interval(values, level=LEVEL)
-    method = "t interval over pictures" if found.low is not None else "no interval: one picture, or all alike"
-    return Estimate(found.value, found.low, found.high, found.n, "picture", LEVEL, method)
 
 
 def _apart(seen: Mapping[str, Sequence[Seen]], one: GeneratorMean, other: GeneratorMean) -> bool:

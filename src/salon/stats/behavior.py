@@ -1,38 +1,26 @@
-"""How each rater behaves: repeats, cycles, position, ties, time, straight lines, extremes, flags, outliers.
+"""How each rater behaves: shares of judgments, straight lines, flags, outliers.
 
-All functions take plain arrays of one criterion and give one row per rater, or one number. Raters are
-integers 0..R-1. A rate over no judgments is None in an Estimate's interval and NaN in its value: it is
-unknown, not zero.
+A share of no judgments is None in an Estimate's interval and NaN in its value: it is unknown, not zero.
 
-Intervals of rates are Wilson's (1927): never outside [0, 1], never of zero width. They take a rater's
+Intervals of shares are Wilson's (1927): never outside [0, 1], never of zero width. They take a rater's
 judgments as independent, which judgments on the same prompt are only roughly.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from salon.errors import BadValue, TooFew
+from salon.errors import TooFew
 from salon.stats.compiled import compiled
 from salon.stats.result import Estimate
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-
-class Times(NamedTuple):
-    """Response times of one rater in the unit given: quartiles and the share faster than `fast`."""
-
-    n: int
-    low_quartile: float
-    median: float
-    high_quartile: float
-    fast_share: float
 
 
 class Run(NamedTuple):
@@ -63,47 +51,15 @@ def wilson(successes: int, n: int, *, level: float = 0.95, unit: str = "judgment
     z = float(stats.norm.ppf((1 + level) / 2))
     share = successes / n
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    half = z * sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
     return Estimate(share, max(middle - half, 0.0), min(middle + half, 1.0), n, unit, level, "Wilson")
-
-
-def rates(hits: ArrayLike, rater: ArrayLike, raters: int, *, known: ArrayLike | None = None) -> tuple[Estimate, ...]:
-    """Share of judgments with `hits` for each rater, over those marked `known` (default: all).
-
-    Tie rate: hits = (outcome is a tie). Left-win rate: hits = (the left item won), known = (left is known
-    and it is not a tie); a rater without position bias has .5. Extreme-score share: hits = (score at either
-    end of the scale). Flag rate: hits = (at least Minor).
-    """
-    hit, who = np.asarray(hits, dtype=bool), np.asarray(rater, dtype=np.int64)
-    keep = np.ones(len(hit), dtype=bool) if known is None else np.asarray(known, dtype=bool)
-    if not hit.shape == who.shape == keep.shape:
-        raise BadValue("hits, rater and known must be equally long", found=f"{hit.shape}, {who.shape}, {keep.shape}")
-    if len(who) and (who.min() < 0 or who.max() >= raters):
-        raise BadValue(f"raters are numbered 0 to {raters - 1}", found=int(who.max()))
-    n = np.bincount(who[keep], minlength=raters)
-    k = np.bincount(who[keep & hit], minlength=raters)
-    return tuple(wilson(int(a), int(b)) for a, b in zip(k, n))
-
-
-def repeat_agreement(first: ArrayLike, again: ArrayLike, rater: ArrayLike, raters: int) -> tuple[Estimate, ...]:
-    """Share of questions asked twice that got the same answer, for each rater."""
-    return rates(np.asarray(first) == np.asarray(again), rater, raters)
-
-
-def response_times(times: ArrayLike, rater: ArrayLike, raters: int, *, fast: float) -> tuple[Times, ...]:
-    """Quartiles of each rater's times and the share below `fast`; NaN times are left out of n."""
-    t, who = np.asarray(times, dtype=np.float64), np.asarray(rater, dtype=np.int64)
-    if np.any(t < 0):
-        raise BadValue("times are not negative", found=float(t[t < 0][0]))
-    return tuple(_times(t[(who == r) & ~np.isnan(t)], fast) for r in range(raters))
 
 
 def longest_run(answers: ArrayLike, *, rng: np.random.Generator, shuffles: int = 999) -> Run:
     """Straight-lining: the longest run of one answer in the order given.
 
     The null keeps the rater's own answers and shuffles their order, so that a rater who rightly says "No" to
-    most does not look careless; p = (1 + #{run* >= run}) / (1 + shuffles). One answer throughout has p = 1:
-    see `rates`.
+    most does not look careless; p = (1 + #{run* >= run}) / (1 + shuffles). One answer throughout has p = 1.
     """
     codes = np.unique(np.asarray(answers), return_inverse=True)[1].astype(np.int64)
     if not len(codes):
@@ -142,13 +98,6 @@ def outliers(to_rest: ArrayLike, *, level: float = 0.05) -> tuple[Outlier, ...]:
     lowest = np.bincount(complete.argmin(axis=1), minlength=raters)
     p = np.minimum(raters * stats.binom.sf(lowest - 1, criteria, 1 / raters), 1.0)
     return tuple(Outlier(r, int(lowest[r]), criteria, float(p[r]), bool(p[r] <= level)) for r in range(raters))
-
-
-def _times(t: FloatArray, fast: float) -> Times:
-    if not len(t):
-        return Times(0, np.nan, np.nan, np.nan, np.nan)
-    low, middle, high = np.quantile(t, [0.25, 0.5, 0.75])
-    return Times(len(t), float(low), float(middle), float(high), float(np.mean(t < fast)))
 
 
 @compiled

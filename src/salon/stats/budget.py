@@ -35,6 +35,7 @@ Ints = NDArray[np.int64]
 FRACTIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 _PRIOR_SD = 3.0
+_OVER = ("simulated studies", "t interval of the mean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,6 @@ class BudgetRow:
     """Pairs x raters."""
     to_full: Estimate
     """SRCC to the scores of the full design: mean over studies, with its interval."""
-    to_full_low: float
-    """The SRCC that 95% of single studies exceed."""
     to_truth: Estimate
     """SRCC to the true strengths."""
     connected: bool
@@ -168,21 +167,20 @@ def _row(study: _Study, size: int, found: Floats) -> BudgetRow:
         fraction=size / (study.items * (study.items - 1) // 2),
         pairs=size,
         judgments=size * study.raters,
-        to_full=_mean(found[:, 0]),
-        to_full_low=float(np.quantile(found[:, 0], 0.05)),
-        to_truth=_mean(found[:, 1]),
+        to_full=simulated_mean(found[:, 0], *_OVER),
+        to_truth=simulated_mean(found[:, 1], *_OVER),
         connected=bool(np.all(found[:, 2] == 1)),
         diameter=float(found[:, 3].mean()),
         mean_path=float(found[:, 4].mean()),
     )
 
 
-def _mean(values: Floats) -> Estimate:
+def simulated_mean(values: Floats, unit: str, method: str) -> Estimate:
+    """The mean of simulated values with its 95% t interval, where they differ."""
     n = values.size
     half = float(student.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n))
     value = float(values.mean())
-    made = Estimate(value, value - half, value + half, n, "simulated studies", method="t interval of the mean")
-    return with_width(made)
+    return with_width(Estimate(value, value - half, value + half, n, unit, method=method))
 
 
 def _mask(items: int, pairs: Ints) -> NDArray[np.bool_]:

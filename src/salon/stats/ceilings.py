@@ -321,7 +321,7 @@ def _shape_free(
     table: VoteTable, total: FloatArray, drawn: FloatArray, level: float
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Ranges over all laws of p; bootstrap quantiles, Bonferroni over cells, bound each cell's share."""
-    cells = full_cells(table.raters, table.larger)
+    cells = full_cells(table.raters)
     tail = (1 - level) / (2 * len(cells))
     observed, low, high = np.zeros(len(cells)), np.zeros(len(cells)), np.zeros(len(cells))
     for i, (size, m) in enumerate(cells):

@@ -217,14 +217,11 @@ def elo_scores(
     items: int,
     *,
     rng: np.random.Generator,
-    k: float = 32.0,
     decay: float = 0.995,
     passes: int = 150,
-    scale: float = 400.0,
-    start: float = 1500.0,
 ) -> FloatArray:
     """Scores (items,) after many shuffled passes; outcome in points of the first item: 1, 1/2 or 0."""
-    settings = EloSettings(start=start, k=k, decay=decay, passes=passes, tau=scale / _LN10)
+    settings = EloSettings(decay=decay, passes=passes)
     return anchored_elo(first, second, _codes(outcome), items, anchors=(), targets=(), rng=rng, settings=settings)
 
 

@@ -37,7 +37,6 @@ class Connectivity:
     degree_min: int
     degree_max: int
     degree_mean: float
-    degree_sd: float
     diameter: int | None
     """The longest shortest path; None where the graph falls apart or paths were not asked for."""
     mean_path: float | None
@@ -89,7 +88,6 @@ def connectivity(items: int, pairs: ArrayLike, *, paths: bool = True) -> Connect
         degree_min=int(degree.min()),
         degree_max=int(degree.max()),
         degree_mean=float(degree.mean()),
-        degree_sd=float(degree.std()),
         diameter=diameter,
         mean_path=mean_path,
     )

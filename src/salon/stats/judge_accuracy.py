@@ -45,7 +45,7 @@ Statistic = Callable[[FloatArray], FloatArray]
 
 WITH, AGAINST, TIE, UNREAD = 1, -1, 0, 2
 RIGHT, WRONG, TOOK_FIRST, TOOK_SECOND, TIED, UNSEEN = range(6)
-_KINDS = 6
+KINDS = 6
 _ROUNDING = 1e-9
 _FEW = 256
 
@@ -123,15 +123,20 @@ def pair_scores(kinds: ArrayLike) -> FloatArray:
 def kind_table(verdicts: ArrayLike, prompts: ArrayLike, criteria: ArrayLike | None = None, *, of: int = 1) -> KindTable:
     """Counts of kinds; `criteria` numbers each pair's criterion, 0 to `of` - 1."""
     given = np.asarray(verdicts)
-    kinds = pair_kinds(given)
+    counts = count_kinds(pair_kinds(given), prompts, criteria, of, "a pair on which the panel has a majority")
+    return KindTable(counts, 1 if given.ndim == 1 else 2)
+
+
+def count_kinds(kinds: IntArray, prompts: ArrayLike, criteria: ArrayLike | None, of: int, needed: str) -> IntArray:
+    """Counts (prompts, criteria, kinds) of what a judge answered; `needed` says what there was none of."""
     where = np.zeros(len(kinds), np.int64) if criteria is None else np.asarray(criteria, np.int64)
     labels, row = np.unique(np.asarray(prompts), return_inverse=True)
     if where.shape != kinds.shape or row.shape != kinds.shape:
-        raise BadValue("one prompt and one criterion for each pair", found=f"{len(kinds)}, {len(row)}, {len(where)}")
+        raise BadValue("one prompt and one criterion for each answer", found=f"{len(kinds)}, {len(row)}, {len(where)}")
     if not len(kinds):
-        raise TooFew("accuracy needs a pair on which the panel has a majority", found="none")
-    flat = np.bincount((row * of + where) * _KINDS + kinds, minlength=len(labels) * of * _KINDS)
-    return KindTable(flat.reshape(len(labels), of, _KINDS), 1 if given.ndim == 1 else 2)
+        raise TooFew(f"accuracy needs {needed}", found="none")
+    flat = np.bincount((row * of + where) * KINDS + kinds, minlength=len(labels) * of * KINDS)
+    return flat.reshape(len(labels), of, KINDS)
 
 
 def judge_accuracy(table: KindTable, *, draws: int, rng: np.random.Generator, level: float = 0.95) -> JudgeAccuracy:
@@ -139,7 +144,7 @@ def judge_accuracy(table: KindTable, *, draws: int, rng: np.random.Generator, le
     prompts, criteria, _ = table.counts.shape
     check_settings(prompts, draws, level)
     flat = table.counts.reshape(prompts, -1)
-    drawn = drawn_totals(flat, draws, rng).reshape(draws, criteria, _KINDS)
+    drawn = drawn_totals(flat, draws, rng).reshape(draws, criteria, KINDS)
     here = np.flatnonzero(table.counts.sum(axis=(0, 2)) > 0)
 
     def figures(rows: IntArray, draws_of: FloatArray) -> Accuracy:
@@ -168,25 +173,31 @@ def accuracy_difference(
     first: KindTable, second: KindTable, *, draws: int, rng: np.random.Generator, level: float = 0.95
 ) -> Estimate:
     """Macro accuracy of one judge less that of another on the same prompts (rows), drawn together."""
-    if first.counts.shape != second.counts.shape:
+    return macro_difference(_share(_RATIOS["accuracy"]), first.counts, second.counts, draws=draws, rng=rng, level=level)
+
+
+def macro_difference(
+    of: Statistic, first: IntArray, second: IntArray, *, draws: int, rng: np.random.Generator, level: float
+) -> Estimate:
+    """`macro_mean` of one judge's counts less that of another's, over criteria that both answered under."""
+    if first.shape != second.shape:
         raise BadValue(
-            "two judges on the same prompts and criteria are needed",
-            found=f"{first.counts.shape[:2]} and {second.counts.shape[:2]}",
+            "two judges on the same prompts and criteria are needed", found=f"{first.shape[:2]} and {second.shape[:2]}"
         )
-    check_settings(len(first.counts), draws, level)
-    both = np.concatenate([table.counts.reshape(len(table.counts), -1) for table in (first, second)], axis=1)
-    shape = (2, *first.counts.shape[1:])
+    prompts = len(first)
+    check_settings(prompts, draws, level)
+    both = np.concatenate([table.reshape(prompts, -1) for table in (first, second)], axis=1)
+    here = (first.sum(axis=(0, 2)) > 0) & (second.sum(axis=(0, 2)) > 0)
 
     def difference(totals: FloatArray) -> FloatArray:
-        split = totals.reshape(len(totals), *shape)
-        one, other = (_macro(_ACCURACY, _with_pairs(split[:, k], both, shape)) for k in (0, 1))
-        return one - other
+        split = totals.reshape(len(totals), 2, *first.shape[1:])[:, :, here]
+        return macro_mean(of, split[:, 0]) - macro_mean(of, split[:, 1])
 
     value = float(difference(both.sum(axis=0, keepdims=True).astype(float))[0])
-    if len(both) == 1:
+    if prompts == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
     return interval(
-        value, difference(drawn_totals(both, draws, rng)), n=len(both), unit="prompt", level=level, within=BOTH_SIDES
+        value, difference(drawn_totals(both, draws, rng)), n=prompts, unit="prompt", level=level, within=BOTH_SIDES
     )
 
 
@@ -236,9 +247,8 @@ def _follows(t: FloatArray) -> FloatArray:
 
 
 Ratio = tuple[Statistic, Statistic]
-_ACCURACY: Ratio = (_points, _all)
 _RATIOS: dict[str, Ratio] = {
-    "accuracy": _ACCURACY,
+    "accuracy": (_points, _all),
     "parsed_only": (_points, _read),
     "conditional": (lambda t: t[:, RIGHT], lambda t: t[:, RIGHT] + t[:, WRONG]),
     "position_bias": (_follows, _read),
@@ -248,17 +258,15 @@ _RATIOS: dict[str, Ratio] = {
 }
 
 
-def _macro(of: Ratio, t: FloatArray) -> FloatArray:
-    """Mean over the criteria (draws, criteria, kinds) that have the ratio; a draw without any is NaN."""
-    each = np.stack([ratio(of[0](t[:, k]), of[1](t[:, k])) for k in range(t.shape[1])], axis=1)
+def _share(of: Ratio) -> Statistic:
+    return lambda t: ratio(of[0](t), of[1](t))
+
+
+def macro_mean(of: Statistic, t: FloatArray) -> FloatArray:
+    """Mean over the criteria (draws, criteria, kinds) that have the figure; a draw without any is NaN."""
+    each = np.stack([of(t[:, k]) for k in range(t.shape[1])], axis=1)
     known = ~np.isnan(each)
-    return ratio(np.where(known, each, 0.0).sum(axis=1), known.sum(axis=1))
-
-
-def _with_pairs(t: FloatArray, both: IntArray, shape: tuple[int, ...]) -> FloatArray:
-    """Totals of the criteria on which both judges have pairs."""
-    pairs = both.sum(axis=0).reshape(shape).sum(axis=2)
-    return t[:, (pairs > 0).all(axis=0)]
+    return ratio(np.where(known, each, 0.0).sum(axis=1), known.sum(axis=1).astype(float))
 
 
 def drawn_totals(table: FloatArray | IntArray, draws: int, rng: np.random.Generator) -> FloatArray:
@@ -271,13 +279,13 @@ def drawn_totals(table: FloatArray | IntArray, draws: int, rng: np.random.Genera
 
 def _estimate(of: Ratio, rows: IntArray, drawn: FloatArray, *, level: float) -> Estimate | None:
     n, total = len(rows), rows.sum(axis=0, keepdims=True).astype(float)
-    value = float(_macro(of, total)[0])
+    value = float(macro_mean(_share(of), total)[0])
     if np.isnan(value):
         return None
     if n == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
     behind = fewest_behind(rows, of[1])
-    return interval(value, _macro(of, drawn), n=n, unit="prompt", level=level, ends=SHARE, behind=behind)
+    return interval(value, macro_mean(_share(of), drawn), n=n, unit="prompt", level=level, ends=SHARE, behind=behind)
 
 
 def fewest_behind(rows: IntArray, *bottoms: Statistic) -> int:

@@ -67,7 +67,6 @@ class CovariateErrors:
     scores: Errors
     beta: Floats
     """(covariates,) standard errors."""
-    beta_covariance: Floats
 
 
 def fit_covariates(
@@ -306,4 +305,4 @@ def _errors(fit: CovariateFit, inverse: Floats, covariance: Floats, df: float, m
         )
     tie_se = None if len(inverse) == n + m or fit.tie is None else fit.tie * float(np.sqrt(covariance[-1, -1]))
     scores = Errors(np.sqrt(np.diag(centred)), (centred + centred.T) / 2, df, method, tie_se)
-    return CovariateErrors(scores, np.sqrt(np.diag(beta)), beta)
+    return CovariateErrors(scores, np.sqrt(np.diag(beta)))

@@ -60,7 +60,7 @@ def majority_right(p: FloatArray, raters: int) -> FloatArray:
     return np.asarray(binom.sf(raters // 2, raters, p), dtype=np.float64)
 
 
-def full_cells(raters: IntArray, larger: IntArray) -> list[tuple[int, int]]:
+def full_cells(raters: IntArray) -> list[tuple[int, int]]:
     """Every possible (R, m) of the panel sizes present, empty ones too: an empty cell is information."""
     return [(r, m) for r in np.unique(raters).tolist() for m in range((r + 1) // 2, r + 1)]
 

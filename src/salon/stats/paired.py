@@ -10,17 +10,16 @@ Data: for each question i of cluster (prompt) c a score in [0, 1] of either pred
   a coin. p is the share of sign patterns with |sum| at least that observed, over all 2^k patterns of the k clusters
   with D_c != 0 where these are no more than `draws`, else over `draws` random ones and the observed one.
 
-`holm` adjusts the p values of a family of such tests.
+`signal_tests.holm` adjusts the p values of a family of such tests.
 
 Edges: no question TooFew; one cluster has no interval, nor has a difference that is the same in all clusters (one of
 0 among them); predictors that never differ have p = 1.
 
-Source: Efron & Tibshirani 1993, chapter 16; Noreen 1989 for approximate randomisation; Holm 1979.
+Source: Efron & Tibshirani 1993, chapter 16; Noreen 1989 for approximate randomisation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,17 +84,6 @@ def paired_difference(
         first_only=int((apart > 0).sum()),
         second_only=int((apart < 0).sum()),
     )
-
-
-def holm(p: Sequence[float]) -> list[float]:
-    """Each p adjusted so that the chance of any false alarm in the family stays at its level (step-down Bonferroni)."""
-    order = np.argsort(p, kind="stable")
-    adjusted = np.empty(len(p))
-    worst = 0.0
-    for rank, place in enumerate(order):
-        worst = max(worst, min(1.0, (len(p) - rank) * p[place]))
-        adjusted[place] = worst
-    return adjusted.tolist()
 
 
 def _sign_flips(sums: FloatArray, draws: int, rng: np.random.Generator) -> tuple[float, str]:

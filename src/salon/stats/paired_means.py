@@ -29,7 +29,6 @@ from salon.stats.result import Estimate
 from salon.stats.tiers import RankIntervals, rank_intervals
 
 Floats = NDArray[np.float64]
-_UNIT = "prompt"
 _ROUNDING = 1e-12  # of the size of the values: a spread below it is none
 
 
@@ -60,15 +59,15 @@ def paired_means(values: ArrayLike, *, rng: np.random.Generator, level: float = 
     )
 
 
-def mean_interval(values: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Mean of (prompts,) values with its t interval; none from one prompt, or from values that are all the same."""
+def mean_interval(values: ArrayLike, *, level: float = 0.95, unit: str = "prompt") -> Estimate:
+    """Mean of (prompts,) values with its t interval; none from one value, or from values that are all the same."""
     x = np.asarray(values, np.float64)
     n, mean = len(x), float(np.mean(x))
     error = float(np.std(x, ddof=1) / np.sqrt(n)) if n > 1 else 0.0
     if error <= _ROUNDING * max(1.0, float(np.abs(x).max())):
-        return Estimate(mean, None, None, n, _UNIT, level, "no interval: one prompt, or all alike")
+        return Estimate(mean, None, None, n, unit, level, f"no interval: one {unit}, or all alike")
     reach = float(stdtrit(n - 1, (1 + level) / 2)) * error
-    return Estimate(mean, mean - reach, mean + reach, n, _UNIT, level, "t interval over prompts")
+    return Estimate(mean, mean - reach, mean + reach, n, unit, level, f"t interval over {unit}s")
 
 
 def _others(x: Floats, g: int) -> Floats:

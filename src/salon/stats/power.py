@@ -31,9 +31,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
-from scipy.stats import chi2, norm
+from scipy.stats import chi2
 
 from salon.errors import BadValue, TooFew
+from salon.stats.behavior import wilson
 from salon.stats.laws import RankingLaw, expected_tau
 from salon.stats.nulls import Null, folded_binomial
 from salon.stats.result import Estimate
@@ -312,14 +313,8 @@ def _holm_rows(p: Floats) -> Floats:
 
 
 def _wilson(rejected: ArrayLike) -> Estimate:
-    """A share with Wilson's 95% interval."""
     hits = np.asarray(rejected)
-    n, z2 = hits.size, float(norm.ppf(0.975)) ** 2
-    share = float(hits.mean())
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = np.sqrt(z2 * (share * (1 - share) + z2 / (4 * n)) / n) / (1 + z2 / n)
-    low, high = max(0.0, float(middle - half)), min(1.0, float(middle + half))
-    return Estimate(share, low, high, n, "simulated sets", method="Wilson")
+    return wilson(int(hits.sum()), hits.size, unit="simulated sets")
 
 
 # ------------------------------------------------------------------------------------------------ search

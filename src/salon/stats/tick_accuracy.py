@@ -30,24 +30,29 @@ Sources: Cohen 1960 for kappa; Brodersen et al. 2010 for balanced accuracy.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from salon.errors import BadValue, TooFew
-from salon.stats.judge_accuracy import drawn_totals, fewest_behind
+from salon.errors import BadValue
+from salon.stats.judge_accuracy import (
+    KINDS,
+    Statistic,
+    count_kinds,
+    drawn_totals,
+    fewest_behind,
+    macro_difference,
+    macro_mean,
+)
 from salon.stats.resample import BOTH_SIDES, SHARE, check_settings, interval, ratio
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-Statistic = Callable[[FloatArray], FloatArray]
 
 NO, YES, UNREAD = 0, 1, 2
 HIT, MISS, ALARM, REJECT, UNREAD_YES, UNREAD_NO = range(6)
-_KINDS = 6
 _ROUNDING = 1e-9
 
 
@@ -97,15 +102,7 @@ def tick_table(
     said: ArrayLike, people: ArrayLike, prompts: ArrayLike, criteria: ArrayLike | None = None, *, of: int = 1
 ) -> IntArray:
     """Counts of kinds (prompts, criteria, 6); `criteria` numbers each tick's criterion, 0 to `of` - 1."""
-    kinds = tick_kinds(said, people)
-    where = np.zeros(len(kinds), np.int64) if criteria is None else np.asarray(criteria, np.int64)
-    labels, row = np.unique(np.asarray(prompts), return_inverse=True)
-    if where.shape != kinds.shape or row.shape != kinds.shape:
-        raise BadValue("one prompt and one criterion for each tick", found=f"{len(kinds)}, {len(row)}, {len(where)}")
-    if not len(kinds):
-        raise TooFew("accuracy needs a point on which people have a majority", found="none")
-    flat = np.bincount((row * of + where) * _KINDS + kinds, minlength=len(labels) * of * _KINDS)
-    return flat.reshape(len(labels), of, _KINDS)
+    return count_kinds(tick_kinds(said, people), prompts, criteria, of, "a point on which people have a majority")
 
 
 def tick_accuracy(table: IntArray, *, draws: int, rng: np.random.Generator, level: float = 0.95) -> TickAccuracy:
@@ -113,7 +110,7 @@ def tick_accuracy(table: IntArray, *, draws: int, rng: np.random.Generator, leve
     prompts, criteria, _ = table.shape
     check_settings(prompts, draws, level)
     flat = table.reshape(prompts, -1)
-    drawn = drawn_totals(flat, draws, rng).reshape(draws, criteria, _KINDS)
+    drawn = drawn_totals(flat, draws, rng).reshape(draws, criteria, KINDS)
     here = np.flatnonzero(table.sum(axis=(0, 2)) > 0)
 
     def figures(rows: IntArray, draws_of: FloatArray) -> Ticked:
@@ -137,23 +134,7 @@ def tick_difference(
     first: IntArray, second: IntArray, *, draws: int, rng: np.random.Generator, level: float = 0.95
 ) -> Estimate:
     """Macro accuracy of one judge less that of another on the same ticks, prompts drawn together."""
-    if first.shape != second.shape:
-        raise BadValue("two judges on the same ticks are needed", found=f"{first.shape} and {second.shape}")
-    prompts = len(first)
-    check_settings(prompts, draws, level)
-    both = np.concatenate([table.reshape(prompts, -1) for table in (first, second)], axis=1)
-    here = (first.sum(axis=(0, 2)) > 0) & (second.sum(axis=(0, 2)) > 0)
-
-    def difference(totals: FloatArray) -> FloatArray:
-        split = totals.reshape(len(totals), 2, *first.shape[1:])[:, :, here]
-        return _macro(_accuracy, split[:, 0]) - _macro(_accuracy, split[:, 1])
-
-    value = float(difference(both.sum(axis=0, keepdims=True).astype(float))[0])
-    if prompts == 1:
-        return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    return interval(
-        value, difference(drawn_totals(both, draws, rng)), n=prompts, unit="prompt", level=level, within=BOTH_SIDES
-    )
+    return macro_difference(_accuracy, first, second, draws=draws, rng=rng, level=level)
 
 
 def identity_gap(of: Ticked) -> float:
@@ -246,21 +227,14 @@ _SHARES: dict[str, tuple[Statistic, ...]] = {
 """Of the figures that are shares, or means of two, the ticks they are shares of."""
 
 
-def _macro(of: Statistic, t: FloatArray) -> FloatArray:
-    """Mean over the criteria (draws, criteria, kinds) that have the figure; a draw without any is NaN."""
-    each = np.stack([of(t[:, k]) for k in range(t.shape[1])], axis=1)
-    known = ~np.isnan(each)
-    return ratio(np.where(known, each, 0.0).sum(axis=1), known.sum(axis=1).astype(float))
-
-
 def _estimate(name: str, rows: IntArray, drawn: FloatArray, *, level: float) -> Estimate | None:
     n, total = len(rows), rows.sum(axis=0, keepdims=True).astype(float)
-    value = float(_macro(_FIGURES[name], total)[0])
+    value = float(macro_mean(_FIGURES[name], total)[0])
     if np.isnan(value):
         return None
     if n == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    values = _macro(_FIGURES[name], drawn)
+    values = macro_mean(_FIGURES[name], drawn)
     if name not in _SHARES:
         return interval(value, values, n=n, unit="prompt", level=level, within=BOTH_SIDES)
     behind = fewest_behind(rows, *_SHARES[name])

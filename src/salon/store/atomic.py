@@ -12,6 +12,7 @@ was none when it began. Nothing that another process wrote is ever replaced unse
 from __future__ import annotations
 
 import ctypes
+import glob
 import json
 import os
 import secrets
@@ -82,7 +83,7 @@ def sweep_parts(path: Path) -> None:
 
     For files that are large, as a backup is: whoever writes many small ones must not list their folder for each.
     """
-    for part in path.parent.glob(f".{_literal(path.name)}.{'?' * 8}{PART}"):
+    for part in path.parent.glob(f".{glob.escape(path.name)}.{'?' * 8}{PART}"):
         with suppress(FileNotFoundError):  # its writer was faster
             lock = _lock(part)
             if lock is not None:
@@ -102,6 +103,14 @@ def write_json(
     told = record.model_dump(mode="json") if isinstance(record, BaseModel) else record
     with whole_file(path, overwrite=overwrite) as file:
         file.write(json.dumps(told, ensure_ascii=False, indent=indent, allow_nan=False).encode() + b"\n")
+
+
+def read_json(path: Path, needed: str, *, remedy: str | None = None) -> Any:
+    """What a JSON file holds; BadFile that says what was `needed` where it cannot be read."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadFile(needed, found=str(error), where=str(path), remedy=remedy) from None
 
 
 @contextmanager
@@ -291,13 +300,8 @@ def _lock(folder: Path) -> int | None:
 
 def _sweep(path: Path) -> None:
     """Remove what writers of `path` left behind that were killed: folders nobody holds any more."""
-    for leftover in path.parent.glob(f".{_literal(path.name)}.saving-*"):
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.saving-*"):
         lock = _lock(leftover)
         if lock is not None:
             shutil.rmtree(leftover, ignore_errors=True)
             os.close(lock)
-
-
-def _literal(name: str) -> str:
-    """`name` with the characters that glob treats as patterns made plain."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)

@@ -93,7 +93,7 @@ def nearest(near: Sequence[str], among: Sequence[str], radius: int = RADIUS) -> 
     return place, apart
 
 
-def near_groups(keys: Sequence[PictureKey], radius: int = RADIUS) -> Ints:
+def near_groups(keys: Sequence[PictureKey]) -> Ints:
     """A number for each picture; those that are near, directly or through others, or equal in bytes, share one.
 
     The number is the place of the group's first picture.
@@ -104,7 +104,7 @@ def near_groups(keys: Sequence[PictureKey], radius: int = RADIUS) -> Ints:
     for place, key in enumerate(keys):
         _unite(parent, place, first.setdefault(key.sha256, place))
     if len(words):
-        _unite_near(words, places, parent, radius)
+        _unite_near(words, places, parent, RADIUS)
     return np.array([_root(parent, place) for place in range(len(keys))], np.int64)
 
 

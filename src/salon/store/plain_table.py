@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.json
 import pyarrow.parquet
 
-from salon.errors import BadFile
+from salon.errors import BadColumns, BadFile
 from salon.store.atomic import whole_file
 
 ENDINGS = (".parquet", ".csv", ".jsonl")
+_READERS = {".parquet": pa.parquet.read_table, ".csv": pa.csv.read_csv, ".jsonl": pa.json.read_json}
+
+
+def read_plain(path: Path, what: str, columns: Sequence[str] = ()) -> pa.Table:
+    """The table of `what` (scores, prompts) that the file holds; BadFile where it holds none, or not these columns."""
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise BadFile(
+            f"{what} as .parquet, .csv or .jsonl are needed", found=path.suffix or "no ending", where=str(path)
+        )
+    try:
+        table = reader(path)
+    except (OSError, pa.ArrowException) as error:
+        raise BadFile(f"a table of {what} is needed", found=str(error).split("\n")[0], where=str(path)) from None
+    for name in columns:
+        if name not in table.column_names:
+            raise BadColumns.missing(name, table.column_names, where=str(path))
+    return table
 
 
 def plain_target(path: Path, *, overwrite: bool) -> None:

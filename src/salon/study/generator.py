@@ -50,7 +50,6 @@ class Made(Noun):
     model_config = ConfigDict(str_max_length=100_000_000)  # an SVG may be long; other nouns hold what people write
 
     image: bytes = Field(repr=False)
-    media_type: str = "image/png"
     layout: str | None = Field(default=None, repr=False)
     """The layout JSON of a drawn poster."""
     svg: str | None = Field(default=None, repr=False)

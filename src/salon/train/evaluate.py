@@ -11,7 +11,8 @@ import numpy as np
 
 from salon.errors import TooFew
 from salon.report.estimate import Figure
-from salon.stats.paired import holm, paired_difference
+from salon.stats.paired import paired_difference
+from salon.stats.signal_tests import holm
 from salon.study import Signature
 from salon.train.evaluate_ceilings import Tops
 from salon.train.evaluate_data import Contestant, Trial
@@ -164,7 +165,7 @@ def compared(trial: Trial, ranked: Sequence[Contestant], settings: EvaluateSetti
                 draws=settings.draws, rng=rng, level=settings.level,
             )  # fmt: skip
             tests.append((first, second, found))
-    adjusted = holm([found.p for _, _, found in tests])
+    adjusted = holm([found.p for _, _, found in tests]).tolist()
     return tuple(
         PairedFigures(
             first=first, second=second, difference=Figure.of(found.difference), p=found.p, p_holm=p_holm, law=found.law,

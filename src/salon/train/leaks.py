@@ -25,7 +25,7 @@ from salon.engine.processes import cores
 from salon.errors import BadFile
 from salon.models.kept import Kept
 from salon.store.atomic import whole_file
-from salon.store.near_pictures import METHOD, RADIUS, PictureKey, content_hash, near_groups, nearest, picture_key
+from salon.store.near_pictures import METHOD, PictureKey, content_hash, near_groups, nearest, picture_key
 from salon.study.prompt import normalized
 
 FILE = "guard.parquet"
@@ -134,14 +134,12 @@ def load_guard(folder: Path, card: Mapping[str, str]) -> Guard:
     )
 
 
-def find_leaks(
-    guard: Guard, pictures: Mapping[str, PictureKey], texts: Mapping[str, str], radius: int = RADIUS
-) -> Leaks:
+def find_leaks(guard: Guard, pictures: Mapping[str, PictureKey], texts: Mapping[str, str]) -> Leaks:
     """What of a test a model was trained on: `pictures` by item, `texts` by prompt."""
     seen = {key.sha256 for key in guard.pictures}
     same = [item for item, key in pictures.items() if key.sha256 in seen]
     others = [item for item, key in pictures.items() if key.sha256 not in seen]
-    place, _ = nearest([pictures[item].near for item in others], [key.near for key in guard.pictures], radius)
+    place, _ = nearest([pictures[item].near for item in others], [key.near for key in guard.pictures])
     near = [others[number] for number in np.flatnonzero(place >= 0)]
     read = [prompt for prompt, text in texts.items() if text.strip() and text_key(text) in guard.texts]
     return Leaks(tuple(same), tuple(near), tuple(read))

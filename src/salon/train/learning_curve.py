@@ -43,7 +43,7 @@ def learning_curve(
     for share in sorted(set(curve.curve_shares)):
         taken = nested(list(prompts), share, settings.seed)
         progress(f"learning curve, {len(taken):,} prompts")
-        if found := _trained(trial, fit, taken, curve.curve_seeds):
+        if found := _trained(fit, taken, curve.curve_seeds):
             points.append(_point(share, len(taken), sum(prompts[name] for name in taken), found, trial, settings))
             spoken = found[0].speaks
     if not points:
@@ -67,7 +67,7 @@ def nested(prompts: Sequence[str], share: float, seed: int) -> frozenset[str]:
     return frozenset(sorted(prompts, key=place)[: max(1, round(share * len(prompts)))])
 
 
-def _trained(trial: Trial, fit: Fit, prompts: frozenset[str], seeds: int) -> list[Contestant]:
+def _trained(fit: Fit, prompts: frozenset[str], seeds: int) -> list[Contestant]:
     """One contestant for each seed; none where the prompts do not suffice to train on."""
     try:
         margins = [fit(prompts, seed) for seed in range(seeds)]

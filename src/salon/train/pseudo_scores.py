@@ -9,7 +9,6 @@ LABELS/card.json        source, calls, settings, scale, study, judge, policies, 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import BadColumns, BadFile, BadValue
-from salon.store.atomic import present, whole_file, whole_folder, write_json
+from salon.store.atomic import present, read_json, whole_file, whole_folder, write_json
 from salon.store.parquet_table import arrow_file
 from salon.study.noun import Noun
 
@@ -144,16 +143,8 @@ def read_pseudo_scores(folder: Path | str) -> PseudoScores:
 def read_label_card(folder: Path | str) -> LabelCard:
     """card.json of a folder of labels."""
     path = present(Path(folder)) / CARD
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadFile(
-            "a folder of labels is needed",
-            found=str(error),
-            where=str(path),
-            remedy="salon distill label STUDY -o LABELS makes one",
-        ) from None
-    return LabelCard.parse(content, where=str(path))
+    remedy = "salon distill label STUDY -o LABELS makes one"
+    return LabelCard.parse(read_json(path, "a folder of labels is needed", remedy=remedy), where=str(path))
 
 
 def _plain_card(scores: PseudoScores) -> LabelCard:

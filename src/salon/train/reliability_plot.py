@@ -15,12 +15,13 @@ from salon.train.evaluate_results import BinFigures
 
 _ROOM = 34
 """Pixels between two ticks of a small diagram."""
+_HEIGHT = 250
 
 
 @drawn
-def reliability_plot(bins: Sequence[BinFigures], *, title: str, height: float = 250, width: int) -> Markup:
+def reliability_plot(bins: Sequence[BinFigures], *, title: str, width: int) -> Markup:
     """A dot for each bin, its interval upwards and downwards; on the line chances are honest, below it too sure."""
-    top, bottom = 26.0, height - 2 * LINE - 10
+    top, bottom = 26.0, _HEIGHT - 2 * LINE - 10
     ends = [end for bin in bins for end in (bin.observed.value, bin.observed.low, bin.observed.high)]
     low, high = domain([*ends, *(bin.predicted for bin in bins)], include=[0.5], pad=0.04)
     y = Scale(max(0.0, low), min(1.0, high), bottom, top)
@@ -28,7 +29,7 @@ def reliability_plot(bins: Sequence[BinFigures], *, title: str, height: float = 
     x = Scale(*domain([bin.predicted for bin in bins], include=[0.5, 0.55], pad=0.05), left, width - 10)
     return canvas(
         width,
-        height,
+        _HEIGHT,
         title,
         "; ".join(f"said {numbers.fixed(b.predicted)}, got {numbers.fixed(b.observed.value)}" for b in bins) + ".",
         text(0, 12, "share of votes", "axis-label", room=width),

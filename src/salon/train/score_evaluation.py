@@ -135,7 +135,7 @@ def _scorer(
 ) -> ScorerFigures:
     same = one.is_on(target)
     overall = _agreed(frame, cells, np.ones(len(cells.criterion), bool), settings, same=same)
-    kind, words = _scale_words(overall, target, settings, same=same)
+    kind, words = _scale_words(overall, settings, same=same)
     return ScorerFigures(
         name=one.name,
         overall=overall,
@@ -207,7 +207,7 @@ def _figure(
     return Figure.of(made)
 
 
-def _scale_words(overall: Agreed, target: Target, settings: ScoreEvaluationSettings, *, same: bool) -> tuple[str, str]:
+def _scale_words(overall: Agreed, settings: ScoreEvaluationSettings, *, same: bool) -> tuple[str, str]:
     """What became of the scale, as a kind and as a sentence."""
     if overall.mean is None or overall.sd is None or overall.target_sd is None:
         return "none", "it gave no numbers to compare"

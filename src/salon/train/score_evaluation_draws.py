@@ -64,7 +64,6 @@ class Target:
     """Ends of the scale; None where it has none."""
     scale_of: Ints | None = None
     """(items,) items with the same number share a scale; None: all do."""
-    digest: str = ""
 
 
 @dataclass(frozen=True)

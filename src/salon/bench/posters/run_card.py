@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +10,7 @@ from pydantic import Field
 from salon.bench.posters.answers_boxes import Convention
 from salon.bench.posters.files import CARD, JUDGES
 from salon.errors import BadFile
-from salon.store.atomic import write_json
+from salon.store.atomic import read_json, write_json
 from salon.study.noun import Noun
 
 POSTERS = "posters"
@@ -46,11 +45,7 @@ def read_card(out: Path) -> RunCard | None:
     """Who answered in a folder; None where it does not say."""
     if not (out / CARD).is_file():
         return None
-    try:
-        record = json.loads((out / CARD).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadFile("the card of a run is needed", found=str(error), where=str(out / CARD)) from None
-    return RunCard.parse(record, where=str(out / CARD))
+    return RunCard.parse(read_json(out / CARD, "the card of a run is needed"), where=str(out / CARD))
 
 
 class JudgeCard(Noun):
@@ -66,10 +61,7 @@ def read_judges(out: Path) -> tuple[JudgeCard, ...]:
     place = out / JUDGES
     if not place.is_file():
         return ()
-    try:
-        record = json.loads(place.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadFile("the list of a folder's judges is needed", found=str(error), where=str(place)) from None
+    record = read_json(place, "the list of a folder's judges is needed")
     rows = record if isinstance(record, list) else [record]
     return tuple(JudgeCard.parse(row, where=str(place)) for row in rows)
 

@@ -22,7 +22,7 @@ from salon.flows.bench.duels import Duels, Ints, item_generators, item_prompts
 from salon.fuse.fuse import ENOUGH_CLUSTERS
 from salon.fuse.pair_fits import raised
 from salon.judge.score import FOLDER as SCORES
-from salon.judge.score import read_scores, scores_file
+from salon.judge.score import read_scores, scores_file, scores_there
 from salon.report.estimate import Figure
 from salon.stats.pair_covariates import CovariateErrors, CovariateFit, covariate_errors, fit_covariates
 from salon.stats.pair_errors import Errors
@@ -81,7 +81,7 @@ def _file(study: Study, folder: Path | None, name: str) -> Path:
     file = None if folder is None else scores_file(folder / SCORES, name)
     if file is not None and file.is_file():
         return file
-    known = [] if folder is None else sorted(path.stem for path in (folder / SCORES).glob("*.parquet"))
+    known = [] if folder is None else scores_there(folder)
     raise UnknownReference(
         "a covariate is a table of scores of the study's items, or 'position'",
         found=repr(name),

@@ -6,7 +6,6 @@ Composes `judge` (tables written by `salon score`), `stats` (means over the same
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +16,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.bench.reward_table import RewardBoard, RewardPlace, RewardScorer, RewardTables
-from salon.errors import BadFile, BadValue, DesignError, TooFew, UnknownReference
+from salon.errors import BadValue, DesignError, TooFew, UnknownReference
 from salon.flows.bench.duels import category_labels, item_categories, item_generators, item_prompts
 from salon.judge.score import FOLDER as SCORES
-from salon.judge.score import ScoreRun, read_scores, scores_file
+from salon.judge.score import read_run, read_scores, scores_file, scores_there
 from salon.report.estimate import Figure
 from salon.stats.paired_means import PairedMeans, paired_means
 from salon.study import Signature, Study
@@ -119,8 +118,9 @@ def check_generator(tables: RewardTables, generator: str) -> None:
 
 def _known(folder: Path, study: Study) -> list[str]:
     """All tables whose card does not say that lower is better."""
-    found = sorted(path.stem for path in (folder / SCORES).glob("*.parquet"))
-    kept = [name for name in found if (run := _run(scores_file(folder / SCORES, name))) is None or _rises(run)]
+    found = scores_there(folder)
+    runs = {name: read_run(scores_file(folder / SCORES, name)) for name in found}
+    kept = [name for name, run in runs.items() if run is None or run.card.higher_is_better]
     if not kept:
         raise TooFew(
             "a table of scores is needed",
@@ -131,31 +131,17 @@ def _known(folder: Path, study: Study) -> list[str]:
     return kept
 
 
-def _rises(run: ScoreRun) -> bool:
-    return run.card.higher_is_better
-
-
-def _run(file: Path) -> ScoreRun | None:
-    """What stands beside a table; nothing where it came from elsewhere."""
-    card = file.with_suffix(".json")
-    if not card.is_file():
-        return None
-    try:
-        return ScoreRun.parse(json.loads(card.read_text(encoding="utf-8")), where=str(card))
-    except ValueError as error:
-        raise BadFile("what salon score writes is needed", found=str(error).split("\n")[0], where=str(card)) from None
-
-
 def _scores(study: Study, folder: Path, name: str) -> tuple[Floats, RewardScorer]:
     """The value of every item of the study, NaN where it has none; and whose they are."""
     file = scores_file(folder / SCORES, name)
     if not file.is_file():
-        known = sorted(path.stem for path in (folder / SCORES).glob("*.parquet"))
         raise UnknownReference(
-            "a table of scores of the study is needed", found=repr(name), remedy=f"one of {', '.join(known) or 'none'}"
+            "a table of scores of the study is needed",
+            found=repr(name),
+            remedy=f"one of {', '.join(scores_there(folder)) or 'none'}",
         )
-    run = _run(file)
-    if run is not None and not _rises(run):
+    run = read_run(file)
+    if run is not None and not run.card.higher_is_better:
         raise DesignError("a reward is higher for the better picture", found=f"{name}: lower is better")
     values = _values(study, file)
     told = RewardScorer(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import glob
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from salon.errors import BadValue, UnknownReference
-from salon.judge.score import FOLDER, ScoreRun, ScoreSettings, read_scores, score_study, scores_file
+from salon.judge.score import FOLDER, ScoreSettings, read_run, read_scores, score_study, scores_file, scores_there
 from salon.judge.scorers.named import scorer_named
 from salon.judge.scorers.of_model import MARK, model_folder, scorer_names
 from salon.models.kept import Kept
@@ -92,12 +92,7 @@ def _files(folder: Path, name: str) -> list[Path]:
     if any(letter in name for letter in "/\\:\0"):
         return []
     whole = scores_file(home, name)
-    return [whole] if whole.is_file() else sorted(home.glob(f"{_plain(name)}{MARK}*.parquet"))
-
-
-def _plain(name: str) -> str:
-    """A name in which nothing is a pattern."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
+    return [whole] if whole.is_file() else sorted(home.glob(f"{glob.escape(name)}{MARK}*.parquet"))
 
 
 def _scored(
@@ -110,7 +105,7 @@ def _scored(
         try:
             scorer = scorer_named(name, settings, kept)
         except BadValue as error:
-            known = sorted(path.stem for path in (folder / FOLDER).glob("*.parquet"))
+            known = scores_there(folder)
             raise UnknownReference(
                 "a table of STUDY/scores, or a scorer as salon score names it, is needed", found=repr(name),
                 remedy=f"tables: {', '.join(known) or 'none'}; {error.remedy or 'salon score --list'}",
@@ -129,8 +124,7 @@ def _read(study: Study, frame: Frame, file: Path) -> _Table:
         raise BadValue("scores are finite numbers", found="infinity", where=str(file))
     if not set(given) & set(study.ids("items").to_pylist()):
         raise BadValue("scores of items of the study are needed", found="scores of other items", where=str(file))
-    card = file.with_suffix(".json")
-    run = ScoreRun.parse(json.loads(card.read_text(encoding="utf-8")), where=str(card)) if card.is_file() else None
+    run = read_run(file)
     criterion = run.card.criterion if run else None
     known = {id for id, _ in frame.criteria}
     if criterion is None and MARK in file.stem and file.stem.rpartition(MARK)[2] in known:

@@ -10,21 +10,18 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.json
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from salon.errors import BadColumns, BadFile, BadValue, TooFew
+from salon.errors import BadFile, BadValue, TooFew
 from salon.flows.judge_report import people_only
 from salon.fuse.fuse import fuse_study
 from salon.fuse.settings import ANCHORED, RATED
+from salon.store.plain_table import read_plain
 from salon.study import Study
 from salon.train.pseudo_scores import read_pseudo_scores
 from salon.train.score_evaluation_draws import Frame, Target
 
 Floats = NDArray[np.float64]
-_READERS = {".csv": pyarrow.csv.read_csv, ".jsonl": pyarrow.json.read_json, ".parquet": pq.read_table}
 _NAMED = "fused, ratings, medians, a folder of salon distill label, or a table of salon fuse -o"
 
 
@@ -138,10 +135,7 @@ def _pseudo(place: Path, frame: Frame) -> Target:
 
 
 def _table(place: Path, study: Study, frame: Frame) -> Target:
-    table = _read(place)
-    for name in ("item", "criterion", "value"):
-        if name not in table.column_names:
-            raise BadColumns.missing(name, table.column_names, where=str(place))
+    table = read_plain(place, "targets", ("item", "criterion", "value"))
     values = np.full(_shape(frame), np.nan)
     rows, columns = _numbers(frame)
     for item, criterion, value in zip(*(table.column(name).to_pylist() for name in ("item", "criterion", "value"))):
@@ -155,18 +149,6 @@ def _table(place: Path, study: Study, frame: Frame) -> Target:
     if ends[0] is not None or "scale" not in table.column_names:  # logits are higher for the better item as they stand
         values = _upright(values, study, frame)
     return Target(f"the table {place.name}", values, *ends)
-
-
-def _read(place: Path) -> pa.Table:
-    reader = _READERS.get(place.suffix.lower())
-    if reader is None:
-        raise BadFile(
-            "a table as .parquet, .csv or .jsonl is needed", found=place.suffix or "no ending", where=str(place)
-        )
-    try:
-        return reader(place)
-    except (OSError, pa.ArrowException) as error:
-        raise BadFile("a table of targets is needed", found=str(error).split("\n")[0], where=str(place)) from None
 
 
 def _ends(table: pa.Table) -> tuple[float | None, float | None]:

@@ -120,7 +120,7 @@ def distill_study(
         )  # fmt: skip
         if not trained.is_main:
             return None
-        taught = _taught(study, known, form, settings, sides, notes)
+        taught = _taught(study, form, settings, sides)
         texts = [study_text(study)(item) for side in ("train", "validation") for item in sides[side]]
         guard = Guard.of([keys[item] for side in ("train", "validation") for item in sides[side]],
                          [text for text in texts if text] if settings.show_prompt else [])  # fmt: skip
@@ -304,10 +304,7 @@ def _write_split(path: Path, sides: dict[str, tuple[str, ...]]) -> None:
 # -- after -----------------------------------------------------------------------------------------------------------
 
 
-def _taught(
-    study: Study, labels: PseudoScores, form: OnePass, settings: DistillSettings,
-    sides: dict[str, tuple[str, ...]], notes: Sequence[str],
-) -> Taught:  # fmt: skip
+def _taught(study: Study, form: OnePass, settings: DistillSettings, sides: dict[str, tuple[str, ...]]) -> Taught:
     criteria = tuple(Criterionwise(id=one.id, name=one.title) for one in form.criteria)
     counts = {f"{side} items": len(items) for side, items in sides.items()}
     counts["items left out"] = len(_images(study)) - sum(counts.values())

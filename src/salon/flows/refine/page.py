@@ -168,7 +168,7 @@ def _strips(report: RefineReport, folder: Path, most: int) -> Section:
 
 
 def _strip(report: RefineReport, chain: Chain, folder: Path, *, open: bool) -> Details:
-    frames = [_frame(report, chain, step, folder) for step in chain.steps]
+    frames = [_frame(chain, step, folder) for step in chain.steps]
     blocks: list[Block] = [Filmstrip(frames)]
     if chain.control:
         again = [
@@ -178,11 +178,11 @@ def _strip(report: RefineReport, chain: Chain, folder: Path, *, open: bool) -> D
             for shot in step.shots[:1]
         ]  # fmt: skip
         blocks.append(Filmstrip(again, "The original prompt again, from the same seeds.", size="small"))
-    soft = Markup('<span class="soft">{}</span>').format(_fate(report, chain))
+    soft = Markup('<span class="soft">{}</span>').format(_fate(chain))
     return Details(Markup("{} {}").format(brief(chain.prompt.view() or chain.prompt.id, 90), soft), blocks, open=open)
 
 
-def _fate(report: RefineReport, chain: Chain) -> Markup:
+def _fate(chain: Chain) -> Markup:
     if chain.waits:
         return Markup("waits for {}").format(chain.waits)
     if chain.best_round is None:
@@ -190,7 +190,7 @@ def _fate(report: RefineReport, chain: Chain) -> Markup:
     return Markup("best: round {}").format(fixed(chain.best_round, 0))
 
 
-def _frame(report: RefineReport, chain: Chain, step: Step, folder: Path) -> Frame:
+def _frame(chain: Chain, step: Step, folder: Path) -> Frame:
     shot = _shown(chain, step)
     before = chain.steps[step.round - 1].prompt if step.round and step.changed else None
     note = _UNREAD.get(step.outcome or "", "").format(reason=step.reason)

@@ -15,8 +15,9 @@ from salon.flows.refine.results import Chain, Difference, Level, RefineReport, S
 from salon.flows.refine.scores import Marks
 from salon.generate.record import Generation, read_generations
 from salon.report.estimate import Figure
-from salon.stats.paired import holm, paired_difference
+from salon.stats.paired import paired_difference
 from salon.stats.resample import bootstrap_totals
+from salon.stats.signal_tests import holm
 from salon.store.folder import open_study
 from salon.study import Generator, Prompt, Signature
 
@@ -64,7 +65,6 @@ def report_loop(
     marks: Sequence[Marks],
     *,
     pick: str | None = None,
-    seed: int = 0,
     notes: Sequence[str] = (),
 ) -> RefineReport:
     """What there is in `folder` now, with the numbers of `marks`; `pick` names the one that chooses."""
@@ -93,7 +93,7 @@ def report_loop(
         cost=sum(costs) if costs else None,
         level=LEVEL,
         chains=chains,
-        scores=tuple(_scored(data, one, np.random.default_rng(seed)) for one in marks),
+        scores=tuple(_scored(data, one, np.random.default_rng(0)) for one in marks),
         policies=POLICIES,
         notes=tuple(notes),
         signature=str(Signature(method="refine", data=study.hash[:12], settings=told, seed=settings.seed)),
@@ -217,7 +217,7 @@ def _differences(
             a, b = ([values[id] for id in both] for values in (one, other))
             apart = paired_difference(a, b, np.arange(len(both)), draws=DRAWS, rng=rng, level=LEVEL)
             found.append((first, second, apart, len(data.prompts) - len(both)))
-    adjusted = holm([apart.p for _, _, apart, _ in found])
+    adjusted = holm([apart.p for _, _, apart, _ in found]).tolist()
     return tuple(
         Difference(first=first, second=second, figure=Figure.of(apart.difference), p=apart.p,
                    holm=p, law=apart.law, missing=missing)

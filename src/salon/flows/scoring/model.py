@@ -50,9 +50,8 @@ class LoadOrder(Noun):
 class Recent(Kept):
     """Values of the last pictures, in memory alone: what strangers send is not kept on the disk."""
 
-    def __init__(self, most: int = _MOST_KEPT) -> None:
+    def __init__(self) -> None:
         self._values: OrderedDict[str, Any] = OrderedDict()
-        self._most = most
 
     def many(self, keys: Iterable[str]) -> dict[str, Any]:
         """The values known of `keys`."""
@@ -61,7 +60,7 @@ class Recent(Kept):
     def keep(self, values: Mapping[str, Any]) -> None:
         """Remember values, and forget the oldest."""
         self._values.update(values)
-        while len(self._values) > self._most:
+        while len(self._values) > _MOST_KEPT:
             self._values.popitem(last=False)
 
     def close(self) -> None:

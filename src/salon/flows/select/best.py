@@ -36,7 +36,7 @@ from salon.select.weights import Blend, ScoreColumn, blend, read_weights
 from salon.store.atomic import whole_file, write_json
 from salon.store.folder import open_study
 from salon.store.plain_table import write_plain
-from salon.study import Generator, Prompt, Scorer, Study
+from salon.study import Generator, Prompt, Scorer
 from salon.study.noun import Noun
 
 FOLDER = "best"
@@ -76,7 +76,7 @@ def best_of_study(
     if not study.counts.get("items"):
         if not not_made:
             raise BadValue("a study with items is needed", found="none", where=str(folder))
-        return _nothing_made(folder, study, not_made)
+        raise _nothing_made(folder, not_made)
     table = study_scores(study, folder, words, scoring, watch, scorers=scorers, check=wish.blend)
     items = {item.id: item for item in study.nouns("items")}
     found = [
@@ -90,9 +90,9 @@ def best_of_study(
     )  # fmt: skip
 
 
-def _nothing_made(folder: Path, study: Study, not_made: Sequence[NotMade]) -> BestReport:
+def _nothing_made(folder: Path, not_made: Sequence[NotMade]) -> BadValue:
     kinds = ", ".join(dict.fromkeys(f"{one.kind}: {one.reason}" for one in not_made))
-    raise BadValue(
+    return BadValue(
         "pictures to choose from are needed", found=f"none of {len(not_made)} was made ({kinds})", where=str(folder),
         remedy="the same command tries again; or choose another generator",
     )  # fmt: skip

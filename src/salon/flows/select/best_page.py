@@ -21,7 +21,7 @@ _FATE = {"best": "chosen", "only": "the only one", "equal": "equal items", "none
          "none scored": "none has a score", "none made": "no picture was made"}  # fmt: skip
 
 
-def best_page(report: BestReport, pictures: Path, most: int = MOST) -> Page:
+def best_page(report: BestReport, pictures: Path) -> Page:
     """The page; pictures come from the folder `pictures`."""
     here = located(report)
     return Page(
@@ -33,7 +33,7 @@ def best_page(report: BestReport, pictures: Path, most: int = MOST) -> Page:
         ),
         kicker="Salon select best",
         cards=_cards(here),
-        sections=[_rule(here), *_missing(here), _strips(here, pictures, most)],
+        sections=[_rule(here), *_missing(here), _strips(here, pictures)],
         notes=[*map(sentence, report.policies), *map(sentence, report.notes)],
         signature=one_way(str(report.signature)),
     )  # fmt: skip
@@ -85,8 +85,8 @@ def _missing(report: BestReport) -> list[Section]:
 # -- filmstrips --------------------------------------------------------------------------------------------------------
 
 
-def _strips(report: BestReport, pictures: Path, most: int) -> Section:
-    blocks = [_strip(one, pictures, open=number < OPEN) for number, one in enumerate(report.picks[:most])]
+def _strips(report: BestReport, pictures: Path) -> Section:
+    blocks = [_strip(one, pictures, open=number < OPEN) for number, one in enumerate(report.picks[:MOST])]
     told = "Items of every prompt, best first, and what each criterion added to their total."
     return strip_section(blocks, len(report.picks), told)
 

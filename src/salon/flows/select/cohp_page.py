@@ -38,7 +38,7 @@ _WIDTH, _NARROW = 320, 180
 """Narrowest frame: four stand in a row."""
 
 
-def cohp_page(report: CohpReport, folder: Path, most: int = MOST) -> Page:
+def cohp_page(report: CohpReport, folder: Path) -> Page:
     """The page; pictures come from the study `folder`."""
     here = located(report)
     scorers = brief(", ".join(column.scorer for column in report.columns), 120)
@@ -55,7 +55,7 @@ def cohp_page(report: CohpReport, folder: Path, most: int = MOST) -> Page:
             _rounds(here),
             _chosen(here),
             *_missing(here),
-            _strips(here, folder, most),
+            _strips(here, folder),
         ],
         notes=[*report.policies, *map(sentence, report.notes)],
         signature=one_way(report.signature),
@@ -165,8 +165,8 @@ def _missing(report: CohpReport) -> list[Section]:
 # -- filmstrips --------------------------------------------------------------------------------------------------------
 
 
-def _strips(report: CohpReport, folder: Path, most: int) -> Section:
-    blocks = [_strip(report, chain, folder, open=n < OPEN) for n, chain in enumerate(report.chains[:most])]
+def _strips(report: CohpReport, folder: Path) -> Section:
+    blocks = [_strip(report, chain, folder, open=n < OPEN) for n, chain in enumerate(report.chains[:MOST])]
     told = "The best picture of each generator, then the best of each round; behind the fold all others."
     return strip_section(blocks, len(report.chains), told)
 

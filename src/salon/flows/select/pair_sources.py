@@ -5,7 +5,6 @@ Items are paired within a prompt (or what else the study compares within), each 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -13,23 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.json
-import pyarrow.parquet as pq
 
-from salon.errors import BadColumns, BadFile, BadValue, TooFew, UnknownReference
+from salon.errors import BadValue, TooFew, UnknownReference
 from salon.flows.judge_report import people_only
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.fuse.splits import item_prompts, prompt_texts, split_items
-from salon.judge.score import FOLDER, ScoreRun, read_scores, scores_file
+from salon.judge.score import FOLDER, read_run, read_scores, scores_file, scores_there
 from salon.select.pairs import Candidate, PairSettings
+from salon.store.plain_table import read_plain
 from salon.study import Study
 from salon.study.scorer import ScorerCard
 from salon.study.split import SPLITS
 
 MOST_CANDIDATES = 5_000_000
-_READERS = {".csv": pyarrow.csv.read_csv, ".jsonl": pyarrow.json.read_json, ".parquet": pq.read_table}
 Scored = dict[tuple[str, str], list[tuple[str, float, float | None]]]
 """By criterion and group: items with value and error."""
 
@@ -54,7 +49,7 @@ def fused_candidates(study: Study, settings: PairSettings, file: Path, criteria:
     """All pairs of items that `salon fuse` gave scores to, within a criterion and group."""
     known = set(study.ids("items").to_pylist())
     rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in _read(file, ("criterion", "group", "item", "value")).to_pylist():
+    for row in read_plain(file, "scores", ("criterion", "group", "item", "value")).to_pylist():
         if row["item"] not in known:
             raise UnknownReference("scores of items of the study are needed", found=repr(row["item"]), where=str(file))
         if row["value"] is not None and (not criteria or row["criterion"] in criteria):
@@ -77,12 +72,13 @@ def scorer_candidates(study: Study, settings: PairSettings, folder: Path, name: 
     """All pairs of items of a group that a scorer gave numbers to, from its table in the study's folder."""
     file = scores_file(folder / FOLDER, name)
     if not file.is_file():
-        known = sorted(path.stem for path in (folder / FOLDER).glob("*.parquet"))
+        known = scores_there(folder)
         raise UnknownReference(
             "a table of scores of the study is needed", found=repr(name), where=str(folder / FOLDER),
             remedy=f"salon score STUDY --scorer NAME writes one; there are {', '.join(known) or 'none'}",
         )  # fmt: skip
-    card = _card(file)
+    run = read_run(file)
+    card = ScorerCard() if run is None else run.card
     turn, criterion = 1.0 if card.higher_is_better else -1.0, card.criterion or name
     groups = dict(zip(study.ids("items").to_pylist(), study.item_groups.tolist()))
     names = study.ids("groups").to_pylist()
@@ -131,30 +127,3 @@ def _texts(study: Study) -> dict[str, str]:
     """The text of every item's prompt, empty where there is none."""
     texts = [*prompt_texts(study).to_pylist(), None]
     return {item: texts[n] or "" for item, n in zip(study.ids("items").to_pylist(), item_prompts(study).tolist())}
-
-
-def _read(file: Path, columns: Sequence[str]) -> pa.Table:
-    reader = _READERS.get(file.suffix.lower())
-    if reader is None:
-        raise BadFile(
-            "scores as .parquet, .csv or .jsonl are needed", found=file.suffix or "no ending", where=str(file)
-        )
-    try:
-        table = reader(file)
-    except (OSError, pa.ArrowException) as error:
-        raise BadFile("a table of scores is needed", found=str(error).split("\n")[0], where=str(file)) from None
-    for name in columns:
-        if name not in table.column_names:
-            raise BadColumns.missing(name, table.column_names, where=str(file))
-    return table
-
-
-def _card(file: Path) -> ScorerCard:
-    """What stands beside a table of scores; that higher is better where nothing does."""
-    beside = file.with_suffix(".json")
-    if not beside.is_file():
-        return ScorerCard()
-    try:
-        return ScoreRun.parse(json.loads(beside.read_text(encoding="utf-8")), where=str(beside)).card
-    except ValueError as error:
-        raise BadFile("what salon score writes is needed", found=str(error).split("\n")[0], where=str(beside)) from None

@@ -36,7 +36,6 @@ def study_routes(
     *,
     weights: str | None = None,
     prior: float | None = None,
-    level: float = 0.95,
     seed: int = 42,
     progress: Callable[[str], None] = lambda step: None,
 ) -> Routes:
@@ -44,7 +43,7 @@ def study_routes(
     study = open_study(folder)
     ids = [criterion.id for criterion in study.criteria]
     given = {} if weights is None else {id: w for id, w in read_weights(weights, ids).items() if w}
-    settings = ArenaSettings(prior=prior, level=level, seed=seed)
+    settings = ArenaSettings(prior=prior, seed=seed)
     grouped = any(one.category for kind in ("items", "prompts") for one in study.nouns(kind))
     snapshot = arena_snapshot(study, settings, by_category=grouped, weights=given, progress=progress)
     return arena_routes(snapshot)

@@ -16,7 +16,6 @@ One cohort answers every criterion on every prompt, unless several are told what
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -27,10 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from salon.errors import BadFile, DesignError
+from salon.errors import DesignError
 from salon.flows.simulate.panel import Planted
 from salon.render.layout import DEFECTS, Layout
 from salon.render.quality import WEIGHTS
+from salon.store.atomic import read_json
 from salon.store.folder import Place, open_study
 from salon.study import Cohort, Comparison, Design, Item, Judgment, Ranking, Rater, Rating, Study, builtin_criterion
 from salon.study.noun import Noun
@@ -185,11 +185,7 @@ def read_layout(folder: Path, item: Item) -> Layout | None:
     path = folder / "layouts" / Path(item.image).relative_to("images").with_suffix(".json")
     if not path.is_file():
         return None
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise BadFile("a layout JSON is needed", found=error, where=str(path)) from None
-    return Layout.parse(record, where=str(path))
+    return Layout.parse(read_json(path, "a layout JSON is needed"), where=str(path))
 
 
 def _strengths(layout: Layout) -> list[float]:

@@ -13,7 +13,7 @@ brief leaves them open they are drawn by lot, since nobody can miss what was not
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -26,7 +26,6 @@ from salon.flows.simulate.designers import FLAG, Asked, DesignerSettings, design
 from salon.flows.simulate.panel import Planted
 from salon.generate.houses import house_generator
 from salon.generate.prompts import builtin_briefs
-from salon.generate.results import Progress
 from salon.generate.run import generate_items
 from salon.generate.settings import GenerateSettings
 from salon.render.brief import SIZES, Brief, Place
@@ -43,7 +42,7 @@ BORROWED = 79
 
 def drawn_study(
     folder: Path, *, prompts: int | None = None, scale: float | None = None, seed: int | None = None,
-    processes: int | None = None, progress: Callable[[Progress], None] | None = None,
+    processes: int | None = None,
 ) -> tuple[Study, tuple[Planted, ...]]:  # fmt: skip
     """Draw the posters into `folder`, have them judged, and save the study there; also what was planted in it.
 
@@ -54,7 +53,7 @@ def drawn_study(
     settings = DesignerSettings(seed=plan["seed"] if seed is None else seed)
     briefs = drawn_briefs(prompts, seed=settings.seed)
     _check_own(folder, briefs)
-    _draw(briefs, folder, plan["scale"] if scale is None else scale, settings.seed, processes, progress)
+    _draw(briefs, folder, plan["scale"] if scale is None else scale, settings.seed, processes)
     asked = _asked(briefs)
     study = designers_study(folder, settings, asked)
     study = Study.build(
@@ -120,7 +119,6 @@ def _brief(id: str, words: Brief, look: Brief, rng: np.random.Generator) -> Brie
 
 def _draw(
     briefs: dict[str, list[Brief]], folder: Path, scale: float, seed: int, processes: int | None,
-    progress: Callable[[Progress], None] | None,
 ) -> None:  # fmt: skip
     """Every format at `scale` of its usual size."""
     generators = [house_generator(name, processes) for name in _plan()["houses"]]
@@ -129,7 +127,7 @@ def _draw(
         wanted = [brief_prompt(brief) for brief in asked if brief.format == format]
         if wanted:
             size = f"{round(width * scale)}x{round(height * scale)}"
-            generate_items(wanted, generators, GenerateSettings(size=size, seed=seed), folder, progress)
+            generate_items(wanted, generators, GenerateSettings(size=size, seed=seed), folder)
 
 
 def _asked(briefs: dict[str, list[Brief]]) -> tuple[Asked, ...]:

@@ -264,7 +264,7 @@ def write_trained(
     """The model folder of trained heads, and the report about it."""
     study = prepared.study
     figures = head_figures(prepared, data, trained, settings)
-    counts = _counts(prepared.labels, prepared.votes, settings)
+    counts = _counts(prepared.labels, prepared.votes)
     card = head_card(study, data, trained, prepared.encoder, settings, figures, name=out.name, counts=counts)
     card = write_model(out, trained, card, _guard(prepared), overwrite=overwrite)
     return TrainReport(
@@ -285,7 +285,7 @@ def head_figures(
     return validation_figures(pairs, logits, data.criteria, rng=np.random.default_rng(settings.seed))
 
 
-def _counts(labels: pa.Table, votes: pa.Table, settings: HeadSettings) -> dict[str, int]:
+def _counts(labels: pa.Table, votes: pa.Table) -> dict[str, int]:
     counts = {}
     for split in SPLITS:
         pairs, answers = (t.filter(pc.equal(t.column("split").cast(pa.string()), split)) for t in (labels, votes))

@@ -52,7 +52,7 @@ def read_questions(file: Path) -> tuple[Question, ...]:
 
 
 def checklist_scorer(
-    vlm: Vlm, questions: Sequence[Question], *, name: str | None = None, text: TextInput = "full", batch: int = 8
+    vlm: Vlm, questions: Sequence[Question], *, text: TextInput = "full", batch: int = 8
 ) -> PictureScorer:
     """A scorer that asks `vlm` every question about every picture."""
     total = sum(abs(question.weight) for question in questions)
@@ -75,7 +75,7 @@ def checklist_scorer(
         rows = ([replies[place * width + number] for number in range(width)] for place in range(len(shown)))
         return [_weighed(questions, row, total) for row in rows]
 
-    return PictureScorer(name or f"checklist-{vlm.name}", card, signature, look, batch=batch)
+    return PictureScorer(f"checklist-{vlm.name}", card, signature, look, batch=batch)
 
 
 def conversation(shown: Shown, question: Question) -> Conversation:

@@ -8,25 +8,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.json
-import pyarrow.parquet as pq
 
-from salon.errors import BadColumns, BadFile, BadValue
+from salon.errors import BadValue
 from salon.judge.scorers.picture import Result, Scored, Unscored
+from salon.store.plain_table import read_plain
 from salon.study import Item, Prompt
 from salon.study.scorer import ScorerCard
 from salon.study.signature import Signature
 
-_READERS = {".csv": pyarrow.csv.read_csv, ".jsonl": pyarrow.json.read_json, ".parquet": pq.read_table}
 _NO_VALUE = Unscored("the table has no value for the item")
 
 
 class TableScorer:
     """A scorer that knows its scores by heart; the way numbers made on a GPU elsewhere come in."""
 
-    def __init__(self, file: Path, *, name: str | None = None, card: ScorerCard | None = None) -> None:
-        self.name = name or file.stem
+    def __init__(self, file: Path, *, card: ScorerCard | None = None) -> None:
+        self.name = file.stem
         self.card = card or ScorerCard(measures="Scores that were made elsewhere.", source=file.name)
         self._values = _read(file)
         digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
@@ -42,18 +39,7 @@ class TableScorer:
 
 
 def _read(file: Path) -> dict[str, Result]:
-    reader = _READERS.get(file.suffix.lower())
-    if reader is None:
-        raise BadFile(
-            "a table as .parquet, .csv or .jsonl is needed", found=file.suffix or "no ending", where=str(file)
-        )
-    try:
-        table = reader(file)
-    except (OSError, pa.ArrowException) as error:
-        raise BadFile("a table of scores is needed", found=str(error).split("\n")[0], where=str(file)) from None
-    for name in ("item", "value"):
-        if name not in table.column_names:
-            raise BadColumns.missing(name, table.column_names, where=str(file))
+    table = read_plain(file, "scores", ("item", "value"))
     items = table.column("item").cast(pa.string()).to_pylist()
     values = table.column("value").to_pylist()
     sigmas = table.column("sigma").to_pylist() if "sigma" in table.column_names else [None] * len(items)

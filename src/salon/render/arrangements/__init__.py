@@ -14,7 +14,6 @@ from salon.render.arrangements.stacks import STACKS
 from salon.render.brief import Format, Place
 
 ARRANGEMENTS: dict[str, Arrangement] = {a.name: a for a in (*HEROES, *COLUMNS, *STACKS, *LOUD)}
-NAMES: tuple[str, ...] = tuple(ARRANGEMENTS)
 
 
 def suitable(format: Format, width: int, height: int, place: Place | None = None) -> tuple[Arrangement, ...]:

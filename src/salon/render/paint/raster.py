@@ -34,9 +34,9 @@ def paint(layers: Sequence[Layer], width: int, height: int, scale: float = 1.0) 
     return _packed(canvas_pixels)
 
 
-def paint_png(layers: Sequence[Layer], width: int, height: int, scale: float = 1.0) -> bytes:
+def paint_png(layers: Sequence[Layer], width: int, height: int) -> bytes:
     """The same as a PNG file's content."""
-    return encode_png(paint(layers, width, height, scale))
+    return encode_png(paint(layers, width, height))
 
 
 def _packed(bgra: np.ndarray) -> np.ndarray:

@@ -58,12 +58,9 @@ class LoadedFont:
     @functools.cached_property
     def cap_height(self) -> float:
         """Height of H in ems."""
-        return self._height_of("H")
-
-    @functools.cached_property
-    def x_height(self) -> float:
-        """Height of x in ems."""
-        return self._height_of("x")
+        glyph = self.hb.get_nominal_glyph(ord("H"))
+        extents = None if glyph is None else self.extents(glyph)
+        return -extents[1] if extents else 0.7
 
     def extents(self, glyph: int) -> Extents | None:
         """The ink of a glyph placed at (0, 0), or None where it has none."""
@@ -90,11 +87,6 @@ class LoadedFont:
         """The same from the curves: slanting moves their extremes away from the points."""
         box = bounds(Path(self.outline(glyph)))
         return box.x, box.bottom, box.right, box.y
-
-    def _height_of(self, letter: str) -> float:
-        glyph = self.hb.get_nominal_glyph(ord(letter))
-        extents = None if glyph is None else self.extents(glyph)
-        return -extents[1] if extents else 0.7
 
 
 def load_font(face: str | Face) -> LoadedFont:

@@ -115,7 +115,7 @@ def set_text(
         raise _too_much(fit, plain, smallest, role)
     chosen, block = found
     placed = [
-        placed_line(line, face, chosen, x=x, baseline=y, shifts=_shifts(line, kerning * chosen, shifts_rng))
+        placed_line(line, chosen, x=x, baseline=y, shifts=_shifts(line, kerning * chosen, shifts_rng))
         for line, x, y in _places(block, chosen, frame, align, valign)
     ]
     glyphs = tuple(Glyphs(run.face, chosen, run.ids, run.xs, run.ys, paint) for line in placed for run in line.runs)

@@ -76,15 +76,12 @@ class ShapedLine:
 
     text: str
     size: float
-    x: float
     baseline: float
     runs: tuple[Run, ...]
     advance: float
     ink: Box
     words: tuple[Word, ...]
     """In reading order, each with its ink."""
-    cap_height: float
-    x_height: float
 
 
 def shape_line(
@@ -95,33 +92,23 @@ def shape_line(
     `tracking` is added between letters in ems and turns ligatures off. Faces and scripts whose letters join ignore it.
     """
     text = cleaned(text).replace("\n", " ")
-    return placed_line(em_line(text, face.key, 0, len(text), tracking=tracking), face, size, shifts=shifts)
+    return placed_line(em_line(text, face.key, 0, len(text), tracking=tracking), size, shifts=shifts)
 
 
 def placed_line(
-    line: EmLine,
-    face: Face,
-    size: float,
-    *,
-    x: float = 0.0,
-    baseline: float = 0.0,
-    shifts: Sequence[float] | None = None,
+    line: EmLine, size: float, *, x: float = 0.0, baseline: float = 0.0, shifts: Sequence[float] | None = None
 ) -> ShapedLine:
     """An em line at a size with its origin at (x, baseline); an accent moves with the letter it belongs to."""
     moves = [x] * len(line.glyphs) if shifts is None else [x + move for move in _moves(line, shifts)]
     inks = [_scaled(glyph.ink, size, move, baseline) for glyph, move in zip(line.glyphs, moves)]
-    font = load_font(face)
     return ShapedLine(
         line.text,
         size,
-        x,
         baseline,
         _runs(line, size, moves, baseline),
         line.advance * size,
         _box([ink for ink in inks if ink]),
         _words(line, inks),
-        font.cap_height * size,
-        font.x_height * size,
     )
 
 

@@ -128,6 +128,11 @@ def image_id(image: bytes) -> str:
     return hashlib.sha256(image).hexdigest()[:32]
 
 
+def image_name(image: bytes) -> str:
+    """A file name made from an image's bytes."""
+    return image_id(image) + next((ending for start, ending in _ENDINGS if image.startswith(start)), ".bin")
+
+
 def _rows(path: Path, columns: list[str]) -> Iterator[list[Any]]:
     """The rows of some columns, a batch at a time: images do not all fit into memory."""
     try:
@@ -174,8 +179,7 @@ def _with_images(source: Source, items: pa.Table) -> pa.Table:
 
 
 def _write(folder: Path, image: bytes) -> str:
-    """The image under a name made from its bytes; ids come from a file and are no safe names."""
-    ending = next((ending for start, ending in _ENDINGS if image.startswith(start)), ".bin")
-    name = image_id(image) + ending
+    """The image under a name of its own; ids come from a file and are no safe names."""
+    name = image_name(image)
     (folder / name).write_bytes(image)
     return f"images/{name}"

@@ -36,9 +36,9 @@ class Source:
         if count:
             self.left_out[reason] += count
 
-    def say_crowd(self, who: str = CROWD) -> None:
+    def say_crowd(self) -> None:
         """Record that raters cannot be told apart."""
-        self.say(f"no rater ids in the file: all answers belong to the crowd {who!r}, no per-rater figures are made")
+        self.say(f"no rater ids in the file: all answers belong to the crowd {CROWD!r}, no per-rater figures are made")
 
 
 @dataclass(frozen=True)

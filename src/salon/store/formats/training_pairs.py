@@ -29,6 +29,7 @@ from salon.errors import BadFile, BadValue
 from salon.store.atomic import whole_file
 from salon.store.formats.columnar import text_id
 from salon.store.formats.hpd import CRITERION, MAX_VOTES, inside_folder
+from salon.store.formats.pickapic import image_name
 from salon.store.formats.record import Record
 from salon.store.formats.stream import stream_records
 from salon.store.quick_file import put_file
@@ -47,7 +48,6 @@ SCHEMA = pa.schema(
     ]
 )  # fmt: skip
 _ROWS_IN_GROUP = 20_000
-_ENDINGS = ((b"\xff\xd8", ".jpg"), (b"\x89PNG", ".png"), (b"RIFF", ".webp"))
 
 
 class PairSettings(Noun):
@@ -212,9 +212,8 @@ def _kept(cell: Any, images: Path) -> str:
     data = cell["bytes"] if isinstance(cell, dict) else cell
     if not isinstance(data, bytes):
         raise BadFile("image bytes are needed", found=type(data).__name__)
-    digest = hashlib.sha256(data).hexdigest()[:32]
-    ending = next((ending for start, ending in _ENDINGS if data.startswith(start)), ".bin")
-    name = f"{digest[:2]}/{digest}{ending}"
+    file = image_name(data)
+    name = f"{file[:2]}/{file}"
     place = images / name
     if not place.is_file() or not place.stat().st_size:  # empty after a power cut
         put_file(place, data)

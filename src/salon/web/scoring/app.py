@@ -1,28 +1,39 @@
 """A scoring service as a web application.
 
-    app = create_scoring_app(service, settings, decisions=log, routers=[explain.router, feedback.router])
+    app = create_scoring_app(service, settings, decisions=log)
 
 What routes find in `request.app.state`: `service` (ScoringService), `settings` (ScoringSettings), `decisions` (has
-`record(Decision) -> id`; None without a log), `door`, `meter`, `reference`, `gates`. Pictures come in by `intake.take`,
+`record(Decision) -> id`; None without a log), `door`, `meter`, `reference`, `gates`, `neighbourhood` and `measuring`
+(what explanations look at beside the picture). Pictures come in by `intake.take`,
 callers by `tokens.ScoreCaller` and `tokens.AdminCaller`; whoever answers about pictures calls `answers.record`.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 
+from salon.flows.explain.served import Measuring, Neighbourhood
 from salon.flows.scoring.decisions import Decision
+from salon.flows.scoring.drift import WatchedLog
 from salon.flows.scoring.service import ScoringService
 from salon.select.gate import Gate
 from salon.select.reference import ScoreReference
 from salon.study.signature import salon_version
 from salon.web import errors, look
 from salon.web.guard import HEADERS, Guard
-from salon.web.scoring import routes_gate, routes_models, routes_plain, routes_score
+from salon.web.scoring import (
+    page,
+    routes_explain,
+    routes_feedback,
+    routes_gate,
+    routes_models,
+    routes_plain,
+    routes_score,
+)
 from salon.web.scoring.meter import Meter, Metered
 from salon.web.scoring.openapi import described
 from salon.web.scoring.places import Leaving, Places
@@ -31,6 +42,10 @@ from salon.web.scoring.tokens import Door
 
 WITH_PICTURES = frozenset({"/v1/score", "/v1/compare", "/v1/pick", "/v1/gate", "/v1/explain"})
 """Routes that take pictures: a token is looked at, and a place taken, before their body is read."""
+_ROUTERS = (
+    routes_score.router, routes_gate.router, routes_models.router, routes_plain.router, look.router,
+    routes_explain.router, routes_feedback.router, page.router,
+)  # fmt: skip
 _POLICY = {"Content-Security-Policy": HEADERS["Content-Security-Policy"] + "; img-src 'self' blob: data:"}
 
 
@@ -47,11 +62,11 @@ def create_scoring_app(
     settings: ScoringSettings,
     *,
     decisions: Decisions | None = None,
+    neighbourhood: Neighbourhood | None = None,
     reference: ScoreReference | None = None,
     gates: Mapping[str, Gate] | None = None,
-    routers: Sequence[APIRouter] = (),
 ) -> FastAPI:
-    """The application around an opened service; `routers` are tried after its own routes."""
+    """The application around an opened service."""
     checked_scoring(settings)
 
     @asynccontextmanager
@@ -68,12 +83,14 @@ def create_scoring_app(
     meter.watch(service, places)
     app.state.service, app.state.settings, app.state.decisions = service, settings, decisions
     app.state.door, app.state.meter, app.state.reference = Door(settings), meter, reference
-    app.state.gates = dict(gates or {})
+    app.state.gates, app.state.neighbourhood = dict(gates or {}), neighbourhood
+    app.state.measuring = Measuring(None if neighbourhood is None else neighbourhood.judged.folder)
+    if isinstance(decisions, WatchedLog):
+        meter.registry.register(routes_feedback.DriftGauges(decisions.monitor))
     errors.install(app)
-    rooms = (routes_score.router, routes_gate.router, routes_models.router, routes_plain.router, look.router, *routers)
-    for router in rooms:
+    for router in _ROUTERS:
         app.include_router(router)
-    known = frozenset(str(getattr(route, "path", "")) for router in rooms for route in router.routes)
+    known = frozenset(str(getattr(route, "path", "")) for router in _ROUTERS for route in router.routes)
     app.mount("/static", look.Static())
     app.openapi = described(app)  # type: ignore[method-assign]
     headers = dict(HEADERS) | _POLICY

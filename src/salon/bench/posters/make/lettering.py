@@ -30,11 +30,12 @@ def painted(marks: Sequence[Mark], width: int, height: int, ground: Paint) -> np
     )
 
 
-def lines_at(lines: Sequence[str], face: Face, size: float, frame: Box, *, paint: Paint, align: Align = "left",
-             leading: float = 1.3) -> SetText:  # fmt: skip
+def lines_at(
+    lines: Sequence[str], face: Face, size: float, frame: Box, *, paint: Paint, align: Align = "left"
+) -> SetText:
     """The lines as they are, at this size exactly, from the top of the frame."""
     return set_text(
-        "\n".join(lines), face, frame, size=size, smallest=size, leading=leading, align=align, paint=paint,
+        "\n".join(lines), face, frame, size=size, smallest=size, leading=1.3, align=align, paint=paint,
         max_lines=len(lines), balanced=False,
     )  # fmt: skip
 

@@ -16,8 +16,6 @@ Point = tuple[float, float]
 class Measures:
     """Lengths in ems."""
 
-    cap_height: float
-    x_height: float
     stem: float
     """Thickness of the heaviest upright of H: the weight the eye sees."""
     width: float
@@ -33,10 +31,8 @@ def measures(key: str) -> Measures:
     font = load_font(key)
     advances = {letter: font.hb.get_glyph_h_advance(_glyph(font, letter)) for letter in map(chr, range(97, 123))}
     return Measures(
-        cap_height=font.cap_height,
-        x_height=font.x_height,
         stem=_stem(font) / font.upem,
-        width=sum(advances.values()) / len(advances) / font.upem / font.x_height,
+        width=sum(advances.values()) / len(advances) / font.upem / _x_height(font),
         monospaced=len(set(advances.values())) == 1,
         caps=_is_caps(font),
     )
@@ -46,10 +42,14 @@ def _glyph(font: LoadedFont, letter: str) -> int:
     return font.hb.get_nominal_glyph(ord(letter)) or 0
 
 
+def _x_height(font: LoadedFont) -> float:
+    return -font.extents(_glyph(font, "x"))[1]
+
+
 def _is_caps(font: LoadedFont) -> bool:
     """Most small letters keep above the baseline and near the height of capitals (Q's tail is allowed to q)."""
     hanging = sum(font.extents(_glyph(font, letter))[3] > 0.1 for letter in "gpqy")
-    return hanging <= 1 and font.x_height > 0.75 * font.cap_height
+    return hanging <= 1 and _x_height(font) > 0.75 * font.cap_height
 
 
 def _stem(font: LoadedFont) -> float:
