@@ -18,8 +18,8 @@ RNG = np.random.default_rng
 SETTINGS = CheckSettings(draws=200, faction_draws=199)
 
 
-def rows(study: Study) -> dict[str, RaterRow]:
-    return {row.rater: row for row in rater_rows(study, (), SETTINGS)}
+def rows(study: Study, settings: CheckSettings = SETTINGS) -> dict[str, RaterRow]:
+    return {row.rater: row for row in rater_rows(study, (), settings)}
 
 
 def vote(rater: str, prompt: int, i: int, j: int, outcome: str | None, **more) -> Comparison:
@@ -62,8 +62,11 @@ def test_repeats_are_matched_whichever_way_round_they_were_shown() -> None:
     for prompt, (first, again) in enumerate([("a", "a"), ("a", "b"), ("tie", "tie"), ("b", "b")]):
         turned = {"a": "b", "b": "a"}.get(again, again)
         drawn.add("comparisons", vote("ann", prompt, 0, 1, first), vote("ann", prompt, 1, 0, turned, repeat=1))
-    figure = rows(drawn.study())["ann"].repeat_agreement
+    study = drawn.study()
+    figure = rows(study)["ann"].repeat_agreement
     assert (figure.value, figure.n) == (0.75, 4)
+    sure = rows(study, SETTINGS.model_copy(update={"level": 0.99}))["ann"].repeat_agreement
+    assert sure.low < figure.low < figure.high < sure.high
 
 
 def test_a_repeat_without_a_first_answer_is_no_repeat() -> None:

@@ -162,13 +162,13 @@ def _comparison_facts(study: Study, rater: int, settings: CheckSettings, rng: np
     facts = {
         "left_rate": _figure(wilson(int((outcome == left)[known].sum()), int(known.sum()), level=settings.level)),
         "tie_rate": float((outcome == 2).mean()),
-        "repeat_agreement": _repeats(view, rows),
+        "repeat_agreement": _repeats(view, rows, settings.level),
     }
     sides = np.where(outcome > 1, outcome, (outcome == left).astype(np.int8))[left < 2]
     return facts | _run(sides, rng)
 
 
-def _repeats(view, rows: NDArray[np.int64]) -> Figure | None:  # type: ignore[no-untyped-def]
+def _repeats(view, rows: NDArray[np.int64], level: float) -> Figure | None:  # type: ignore[no-untyped-def]
     """Agreement with oneself on questions that were planted twice."""
     low, high = np.minimum(view.a[rows], view.b[rows]), np.maximum(view.a[rows], view.b[rows])
     flipped = view.a[rows] > view.b[rows]
@@ -184,7 +184,7 @@ def _repeats(view, rows: NDArray[np.int64]) -> Figure | None:  # type: ignore[no
     if not found.any():
         return None
     same = outcome[order[place[found]]] == outcome[again[found]]
-    return _figure(wilson(int(same.sum()), len(same)))
+    return _figure(wilson(int(same.sum()), len(same), level=level))
 
 
 def _rating_facts(study: Study, rater: int, rng: np.random.Generator) -> dict:  # type: ignore[type-arg]
