@@ -182,7 +182,7 @@ def test_routes_are_made_used_and_moved(capsys, tmp_path: Path) -> None:
     (tmp_path / "heard.jsonl").write_text('{"winner": "di", "loser": "ada", "criterion": "color"}\n')
     code, said, _ = salon(capsys, "route", file, "--feedback", tmp_path / "heard.jsonl", "-o", file, "--overwrite")
     assert code == 0
-    assert "1 comparisons came back" in said
+    assert "1 comparison came back" in said
     for arguments, told in (
         ((file, "--prior", "1"), "--prior goes with a study"),
         ((tmp_path / "prompts.csv",), "JSON"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from salon.cli.console import json_option, print_json, print_table, say, seed_option, working
+from salon.cli.console import count, json_option, print_json, print_table, say, seed_option, working
 from salon.errors import BadFile, InputError
 from salon.flows.select.route import routes_in, study_routes
 from salon.flows.select.routed import choices, read_feedback
@@ -110,7 +110,7 @@ def _print(routes: Routes, chosen: list[Choice] | None, output: Path | None) -> 
     for words in routes.policies:
         say(f"- {words}", dim=True)
     if routes.heard:
-        say(f"- {routes.heard:,} comparisons came back since", dim=True)
+        say(f"- {count(routes.heard, 'comparison')} came back since", dim=True)
     say(str(routes.signature), dim=True)
     if output is not None:
         say(f"wrote {output}")
