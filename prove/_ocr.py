@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import os
 import subprocess
-from functools import cache
 
-import cv2
 import numpy as np
-from rapidocr import RapidOCR
 
+from salon.models.ocr import read_text
 from salon.render.layout import Element, Layout
 from salon.render.paint.png import encode_png
 
 
 def read(pixels: np.ndarray) -> list[str]:
     """The lines that RapidOCR finds in a whole picture, at its default settings and the picture's own size."""
-    found = _engine()(np.ascontiguousarray(pixels[..., ::-1]))  # it takes blue first
-    return list(found.txts or ())
-
-
-@cache
-def _engine() -> RapidOCR:
-    cv2.setNumThreads(1)
-    threads = {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
-    return RapidOCR(params={"Global.log_level": "critical", **threads})
+    return [line.text for line in read_text(pixels).lines]
 
 
 def read_by_tesseract(pixels: np.ndarray) -> list[str]:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+from loaded import run_loaded
 
 WRITER = Path(__file__).with_name("killed_board.py")
 
 
 def test_killed_before_each_call_that_changes_the_disk(tmp_path: Path) -> None:
-    command = [sys.executable, str(WRITER), str(tmp_path)]
-    with_examples = os.environ | {"PYTHONPATH": str(WRITER.parent.parent)}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, env=with_examples)
+    done = run_loaded(WRITER, tmp_path, load=["suite_example", "salon.bench.bundle"], timeout=240)
     assert done.returncode == 0, done.stderr
     for what, found in json.loads(done.stdout).items():
         assert found["steps"] >= {"new": 20, "add": 20, "result": 4, "retract": 2}[what]

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -16,6 +12,7 @@ import pytest
 import ran_salon
 from chat_server import ChatServer
 from images_server import Seen, picture
+from loaded import start_salon
 from tiny_bench import tiny_suite
 from waiting import until
 
@@ -150,10 +147,10 @@ def test_killed_in_the_middle_and_run_again(capsys: pytest.CaptureFixture[str], 
         at = ["--judge", f"eye=openai:tiny-1@{server.url}", "--judge", "ear=scripted:yes.jsonl", "--concurrency", "1"]
         Path("yes.jsonl").write_text('{"text": "PASS"}\n')
         command = ["bench", "run", "suite", "-g", "folder:ann", "-o", "board", *at]
-        started = subprocess.Popen([sys.executable, "-c", "from salon.cli.main import run; run()", *command])
-        until(lambda: server.sold.total() >= 3 or started.poll() is not None, "three answers")
-        os.kill(started.pid, signal.SIGKILL)
-        started.wait()
+        with start_salon(*command, load=["salon.cli.bench_run"]) as started:
+            until(lambda: server.sold.total() >= 3 or started.poll() is not None, "three answers")
+            started.kill()
+        server.takes = 0
         assert read_published(entry("board", "ann")) is None
         told(capsys, *command[1:])
         assert server.sold.total() <= 8 + 1  # at most the one that was on its way

@@ -7,13 +7,12 @@ import io
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from loaded import Started, start_salon
 from PIL import Image
 from ran_salon import salon
 from waiting import until
@@ -22,7 +21,6 @@ from salon.generate.record import FILE
 from salon.store import open_study
 
 DOTS = Path(__file__).parent.parent / "generate"
-SALON = "from salon.cli.main import run; run()"
 
 
 @pytest.fixture(autouse=True)
@@ -156,10 +154,9 @@ def test_a_hosted_generator_within_a_budget(capsys, prompts, painter, tmp_path):
 # -- killed ----------------------------------------------------------------------------------------------------------
 
 
-def start(prompts, folder, *flags, pause="0.004"):
-    command = [sys.executable, "-c", SALON, "generate", str(prompts), *OWN, "-o", str(folder), *flags]
+def start(prompts, folder, *flags, pause="0.004") -> Started:
     environment = os.environ | {"DOTS_PAUSE": pause, "PYTHONPATH": str(DOTS)}
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return start_salon("generate", prompts, *OWN, "-o", folder, *flags, env=environment, load=["salon.cli.generate"])
 
 
 def wait_for(path, count):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from chat_server import ChatServer
 from images_server import KEY
 from judged_study import judged_study, saved
+from loaded import start_salon
 from ran_salon import salon
 from waiting import until
 
@@ -200,15 +199,13 @@ def test_killed_twice_it_comes_to_the_same_verdicts(capsys, study: Path, tmp_pat
     """What was answered before a kill is not asked again: at most the requests in flight are seen twice."""
     undisturbed = tmp_path / "t"
     shutil.copytree(study, undisturbed)
-    command = [sys.executable, "-c", "from salon.cli.main import run; run()", "judge", "run", str(study)]
     with ChatServer() as server:
         flags = (*at(server), "--concurrency", "2")
         for answered in (3, 6):
             server.brain = _silent_after(server, answered)
-            process = subprocess.Popen([*command, *flags], stderr=subprocess.PIPE)
-            until(lambda process=process: server.takes or process.poll() is not None, "a server that falls silent")
-            process.kill()
-            process.communicate()
+            with start_salon("judge", "run", study, *flags, load=["salon.cli.judge"]) as process:
+                until(lambda process=process: server.takes or process.poll() is not None, "a server that falls silent")
+                process.kill()
             assert not (study / "judges").exists()
             server.takes = 0
         server.brain = lambda _: '{"verdict": "A"}'

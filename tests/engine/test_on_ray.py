@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_run_work import Squares, found, wanted
+from squares import Squares
+from test_run_work import found, wanted
 
 HERE = Path(__file__).parent
 
@@ -19,7 +20,7 @@ def on_ray(folder: Path, *, tasks: int, batch: int, **dies: tuple[int, ...]) -> 
 import json, sys
 sys.path[:0] = [{str(HERE)!r}]
 from pathlib import Path
-from test_run_work import Squares, tasks
+from squares import Squares, tasks
 from salon.engine.run import run_work
 from salon.engine.work import EngineSettings
 settings = EngineSettings(engine="ray", workers=2, batch={batch}, attempts=2)

@@ -2,52 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pytest
+from loaded import start_loaded
+from squares import Squares, tasks
+from waiting import until
 
 from salon.engine.run import results, run_work
 from salon.engine.work import EngineSettings, Task
 from salon.errors import BadFile, BadValue
-
-SCHEMA = pa.schema([pa.field("square", pa.int64()), pa.field("note", pa.string())])
-
-
-class Squares:
-    """Squares of numbers, with workers that die when they meet certain numbers for the first time, or always."""
-
-    schema = SCHEMA
-
-    def __init__(
-        self, folder: Path, *, once: tuple[int, ...] = (), always: tuple[int, ...] = (), slow: float = 0
-    ) -> None:
-        self.folder, self.once, self.always, self.slow = folder, once, always, slow
-        self.signature = "squares"
-
-    def open(self) -> Any:
-        (self.folder / f"opened-{os.getpid()}").touch()
-        return lambda values: [self._square(value) for value in values]
-
-    def _square(self, value: int) -> dict[str, Any]:
-        time.sleep(self.slow)
-        mark = self.folder / f"died-{value}"
-        if value in self.always or (value in self.once and not mark.exists()):
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        if value < 0:
-            raise BadValue("a number that is not negative", found=value)
-        return {"square": value * value, "note": None if value % 2 else "even"}
-
-
-def tasks(count: int) -> list[Task]:
-    return [Task(f"{number:05d}", number) for number in range(count)]
 
 
 def found(work: Squares, folder: Path) -> dict[str, int]:
@@ -78,27 +42,25 @@ def test_work_is_opened_once_in_each_worker(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_dies_costs_nothing_and_a_task_that_kills_is_named(tmp_path: Path) -> None:
-    work = Squares(tmp_path, once=(3, 17, 30), always=(21,))
-    done = run_work(work, tasks(40), tmp_path / "out", EngineSettings(engine="pool", workers=2, batch=8, attempts=2))
-    assert [lost.key for lost in done.lost] == ["00021"]
+    work = Squares(tmp_path, once=(1,), always=(5,))
+    done = run_work(work, tasks(8), tmp_path / "out", EngineSettings(engine="pool", workers=2, batch=2, attempts=2))
+    assert [lost.key for lost in done.lost] == ["00005"]
     assert "SIGKILL" in done.lost[0].reason
-    assert done.deaths >= 3 + 2
-    rest = wanted(40)
-    del rest["00021"]
+    assert done.deaths == 1 + 2 * 2  # its batch and then the task itself, each tried twice
+    rest = wanted(8)
+    del rest["00005"]
     assert found(work, tmp_path / "out") == rest
 
 
 def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
     out = tmp_path / "out"
     code = (
-        f"import sys; sys.path[:0] = {[str(Path(__file__).parent)]!r}\n"
-        "from pathlib import Path; from test_run_work import *\n"
+        "from pathlib import Path; from squares import Squares, tasks\n"
+        "from salon.engine.run import run_work; from salon.engine.work import EngineSettings\n"
         f"run_work(Squares(Path({str(tmp_path)!r}), slow=.01), tasks(400), {str(out)!r}, EngineSettings(batch=5))\n"
     )
-    with subprocess.Popen([sys.executable, "-c", code]) as running:
-        while len(list(out.glob("part-*"))) < 8:
-            time.sleep(0.01)
-            assert running.poll() is None
+    with start_loaded(code, load=["squares", "salon.engine.run"]) as running:
+        until(lambda: len(list(out.glob("part-*"))) >= 8 or running.poll() is not None, "eight shards")
         running.kill()
     work = Squares(tmp_path)
     done = run_work(work, tasks(400), out, EngineSettings(batch=50))

@@ -55,7 +55,7 @@ NUMBER = r"[−\d.]+ \[[−\d.]+, [−\d.]+\]"
 def test_what_is_told_has_intervals(
     paintings: tuple[Path, CheckReport, FuseReport], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    demo.draw_posters(tmp_path, read_prompts("briefs")[:4])
+    demo.draw_posters(tmp_path, read_prompts("briefs")[:2])
     demo._tell_studio(tmp_path)
     demo._tell_paintings(*paintings[1:])
     told = capsys.readouterr().out

@@ -1,5 +1,7 @@
 """Simulated designers: they read the posters' defects, and say that they are simulated."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.stats import kendalltau
@@ -59,8 +61,9 @@ def test_the_agreement_told_is_the_agreement_found(posters):
     orders = {}
     for r in designers_study(posters, many).nouns("rankings"):
         if r.criterion == "taste/aesthetics-typography":
-            orders.setdefault(r.items[0].split("/")[0], []).append(np.argsort(r.items))
-    found = [kendalltau(o[i], o[j]).statistic for o in orders.values() for i in range(40) for j in range(i)]
+            orders.setdefault(r.items[0].split("/")[0], []).append(tuple(np.argsort(r.items)))
+    tau = cache(lambda one, other: kendalltau(one, other).statistic)  # four posters have few orders
+    found = [tau(o[i], o[j]) for o in orders.values() for i in range(40) for j in range(i)]
     assert np.mean(found) == pytest.approx(planted["taste/aesthetics-typography"], abs=0.08)
 
 

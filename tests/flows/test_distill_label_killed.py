@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +10,7 @@ import pytest
 from chat_server import ChatServer
 from click.testing import CliRunner
 from images_server import picture
+from loaded import start_salon
 from waiting import until
 
 from salon.cli.distill_label import label
@@ -25,6 +22,7 @@ from salon.train.pseudo_scores import read_pseudo_scores
 ITEMS = [f"item-{number:02}" for number in range(12)]
 CALLS = 15 + 6 * 3
 WIDTH = 2
+LABEL = "salon.cli.distill_label"
 
 
 @pytest.fixture(scope="module")
@@ -69,12 +67,16 @@ def _run(*arguments: str) -> tuple[int, str]:
 
 def test_a_killed_run_goes_on_without_asking_twice(place: Path, tmp_path: Path) -> None:
     labels = tmp_path / "labels"
-    with ChatServer(_brain, takes=0.15) as server:
-        command = [sys.executable, "-c", "from salon.cli.main import run; run()", "distill", "label"]
-        process = subprocess.Popen(command + _arguments(server, place, labels), stderr=subprocess.DEVNULL)
-        until(lambda: len(server.questions) >= 12 or process.poll() is not None, "twelve questions")
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+
+    def brain(body: dict[str, Any]) -> str:
+        server.takes = 60 if len(server.questions) >= 12 else 0  # silent from there on
+        return _brain(body)
+
+    with ChatServer(brain) as server:
+        with start_salon("distill", "label", *_arguments(server, place, labels), load=[LABEL]) as process:
+            until(lambda: server.takes or process.poll() is not None, "a server that falls silent")
+            process.kill()
+        server.takes, server.brain = 0, _brain
         assert not labels.exists()
         before = len(server.questions)
         assert 12 <= before < CALLS

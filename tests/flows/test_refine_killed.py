@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
+
+from loaded import run_loaded
 
 EXAMPLE = Path(__file__).parent.parent / "refine_example.py"
 
 
 def test_killed_at_many_moments_nothing_is_lost_and_nothing_paid_twice(tmp_path: Path) -> None:
-    with_examples = os.environ | {"PYTHONPATH": str(EXAMPLE.parent)}
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLE), str(tmp_path)], capture_output=True, text=True, timeout=600, env=with_examples
-    )
+    done = run_loaded(EXAMPLE, tmp_path, load=["refine_example"], timeout=600)
     assert done.returncode == 0, done.stderr
     found = list(json.loads(done.stdout).values())
     *dead, whole = found

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from browser import chromium, page_faults
 from cohp_example import PROMPTS, Lightness, Shader, chain, shaders
+from loaded import run_loaded
 
 from salon.errors import BadValue, SalonError
 from salon.flows.select.best import Wish
@@ -189,10 +187,7 @@ def test_scales_weights_and_scorers_are_checked_before_anything_is_drawn(tmp_pat
 
 
 def test_killed_nothing_is_lost_and_nothing_drawn_twice(tmp_path):
-    with_examples = os.environ | {"PYTHONPATH": str(EXAMPLE.parent)}
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLE), str(tmp_path)], capture_output=True, text=True, timeout=600, env=with_examples
-    )
+    done = run_loaded(EXAMPLE, tmp_path, load=["cohp_example"], timeout=600)
     assert done.returncode == 0, done.stderr
     *dead, whole = json.loads(done.stdout).values()
     assert whole["ends"] == [0, 0]

@@ -61,7 +61,7 @@ def sizes(draw: st.DrawFn) -> SimulateSettings:
 # -- any study ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(sizes())
 def test_every_size_gives_a_valid_labelled_complete_and_repeatable_study(s: SimulateSettings) -> None:
     study = simulate_study(s)  # Study.build validates references, groups, duplicates, scales

@@ -1,7 +1,7 @@
 """kill -9 at random moments, under every fault a server has: nothing stored is bought again, the result is the same.
 
-Each run is a process forked from one that has everything loaded, so that many of them take seconds. `KILLS=20` in the
-environment kills twenty of them.
+Each run is a process that finds everything loaded, so that many of them take seconds. `KILLS=20` in the environment
+kills twenty of them.
 """
 
 from __future__ import annotations
@@ -9,19 +9,16 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import chat_server
 from chat_server import ChatServer
 from images_server import picture
+from loaded import Started, start_loaded
 from waiting import until
 
 from salon.calls.limits import Limits
@@ -29,27 +26,19 @@ from salon.calls.store import CallStore
 from salon.judge.openai_chat import OpenAIChat
 from salon.judge.vlm import Conversation, Reply, Sight
 
-KILLS, WIDTH = int(os.environ.get("KILLS", "8")), 4
+KILLS, WIDTH = int(os.environ.get("KILLS", "5")), 4
 QUESTIONS = 15 * KILLS  # enough that something is left to ask when the last one is killed
 FAULTS = ["429 0", "500", "503 0", "reset", "truncated", "not json", "no choices", "slow"]
 SAID = ["wrong letter", "cut", "gibberish", "held back", "too long", "filtered"]
 """What is no fault of the way, but an answer without a verdict: it is counted as such, and asked once."""
 
 
-FORKS = """
-import os, signal, sys
+RUN = """
+import sys
 from pathlib import Path
-from salon.calls.sending import _certificates
 from test_judge_kills import run
-_certificates()  # read once for all of them
-signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that were killed
 url, *paths = sys.argv[1:]
-for line in sys.stdin:
-    process = os.fork()
-    if not process:
-        run(url, *map(Path, paths))
-        os._exit(0)
-    print(process, flush=True)
+run(url, *map(Path, paths))
 """
 
 
@@ -101,43 +90,19 @@ class Runs:
 
     def __init__(self, server: ChatServer, folder: Path) -> None:
         self.server, self.store, self.results = server, folder / "calls.sqlite", folder / "results.jsonl"
-        arguments = [server.url, folder, self.store, self.results]
-        command = [sys.executable, "-c", FORKS, *map(str, arguments)]
-        folders = os.pathsep.join(sorted({str(Path(file).parent) for file in (__file__, chat_server.__file__)}))
-        self._forks = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": folders}
-        )
+        self._told = (server.url, folder, self.store, self.results)
 
-    def start(self) -> int:
-        """The process id of a new run."""
-        print(file=self._forks.stdin, flush=True)
-        return int(self._forks.stdout.readline())
-
-    def wait(self, process: int) -> None:
-        until(lambda: not alive(process), "the end of a run")
+    def start(self) -> Started:
+        """A new run."""
+        return start_loaded(RUN, *self._told, load=["test_judge_kills"])
 
     def start_and_kill(self, seconds: float) -> None:
         """Kill it so long after its first request."""
-        seen, process = len(self.server.seen), self.start()
-        until(lambda: len(self.server.seen) > seen or not alive(process), "a first request")
-        time.sleep(seconds)
-        if alive(process):
-            os.kill(process, signal.SIGKILL)
-        self.wait(process)
-
-    def __enter__(self) -> Runs:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._forks.communicate()
-
-
-def alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
+        seen = len(self.server.seen)
+        with self.start() as process:
+            until(lambda: len(self.server.seen) > seen or process.poll() is not None, "a first request")
+            time.sleep(seconds)
+            process.kill()
 
 
 def test_killed_again_and_again(tmp_path: Path) -> None:
@@ -149,7 +114,8 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
         sold[text] += 1
         return f"A {text}"
 
-    with ChatServer(brain, takes=0.03, slow=0.8) as server, Runs(server, tmp_path) as runs:
+    with ChatServer(brain, takes=0.03, slow=0.8) as server:
+        runs = Runs(server, tmp_path)
         server.script = script(random.Random(1))
         named = names(server.url, tmp_path)
         stored: dict[str, bytes] = {}
@@ -161,7 +127,8 @@ def test_killed_again_and_again(tmp_path: Path) -> None:
             now = stored_in(runs.store)
             assert stored.items() <= now.items()
             stored = now
-        runs.wait(runs.start())
+        with runs.start() as process:
+            assert process.wait() == 0
         stored = stored_in(runs.store)
 
     with ChatServer(brain) as calm:  # the same server on a good day, asked by one run that nobody kills

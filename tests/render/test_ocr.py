@@ -69,10 +69,11 @@ SUPPER = Brief(
     brand="Canteen Fourteen",
     subject="bread",
 )
+SQUARE = FERRY.model_copy(update={"format": "square"})
 CASES = [
     (brief.model_copy(update={"style": style}), seed)
     for seed, (brief, style) in enumerate(
-        [(FERRY, "Retro"), (SUPPER, "Diffuse Glow"), (FERRY, "Cyberpunk"), (SUPPER, "Illustrative")]
+        [(SQUARE, "Retro"), (SUPPER, "Diffuse Glow"), (FERRY, "Cyberpunk"), (SUPPER, "Illustrative")]
     )
 ]
 MISSPELLED = CASES[:2]

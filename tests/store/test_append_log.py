@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 import resource
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
+from loaded import start_loaded
 from waiting import until
 
 from salon.errors import BadFile
@@ -179,10 +177,10 @@ def test_a_line_that_is_no_object_is_named(tmp_path):
 
 
 def test_everything_acknowledged_survives_kill_9(opened, tmp_path):
-    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE)
-    told = [writer.stdout.readline().strip().decode() for _ in range(60)]
-    writer.send_signal(signal.SIGKILL)
-    told += [line for line in writer.communicate()[0].decode().split("\n") if len(line) == len(told[0])]
+    writer = start_loaded(WRITER, tmp_path, load=["salon.store.append_log"])
+    told = [writer.stdout.readline().strip() for _ in range(60)]
+    writer.kill()
+    told += [line for line in writer.communicate()[0].split("\n") if len(line) == len(told[0])]
     log = opened(tmp_path, rotate_bytes=4096)
     assert [log.find(id)["n"] for id in told] == list(range(len(told)))
     assert log.append({"n": -1}) not in told

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import stat
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
 import pytest
+from loaded import start_loaded
 from postgres import KINDS, fresh_url
 from sqlalchemy import select
 from studies import example
@@ -136,7 +135,7 @@ def test_what_a_killed_backup_left_is_swept_by_the_next_and_one_at_work_is_let_b
     path = tmp_path / "backup.db"
     code = "import sys, time; from pathlib import Path; from salon.store.atomic import whole_file\n"
     code += "with whole_file(Path(sys.argv[1])): print(flush=True); time.sleep(600)"
-    with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE) as writer:
+    with start_loaded(code, path, load=["salon.store.atomic"]) as writer:
         writer.stdout.readline()  # it is at work
         (tmp_path / ".backup.db.other.part").touch()  # of another file
         with filled(fresh_url("sqlite", tmp_path)) as database:

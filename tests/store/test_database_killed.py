@@ -1,18 +1,17 @@
 """kill -9 at random moments: every answer that was acknowledged is there exactly once; on both databases.
 
-A process of its own forks twenty children one after the other and kills each while it submits. A child
+A process of its own forks a dozen children one after the other and kills each while it submits. A child
 prints a key only after `submit` returned; the next child first sends the last printed keys again, as a browser would.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from loaded import run_loaded
 from postgres import KINDS, fresh_url
 from sqlalchemy import select
 from studies import example
@@ -20,7 +19,7 @@ from studies import example
 from salon.store.database import open_database, tables
 from salon.study import Rater
 
-KILLS = 20
+KILLS = 12
 RUN = """
 import json, os, random, signal, sys, time
 from itertools import count
@@ -71,8 +70,7 @@ def test_what_was_acknowledged_is_there_exactly_once(kind: str, tmp_path: Path) 
         database.put_study(example())
         database.add_rater(Rater(id="zoe"), status="active")
         before = database.read_study().counts
-    command = [sys.executable, "-c", RUN, url, str(KILLS)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = run_loaded(RUN, url, KILLS, load=["salon.store.database.open"])
     assert done.returncode == 0, done.stderr
     heard = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(heard) > KILLS

@@ -36,7 +36,7 @@ def test_an_export_of_every_kind_of_record_opens_as_the_identical_study(to: str,
     assert_identical(open_study(tmp_path / to), example())
 
 
-@settings(max_examples=25, suppress_health_check=list(HealthCheck), phases=NO_SHRINK)
+@settings(max_examples=15, suppress_health_check=list(HealthCheck), phases=NO_SHRINK)
 @given(study=studies())
 def test_no_text_or_number_is_lost_on_the_way(study: Study) -> None:
     with tempfile.TemporaryDirectory() as folder, mock.patch("os.fsync"):  # nobody kills this one

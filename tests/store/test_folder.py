@@ -339,8 +339,10 @@ def test_flipped_bytes_in_parquet_bring_nothing_but_a_named_error(tmp_path: Path
     """Nor an abort: asking Arrow for the statistics of such a file can end the process, so nothing does."""
     save_study(example(), tmp_path / "s")
     file = tmp_path / "s" / f"{kind}.parquet"
+    for other in {"comparisons", "rankings", "ratings", "checklists", "choices"} - {kind}:
+        (tmp_path / "s" / f"{other}.parquet").unlink()
     whole, rng, refused = file.read_bytes(), random.Random(3), 0
-    for _ in range(300):
+    for _ in range(200):
         damaged = bytearray(whole)
         for _ in range(rng.randint(1, 3)):
             damaged[rng.randrange(len(damaged))] = rng.randrange(256)
@@ -349,7 +351,7 @@ def test_flipped_bytes_in_parquet_bring_nothing_but_a_named_error(tmp_path: Path
             open_study(tmp_path / "s")
         except InputError:
             refused += 1
-    assert refused > 100
+    assert refused > 60
 
 
 def test_text_that_is_not_utf8_in_parquet_is_named(small: Path) -> None:
@@ -367,7 +369,7 @@ def test_an_unknown_name_is_refused_with_the_folder(small: Path) -> None:
     assert "'ann'" in str(caught.found)
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(data=st.data(), form=st.sampled_from(["jsonl", "csv"]))
 def test_no_bytes_bring_anything_but_a_named_error(
     data: st.DataObject, form: str, tmp_path_factory: pytest.TempPathFactory

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from loaded import run_loaded
 
 WRITER = Path(__file__).with_name("killed_writer.py")
 
 
 def run(folder: Path, how: str, swap: str, rounds: int = 0) -> dict[str, int]:
-    command = [sys.executable, str(WRITER), str(folder / "shelf" / "study"), how, swap, str(rounds)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    done = run_loaded(WRITER, folder / "shelf" / "study", how, swap, rounds, load=["salon.store"], timeout=240)
     assert done.returncode == 0, done.stderr
     found: dict[str, int] = json.loads(done.stdout)
     return found

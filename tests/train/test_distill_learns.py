@@ -15,7 +15,7 @@ FEW = {"steps": 2, "images": 4, "group": 4, "at_once": 16, "validate_every": 1}
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     place = tmp_path_factory.mktemp("learns") / "run"
     few = PLAIN.model_copy(update=FEW)
-    return learn(place, 0, count=30, lessons=40, plain=few, kinds=("trained", "shuffled"))
+    return learn(place, 0, count=24, lessons=10, plain=few, kinds=("trained", "shuffled"))
 
 
 def test_three_scorers_are_tested_on_the_same_unseen_posters(run: Run) -> None:
