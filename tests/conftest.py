@@ -17,8 +17,6 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Begun in the background by a shell: Ctrl-C would mean nothing to the processes that tests start and interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-# Nobody cuts the power, and who is killed loses nothing of what was written: no test waits for the disk.
-os.fsync = os.fstat  # fails as fsync does where a file is not open
 # How long a machine takes proves nothing. Everybody draws the same examples, so that a test fails for who changed
 # something and not for whoever comes next; `--hypothesis-profile fresh` draws others.
 UNTIMED = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
