@@ -1,25 +1,28 @@
-"""Four processes that share out pictures; numbers as hexadecimal floats.
+"""Four processes that share out pictures: python reward_worker.py FOLDER, numbers as hexadecimal floats.
 
-Their folder holds a model of two criteria (`make_model`), reference.json and pictures. The process of a rank scores its
-share of every dealing, each with an empty cache. They are forked, for to import the libraries takes longer than all the
-rest.
+FOLDER holds a model of two criteria (`make_model`), reference.json and pictures. The process of a rank scores its share
+of every dealing, each with an empty cache. They are forked before anything is loaded but the libraries, whose import
+takes longer than all the rest.
 """
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas  # noqa: F401  before the fork: pyarrow loads it at the first table
 import torch
 from PIL import Image
-from waiting import LONGEST
 
 from salon.flows.select.reward import reward
+from salon.judge.scorers import trained  # noqa: F401  before the fork: its libraries are loaded once
 from salon.models import preference_model
 from salon.models.encoder import EncoderPart, Vectors
 from salon.models.preference import Criterionwise, ModelCard
@@ -77,8 +80,8 @@ def _send(folder: Path, rank: int, end: Any) -> None:
     end.send({"pid": os.getpid(), **shares(folder, rank)})
 
 
-def dealt_to_four(folder: Path) -> list[dict[Any, Any]]:
-    """Start them: what each found, by the number of processes."""
+def main(folder: Path) -> None:
+    """Start them, and print what each found."""
     fork = multiprocessing.get_context("fork")
     ends = []
     for rank in range(max(DEALINGS)):
@@ -86,9 +89,14 @@ def dealt_to_four(folder: Path) -> list[dict[Any, Any]]:
         fork.Process(target=_send, args=(folder, rank, there), daemon=True).start()
         there.close()  # so that the end of a process that fails is seen here
         ends.append(here)
-    return [_received(one) for one in ends]
+    json.dump([_received(one) for one in ends], sys.stdout)
 
 
-def _received(end: Any) -> dict[Any, Any]:
-    assert end.poll(LONGEST), "a process has sent nothing"
+def _received(end: Any) -> dict[str, Any]:
+    if not end.poll(100):
+        sys.exit("a process has sent nothing for 100 s")
     return end.recv()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

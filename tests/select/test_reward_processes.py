@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -36,11 +40,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_one_two_and_four_processes_give_the_same_bits(folder: Path) -> None:
-    found = reward_worker.dealt_to_four(folder)
+    told = subprocess.run(
+        [sys.executable, reward_worker.__file__, folder],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        check=True,
+        timeout=300,
+    )
+    found = json.loads(told.stdout)
     assert len({one["pid"] for one in found}) == 4
-    whole = found[0][1]
+    whole = found[0]["1"]
     assert len(whole) == PICTURES
     assert len(set(whole)) == PICTURES
     for processes in (2, 4):
-        dealt = [found[n % processes][processes][n // processes] for n in range(PICTURES)]
+        dealt = [found[n % processes][str(processes)][n // processes] for n in range(PICTURES)]
         assert dealt == whole
