@@ -62,8 +62,8 @@ LONG = (
     "tests/cli/",
     "tests/test_docs.py",
 )
-"""What takes long, begun first in this order, so that no process works on it alone at the end; the pages of the docs not
-beside the README, which compiles the same loops.
+"""What takes long, begun first in this order, so that no process works on it alone at the end. The README and the pages
+of the docs compile the same loops, and so begin apart.
 """
 
 

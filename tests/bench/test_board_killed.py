@@ -11,7 +11,7 @@ WRITER = Path(__file__).with_name("killed_board.py")
 
 
 def test_killed_before_each_call_that_changes_the_disk(tmp_path: Path) -> None:
-    done = run_loaded(WRITER, tmp_path, load=["suite_example", "salon.bench.bundle"], timeout=240)
+    done = run_loaded(WRITER, tmp_path, timeout=240)
     assert done.returncode == 0, done.stderr
     for what, found in json.loads(done.stdout).items():
         assert found["steps"] >= {"new": 20, "add": 20, "result": 4, "retract": 2}[what]

@@ -147,7 +147,7 @@ def test_killed_in_the_middle_and_run_again(capsys: pytest.CaptureFixture[str], 
         at = ["--judge", f"eye=openai:tiny-1@{server.url}", "--judge", "ear=scripted:yes.jsonl", "--concurrency", "1"]
         Path("yes.jsonl").write_text('{"text": "PASS"}\n')
         command = ["bench", "run", "suite", "-g", "folder:ann", "-o", "board", *at]
-        with start_salon(*command, load=["salon.cli.bench_run"]) as started:
+        with start_salon(*command) as started:
             until(lambda: server.sold.total() >= 3 or started.poll() is not None, "three answers")
             started.kill()
         server.takes = 0

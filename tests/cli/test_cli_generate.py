@@ -156,7 +156,7 @@ def test_a_hosted_generator_within_a_budget(capsys, prompts, painter, tmp_path):
 
 def start(prompts, folder, *flags, pause="0.004") -> Started:
     environment = os.environ | {"DOTS_PAUSE": pause, "PYTHONPATH": str(DOTS)}
-    return start_salon("generate", prompts, *OWN, "-o", folder, *flags, env=environment, load=["salon.cli.generate"])
+    return start_salon("generate", prompts, *OWN, "-o", folder, *flags, env=environment)
 
 
 def wait_for(path, count):

@@ -203,7 +203,7 @@ def test_killed_twice_it_comes_to_the_same_verdicts(capsys, study: Path, tmp_pat
         flags = (*at(server), "--concurrency", "2")
         for answered in (3, 6):
             server.brain = _silent_after(server, answered)
-            with start_salon("judge", "run", study, *flags, load=["salon.cli.judge"]) as process:
+            with start_salon("judge", "run", study, *flags) as process:
                 until(lambda process=process: server.takes or process.poll() is not None, "a server that falls silent")
                 process.kill()
             assert not (study / "judges").exists()

@@ -59,7 +59,7 @@ def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
         "from salon.engine.run import run_work; from salon.engine.work import EngineSettings\n"
         f"run_work(Squares(Path({str(tmp_path)!r}), slow=.01), tasks(400), {str(out)!r}, EngineSettings(batch=5))\n"
     )
-    with start_loaded(code, load=["squares", "salon.engine.run"]) as running:
+    with start_loaded(code) as running:
         until(lambda: len(list(out.glob("part-*"))) >= 8 or running.poll() is not None, "eight shards")
         running.kill()
     work = Squares(tmp_path)

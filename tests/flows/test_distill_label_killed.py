@@ -22,7 +22,6 @@ from salon.train.pseudo_scores import read_pseudo_scores
 ITEMS = [f"item-{number:02}" for number in range(12)]
 CALLS = 15 + 6 * 3
 WIDTH = 2
-LABEL = "salon.cli.distill_label"
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +72,7 @@ def test_a_killed_run_goes_on_without_asking_twice(place: Path, tmp_path: Path) 
         return _brain(body)
 
     with ChatServer(brain) as server:
-        with start_salon("distill", "label", *_arguments(server, place, labels), load=[LABEL]) as process:
+        with start_salon("distill", "label", *_arguments(server, place, labels)) as process:
             until(lambda: server.takes or process.poll() is not None, "a server that falls silent")
             process.kill()
         server.takes, server.brain = 0, _brain

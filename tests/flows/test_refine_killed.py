@@ -12,7 +12,7 @@ EXAMPLE = Path(__file__).parent.parent / "refine_example.py"
 
 
 def test_killed_at_many_moments_nothing_is_lost_and_nothing_paid_twice(tmp_path: Path) -> None:
-    done = run_loaded(EXAMPLE, tmp_path, load=["refine_example"], timeout=600)
+    done = run_loaded(EXAMPLE, tmp_path, timeout=600)
     assert done.returncode == 0, done.stderr
     found = list(json.loads(done.stdout).values())
     *dead, whole = found

@@ -187,7 +187,7 @@ def test_scales_weights_and_scorers_are_checked_before_anything_is_drawn(tmp_pat
 
 
 def test_killed_nothing_is_lost_and_nothing_drawn_twice(tmp_path):
-    done = run_loaded(EXAMPLE, tmp_path, load=["cohp_example"], timeout=600)
+    done = run_loaded(EXAMPLE, tmp_path, timeout=600)
     assert done.returncode == 0, done.stderr
     *dead, whole = json.loads(done.stdout).values()
     assert whole["ends"] == [0, 0]

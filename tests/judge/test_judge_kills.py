@@ -94,7 +94,7 @@ class Runs:
 
     def start(self) -> Started:
         """A new run."""
-        return start_loaded(RUN, *self._told, load=["test_judge_kills"])
+        return start_loaded(RUN, *self._told)
 
     def start_and_kill(self, seconds: float) -> None:
         """Kill it so long after its first request."""

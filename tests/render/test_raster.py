@@ -8,11 +8,11 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from every_mark import EVERY, PAPER, SIDE, STAR, glyphs, layers
-from loaded import run_loaded
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 
@@ -21,6 +21,8 @@ from salon.render import shapes
 from salon.render.marks import Fill, Grain, Group, Layer, Linear, Mark, Radial, Shadow, Soft, Stroke, Tile
 from salon.render.paint.raster import paint, paint_png
 from salon.render.typeset.setting import outlines
+
+HERE = Path(__file__).parent
 
 
 def painted(*marks: Mark, width: int = 40, height: int = 40) -> np.ndarray:
@@ -219,8 +221,11 @@ def test_the_same_bytes_in_threads_processes_and_again():
     first = every_hash()
     with ThreadPoolExecutor(3) as threads:
         assert {job.result() for job in [threads.submit(every_hash) for _ in range(3)]} == {first}
-    run = run_loaded("import test_raster; print(test_raster.every_hash())", load=["test_raster"])
-    assert run.stdout.strip() == first, run.stderr
+    command = "import sys; sys.path.insert(0, sys.argv[1]); import test_raster; print(test_raster.every_hash())"
+    run = subprocess.run(
+        [sys.executable, "-c", command, str(HERE)], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert run.stdout.strip() == first
 
 
 MISSING = """

@@ -177,7 +177,7 @@ def test_a_line_that_is_no_object_is_named(tmp_path):
 
 
 def test_everything_acknowledged_survives_kill_9(opened, tmp_path):
-    writer = start_loaded(WRITER, tmp_path, load=["salon.store.append_log"])
+    writer = start_loaded(WRITER, tmp_path)
     told = [writer.stdout.readline().strip() for _ in range(60)]
     writer.kill()
     told += [line for line in writer.communicate()[0].split("\n") if len(line) == len(told[0])]

@@ -135,7 +135,7 @@ def test_what_a_killed_backup_left_is_swept_by_the_next_and_one_at_work_is_let_b
     path = tmp_path / "backup.db"
     code = "import sys, time; from pathlib import Path; from salon.store.atomic import whole_file\n"
     code += "with whole_file(Path(sys.argv[1])): print(flush=True); time.sleep(600)"
-    with start_loaded(code, path, load=["salon.store.atomic"]) as writer:
+    with start_loaded(code, path) as writer:
         writer.stdout.readline()  # it is at work
         (tmp_path / ".backup.db.other.part").touch()  # of another file
         with filled(fresh_url("sqlite", tmp_path)) as database:

@@ -70,7 +70,7 @@ def test_what_was_acknowledged_is_there_exactly_once(kind: str, tmp_path: Path) 
         database.put_study(example())
         database.add_rater(Rater(id="zoe"), status="active")
         before = database.read_study().counts
-    done = run_loaded(RUN, url, KILLS, load=["salon.store.database.open"])
+    done = run_loaded(RUN, url, KILLS)
     assert done.returncode == 0, done.stderr
     heard = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(heard) > KILLS

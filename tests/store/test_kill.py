@@ -12,7 +12,7 @@ WRITER = Path(__file__).with_name("killed_writer.py")
 
 
 def run(folder: Path, how: str, swap: str, rounds: int = 0) -> dict[str, int]:
-    done = run_loaded(WRITER, folder / "shelf" / "study", how, swap, rounds, load=["salon.store"], timeout=240)
+    done = run_loaded(WRITER, folder / "shelf" / "study", how, swap, rounds, timeout=240)
     assert done.returncode == 0, done.stderr
     found: dict[str, int] = json.loads(done.stdout)
     return found
