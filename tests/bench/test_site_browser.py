@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from importlib import resources
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -12,7 +11,7 @@ from urllib.parse import unquote
 
 import pytest
 from board_example import make_board, make_suite
-from browser import FINE, OVERFLOW, UNTOUCHABLE, chromium, open_page, wait_in
+from browser import FINE, OVERFLOW, UNTOUCHABLE, axe_violations, chromium, open_page, wait_in
 from snapshot_example import make_arena, make_raters
 
 from salon.bench.board import open_board, retract
@@ -78,7 +77,6 @@ def names(page: Any) -> list[str]:
     ],
 )
 def test_every_page_is_sound_accessible_and_asks_for_nothing(chromium, root, width, theme):
-    axe = (resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
     page = shown(chromium, root, PAGES[0], width=width, theme=theme)
     for path in PAGES:
         page.goto(f"{root}/{path}")
@@ -86,9 +84,7 @@ def test_every_page_is_sound_accessible_and_asks_for_nothing(chromium, root, wid
         assert page.evaluate(FINE) == [], path
         assert width > 400 or page.evaluate(UNTOUCHABLE) == [], path
         assert page.evaluate("window.pwned") is None, path
-        page.evaluate(axe)
-        found = page.evaluate("axe.run({preload: false, resultTypes: ['violations']})")["violations"]
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == [], path
+        assert [(one["id"], one["nodes"][0]["html"]) for one in axe_violations(page)] == [], path
     assert faults(page, root) == []
     page.context.close()
 

@@ -237,7 +237,7 @@ EXAMPLES: dict[str, Callable[[], FuseReport]] = {
     "criteria": lambda: fusion(CRITERIA, ("posters",), 4, calibrated=False, compare=False),
     "no errors": lambda: fusion(calibrated=False, errors=False, compare=False, raters=()),
     "many": lambda: fusion(("Mood", "Typography"), tuple(f"g{i}" for i in range(40)), 50),
-    "huge": lambda: fusion(("Mood",), ("posters",), 10_000, compare=False),
+    "huge": lambda: fusion(("Mood",), ("posters",), 4_000, compare=False),
     "hostile": lambda: fusion(
         HOSTILE[:3], HOSTILE[2:5], len(HOSTILE), label=lambda group, i: HOSTILE[i], raters=HOSTILE
     ),

@@ -43,6 +43,15 @@ def test_nothing_is_wrong_for_those_who_hear_or_enlarge_the_page(chromium, html,
     assert page_faults(chromium, html, tmp_path) == []
 
 
+def test_one_pale_word_among_many_that_look_alike_is_found(chromium, tmp_path):
+    """Contrast is measured for each look of words, not for each word."""
+    rows = [f"<tr><td>row {n}<td>words" for n in range(20)]
+    rows[7] = '<tr><td>row 7<td style="color: #bbb; background: #fff">words'
+    html = f"<!doctype html><html lang=en><title>Rows</title><main><h1>Rows</h1><table>{''.join(rows)}</table></main>"
+    found = {(width, rule) for width, rule, *_ in page_faults(chromium, html, tmp_path) if rule == "color-contrast"}
+    assert found == {(width, "color-contrast") for width in WIDTHS}
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_hostile_names_do_nothing(chromium, hostile_address, width):
     page = open_page(chromium, hostile_address, width=width)

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from argon2 import PasswordHasher
 from PIL import Image, PngImagePlugin
 from starlette.testclient import TestClient
@@ -51,6 +52,7 @@ class Served:
     def client(self, token: str | None = None, **more: Any) -> TestClient:
         """A browser; with a token it has opened its link."""
         client = TestClient(self.app, base_url=BASE, raise_server_exceptions=False, follow_redirects=False, **more)
+        client.portal = _loop()
         if token is not None:
             assert client.get(f"/enter/{token}").status_code == 303
         return client
@@ -79,6 +81,14 @@ def make_folder(folder: Path) -> Study:
     for item, picture in pictures.items():
         picture.save(folder / str(item.image), pnginfo=note)
     return study
+
+
+@cache
+def _loop() -> BlockingPortal:
+    """One event loop for all requests, as in a server; a client left alone starts one, and its threads, for each."""
+    opened = start_blocking_portal()
+    atexit.register(opened.__exit__, None, None, None)
+    return opened.__enter__()
 
 
 @cache

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browser import FINE, UNTOUCHABLE, chromium, open_page
+from browser import FINE, UNTOUCHABLE, axe_violations, chromium, open_page
 from rater_studio import close, draw_posters, open_studio, phase, served
 
 from salon.collect.question import Given
@@ -16,7 +15,6 @@ __all__ = ["chromium"]
 pytestmark = pytest.mark.browser
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-RULES = {"runOnly": TAGS, "resultTypes": ["violations"], "preload": False}
 SERIOUS = ("serious", "critical")
 SCREENS = [
     phase("a", "compare", "flaw", ties=True, both_bad=True),
@@ -71,7 +69,7 @@ class Inspector:
         for width, theme in ((1280, "light"), (390, "dark")):
             self.page.set_viewport_size({"width": width, "height": 900})
             self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # colors at rest
-            for broken in Axe().run(self.page, options=RULES).response["violations"]:
+            for broken in axe_violations(self.page, runOnly=TAGS):
                 if broken["impact"] in SERIOUS:
                     nodes = [node["html"][:120] for node in broken["nodes"][:3]]
                     self.found.append((name, theme, broken["id"], nodes))

@@ -18,7 +18,7 @@ SETTINGS = {
     "consent": {"text": "You may stop at any time."},
     "screener": [{"id": "job", "text": "Designer?", "options": ["No", "Yes"], "accept": ["Yes"]}],
     "guidelines": "Look at the whole first.",
-    "times": {"guidelines": 0.2, "prompt": 600, "compare": 0.2, "rate": 0.1},
+    "times": {"guidelines": 0.1, "prompt": 600, "compare": 0.1, "rate": 0.1},
     "completion_code": "QUAY-1",
 }
 PHASES = (

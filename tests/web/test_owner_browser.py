@@ -94,10 +94,13 @@ def test_every_page_fits_shows_its_pictures_and_says_nothing_in_the_console(
 def test_figures_come_by_themselves(chromium: Any, open_door: tuple[Served, str]) -> None:
     door, address = open_door
     page = signed_in(chromium, address, door.owner)
+    page.clock.install()
+    page.reload()
     shown = page.locator("[data-live=totals] strong").first
     before = int(shown.inner_text())
     rater = door.studio.invite("designers")[0].rater
     assert walk(door.studio, rater, most=2) == 2
+    page.clock.fast_forward("00:06")
     page.locator("[data-live=totals] strong", has_text=re.compile(f"^{before + 2}$")).first.wait_for()
     assert problems(page) == []
 

@@ -68,7 +68,7 @@ def test_from_the_link_to_the_end_by_keyboard(chromium, serve):
         phase("levels", "rate", "overall", "type", together=True),
         consent={"text": "You may stop at any time."},
         guidelines="Look closely.",
-        times={"guidelines": 0.3, "prompt": 600, "compare": 0.3, "rate": 0},
+        times={"guidelines": 0.1, "prompt": 600, "compare": 0.1, "rate": 0},
         completion_code="SEA-1",
     )
     page = opened(chromium, link)

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browser import FINE, UNTOUCHABLE, chromium, open_page
+from browser import FINE, UNTOUCHABLE, axe_violations, chromium, open_page
 from scoring_server import Served, png, serving
 
 from salon.flows.scoring.decisions import DecisionSettings
@@ -17,7 +16,7 @@ __all__ = ["chromium"]
 
 pytestmark = pytest.mark.browser
 
-RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 HOSTILE = "<img src=x onerror=alert(1)>\"'.png"
 SCRIPT = "<script>alert(1)</script><b>bold</b>"
 
@@ -196,7 +195,7 @@ def test_nothing_serious_under_axe_at_a_desk_and_on_a_phone(chromium: Any, serve
             page.emulate_media(color_scheme=theme, reduced_motion="reduce")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             assert (page.evaluate(FINE), page.evaluate(UNTOUCHABLE) if width < 400 else []) == ([], [])
-            for broken in Axe().run(page, options=RULES).response["violations"]:
+            for broken in axe_violations(page, runOnly=TAGS):
                 if broken["impact"] in ("serious", "critical"):
                     found.append((theme, width, broken["id"], [node["html"][:120] for node in broken["nodes"][:3]]))
     assert found == []

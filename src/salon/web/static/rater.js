@@ -11,10 +11,10 @@ function hold(form) {
   const words = $(".waiting", form);
   form.held = () => until - now() > 0;
   const tell = () => {
-    const left = Math.ceil(until - now());
+    const left = until - now();
     form.classList.toggle("held", left > 0);
-    if (words) words.textContent = left > 0 ? words.dataset.words.replace("#", left) : "";
-    if (left > 0) setTimeout(tell, 250);
+    if (words) words.textContent = left > 0 ? words.dataset.words.replace("#", Math.ceil(left)) : "";
+    if (left > 0) setTimeout(tell, Math.min(250, Math.ceil(1000 * left)));
   };
   tell();
 }
