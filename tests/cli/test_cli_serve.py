@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -69,56 +68,24 @@ def read(command: click.Command, *arguments: object) -> Any:
     return json.loads(result.stdout)
 
 
-STEM = """
-import json, os, sys
-from salon.cli.serve import serve
-
-for line in sys.stdin:
-    child = os.fork()
-    if not child:
-        print(os.getpid(), flush=True)
-        serve(json.loads(line))
-    print("ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-Running = Callable[[Path], AbstractContextManager[str]]
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """Serves studios from other processes, forked from one that has imported everything."""
-    log = tmp_path_factory.mktemp("served") / "log"
-    with open(log, "wb") as errors:
-        stem = subprocess.Popen(
-            [sys.executable, "-c", STEM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
-        )
-
-    @contextmanager
-    def serving(folder: Path) -> Iterator[str]:
-        """The owner's link of a studio, which leaves in peace afterwards."""
-        before = log.stat().st_size
-        stem.stdin.write(json.dumps([str(folder), "--port", "0", "--json"]) + "\n")
-        stem.stdin.flush()
-        server = int(stem.stdout.readline())
+@contextmanager
+def running(folder: Path, *flags: str) -> Iterator[str]:
+    """The owner's link of a studio served by another process, which leaves in peace afterwards."""
+    code = "from salon.cli.serve import serve; serve()"
+    command = [sys.executable, "-c", code, str(folder), "--port", "0", "--json", *flags]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         try:
-            lines = [stem.stdout.readline()]
-            assert not lines[0].startswith("ended"), log.read_text()
-            lines += [stem.stdout.readline() for _ in range(3)]
-            link = json.loads("".join(lines))["owner"]
+            lines = [server.stdout.readline() for _ in range(4)]
+            link = json.loads("".join(lines))["owner"] if lines[0] else pytest.fail(server.stderr.read())
             assert httpx2.get(f"{link.partition('/enter/')[0]}/healthz", timeout=60).status_code == 200  # it is open
             yield link
         finally:
-            with suppress(ProcessLookupError):
-                os.kill(server, signal.SIGINT)
-        ended, said = stem.stdout.readline(), log.read_text()[before:]
-        assert (ended, "Traceback" in said, "/enter/" in said) == ("ended 0\n", False, False)
-
-    yield serving
-    stem.communicate(timeout=60)
+            server.send_signal(signal.SIGINT)
+            _, said = server.communicate(timeout=60)
+    assert (server.returncode, "Traceback" in said, "/enter/" in said) == (0, False, False)
 
 
-def test_a_studio_from_its_folder_to_a_saved_answer_and_the_same_link_after_a_restart(
-    folder: Path, running: Running
-) -> None:
+def test_a_studio_from_its_folder_to_a_saved_answer_and_the_same_link_after_a_restart(folder: Path) -> None:
     with running(folder) as link:
         base = link.partition("/enter/")[0]
         made = read(invite, folder, "--cohort", "raters")["links"][0]
@@ -137,7 +104,7 @@ def test_a_studio_from_its_folder_to_a_saved_answer_and_the_same_link_after_a_re
             assert rater.get("/api/next").json()["id"] == task["id"]
 
 
-def test_the_script_of_the_guide_answers_and_erases(folder: Path, running: Running) -> None:
+def test_the_script_of_the_guide_answers_and_erases(folder: Path) -> None:
     (folder / "studio.toml").write_text(default_settings(study()) + "\n[times]\nprompt = 1\ncompare = 0\n")
     guide = (Path(__file__).parents[2] / "docs" / "guide" / "collect.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"^```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
@@ -269,9 +236,7 @@ def test_a_backup_moves_a_studio_and_its_links_stay_good(folder: Path, tmp_path:
     assert "empty database" in str(refused(restore, folder, tmp_path / "copy.db", "--db", moved))
 
 
-def test_a_study_is_read_while_it_is_collected_and_not_replaced_under_the_studio(
-    folder: Path, tmp_path: Path, running: Running
-) -> None:
+def test_a_study_is_read_while_it_is_collected_and_not_replaced_under_the_studio(folder: Path, tmp_path: Path) -> None:
     with running(folder) as link:
         base = link.partition("/enter/")[0]
         for made in read(invite, folder, "--cohort", "raters", "--count", 2)["links"]:
