@@ -29,6 +29,7 @@ FORKS.set_forkserver_preload(
         "salon.cli.distill_label",
         "salon.cli.generate",
         "salon.cli.judge",
+        "salon.cli.serve",
         "salon.store.database.open",
         "cohp_example",
         "refine_example",

@@ -6,8 +6,6 @@ import json
 import re
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +17,7 @@ import pytest
 import tomli_w
 from beside import Beside
 from click.testing import CliRunner, Result
+from loaded import start_salon
 from PIL import Image
 
 from salon.cli.check import check
@@ -71,9 +70,7 @@ def read(command: click.Command, *arguments: object) -> Any:
 @contextmanager
 def running(folder: Path, *flags: str) -> Iterator[str]:
     """The owner's link of a studio served by another process, which leaves in peace afterwards."""
-    code = "from salon.cli.serve import serve; serve()"
-    command = [sys.executable, "-c", code, str(folder), "--port", "0", "--json", *flags]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+    with start_salon("serve", folder, "--port", "0", "--json", *flags) as server:
         try:
             lines = [server.stdout.readline() for _ in range(4)]
             link = json.loads("".join(lines))["owner"] if lines[0] else pytest.fail(server.stderr.read())
