@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import jsonschema
 import pytest
+from click.testing import CliRunner
 
 from salon.cli.main import COMMANDS, run, salon
 from salon.store.nulls import null_for
@@ -58,6 +59,11 @@ def made() -> dict[str, str]:
 def test_generated_pages_are_fresh(made: dict[str, str], file: str) -> None:
     on_disk = (ROOT / "docs" / "reference" / file).read_text(encoding="utf-8")
     assert on_disk == made[file], f"docs/reference/{file} is not what the code says: run make docs"
+
+
+def test_a_command_that_was_run_alone_before_still_shows_its_whole_help() -> None:
+    CliRunner().invoke(salon.get_command(click.Context(salon), "null"), ["--help"])
+    assert "-h, --help" in reference.help_of(("null",))
 
 
 def test_nothing_else_is_generated(made: dict[str, str]) -> None:

@@ -159,6 +159,7 @@ def help_of(path: tuple[str, ...]) -> str:
     context = click.Context(salon, info_name="salon", terminal_width=WIDTH, **salon.context_settings)
     for name in path:
         command = context.command.get_command(context, name)  # type: ignore[attr-defined]
+        command._help_option = None  # one that was run alone before has kept a flag without -h
         context = click.Context(command, parent=context, info_name=name)
     return "\n".join(line.rstrip() for line in context.get_help().splitlines())
 
