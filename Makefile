@@ -15,7 +15,7 @@ help: ## what there is to make
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
 $(VENV)/bin/python:
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV)
 
 # uv takes seconds where pip takes minutes. pip brings torch, since it alone knows of builds that the machine was given,
 # and all the rest where uv reaches no index, as with one that is named in pip's settings.
@@ -25,13 +25,14 @@ $(VENV)/.dev: HOLDS := $(VENV)/.demo
 $(VENV)/.bench: EXTRAS := dev,bench
 $(VENV)/.bench: HOLDS := $(VENV)/.dev $(VENV)/.demo
 $(VENV)/.demo $(VENV)/.dev $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(PIP) uv torch
-	$(UV) --editable '.[$(EXTRAS)]' || $(PIP) --editable '.[$(EXTRAS)]'
+	@echo "installing into $(VENV): salon[$(EXTRAS)]"
+	@$(PIP) uv torch
+	@$(UV) --editable '.[$(EXTRAS)]' || $(PIP) --editable '.[$(EXTRAS)]'
 	@touch $@ $(HOLDS)
 
 demo: $(VENV)/.demo ## posters drawn, judged, checked, fused, learned from and ranked on a board; leaves pages in demo/
 	@tools/system-packages libegl1 libgl1
-	$(BIN)/python -m salon.flows.demo demo
+	@$(BIN)/python -m salon.flows.demo demo
 
 test: $(VENV)/.dev ## every test and check, as CI runs them
 	@tools/system-packages chromium-headless-shell libegl1 libgl1 tesseract-ocr

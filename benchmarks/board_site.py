@@ -37,7 +37,7 @@ from salon.bench.site.material import read_material
 from salon.bench.site.pictures import shown_pictures
 from salon.store.thumbs import thumbs
 from tests.bench.board_example import make_board, make_suite
-from tests.browser import FLAGS, executable
+from tools.chromium import FLAGS, executable
 
 ENTRIES, PROMPTS, RUNS, ROWS = 50, 200, 5, 1000
 SIZE = (160, 220)

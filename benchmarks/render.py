@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -33,10 +32,10 @@ from salon.render.paint.svg import write_svg
 from salon.render.poster import Poster
 from salon.render.typeset.fonts import load_font
 from salon.render.typeset.setting import set_text
+from tools.chromium import FLAGS, executable
 
 WIDTH, HEIGHT = 1024, 1448
 RUNS = 5
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
 
 def fewest(function: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
@@ -87,7 +86,7 @@ def written_and_packed(width: int, height: int) -> float:
 
 def in_chromium(posters: list[Poster]) -> float | str:
     """Wall milliseconds a poster from SVG file to PNG, or why not."""
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    program = executable()
     if program is None:
         return "no Chromium here"
     from playwright.sync_api import sync_playwright

@@ -5,8 +5,6 @@ Without a Chromium such tests skip and say how to install one; under CI a skip i
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
@@ -16,24 +14,9 @@ from typing import Any
 import pytest
 from waiting import LONGEST, until
 
+from tools.chromium import FLAGS, executable
+
 INSTALL = "apt-get install -y chromium-headless-shell (or chromium)"
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-"""The first is the same engine without a window to hide: a third less time for the same pages."""
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-
-
-def executable() -> str | None:
-    """The browser named by SALON_CHROMIUM, else the first found on the path."""
-    named = os.environ.get("SALON_CHROMIUM")
-    return named or next((found for name in NAMES if (found := shutil.which(name))), None)
-
 
 _running: list[Any] = []
 """The browser while it runs: each conftest that imports the fixture has its own copy of it, and two drivers clash."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from benchmarks import _page
 
+ROOT = Path(__file__).parent.parent
 LINE = {"name": "alpha_1e6", "ours": 0.0412, "peer_name": "a|b", "peer": 1.5, "ratio": 36.4, "limit": 0.02, "unit": "s"}
 
 
@@ -47,3 +50,13 @@ def test_figures_of_another_machine_go(kept: Path, monkeypatch: pytest.MonkeyPat
 def test_the_page_in_the_docs_is_written_from_the_kept_lines():
     rows = [json.loads(line) for line in _page.KEPT.read_text().splitlines()]
     assert _page.PAGE.read_text() == _page.page(rows)
+
+
+def test_every_benchmark_and_proof_begins_in_a_clone():
+    """`make bench` and `make prove` find what they import from the top of the project alone, as tests do not."""
+    there = [
+        f"{folder}.{path.stem}" for folder in ("benchmarks", "prove") for path in (ROOT / folder).glob("[a-z]*.py")
+    ]
+    code = "import importlib, sys; [importlib.import_module(name) for name in sys.argv[1:]]"
+    done = subprocess.run([sys.executable, "-c", code, *there], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr

@@ -14,11 +14,12 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
+from tools.chromium import FLAGS, executable
+
 SCREENS = Path(__file__).parent.parent / "docs" / "guide" / "board-screens"
 DESK, PHONE = (1280, 1180), (390, 844)
 SHOWN, QUALITY, GAP = 960, 78, 24
 """Pixels across in the guide, JPEG quality, and paper between phones."""
-CHROMIUM = {"executable_path": "/usr/bin/chromium", "args": ["--no-sandbox", "--disable-gpu"]}
 PICTURES = "[...document.querySelectorAll('.seen img')]"
 EAGER = f"{PICTURES}.forEach(one => {{ one.loading = 'eager'; one.decoding = 'sync'; }})"
 DECODED = f"Promise.all({PICTURES}.map(one => one.decode()))"
@@ -65,7 +66,7 @@ def main(site: Path) -> None:
     prompt = sorted(one for one in (site / "prompts").glob("*.html") if one.stem != "index")[0].name
     entry = sorted((site / "generators").glob("*.html"))[0].name
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(**CHROMIUM)
+        browser = driver.chromium.launch(executable_path=executable(), args=FLAGS)
         keep(seen(browser, f"{root}/index.html", DESK, "light"), "board")
         keep(seen(browser, f"{root}/prompts/{prompt}", DESK, "dark", "#pictures"), "prompt")
         phone = [("index.html", "#board-rows"), (f"generators/{entry}", ""), ("arena.html", "figure")]

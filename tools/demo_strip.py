@@ -21,8 +21,9 @@ from salon.cli.main import run
 from salon.flows.studio.open import open_studio
 from salon.render.typeset.fonts import load_font
 from salon.report.palette import LIGHT
+from tools.chromium import FLAGS, executable
 from tools.posed_studio import served
-from tools.screens import DRAWN, FLAGS
+from tools.screens import DRAWN
 
 TARGET = Path(__file__).parent.parent / "docs" / "demo.jpg"
 SEEN = {"width": 760, "height": 500}
@@ -46,7 +47,7 @@ class Shot:
 
 def main(demo: Path) -> None:
     with TemporaryDirectory() as place, sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        browser = driver.chromium.launch(executable_path=executable(), args=FLAGS)
         model = _evaluated(demo, Path(place))
         pictures = {shot.stage: _picture(browser, shot) for shot in _shots(demo, model)}
         pictures["collect"] = _studio(browser, demo, Path(place))

@@ -30,6 +30,7 @@ from salon.flows.studio.studio import Studio
 from salon.generate.prompts import read_prompts
 from salon.store.database import open_database
 from salon.study import Criterion, Study
+from tools.chromium import FLAGS, executable
 from tools.posed_studio import MadeUpRater, draw_study, served
 
 GUIDE = Path(__file__).parent.parent / "docs" / "guide" / "collect.md"
@@ -46,13 +47,12 @@ DAY = 24 * HOUR
 DRAWN = (
     "Promise.all([...document.images].filter(one => one.loading !== 'lazy').map(one => one.decode().catch(() => 0)))"
 )
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
 
 def main() -> None:
     SCREENS.mkdir(exist_ok=True)
     with TemporaryDirectory() as place, sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        browser = driver.chromium.launch(executable_path=executable(), args=FLAGS)
         with _posed(Path(place) / "posters") as studio, served(studio) as address:
             camera = Camera(browser, studio, address)
             for scene in (designer, panel, editors, phones, doors, owner, adjudicator):
