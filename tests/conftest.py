@@ -72,6 +72,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What has been imported and collected stays to the end: looking for garbage in it costs minutes of a whole run."""
+    """What has been imported and collected stays to the end: looking for garbage in it took long."""
     gc.collect()
     gc.freeze()
