@@ -34,6 +34,15 @@ def salon_data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def salon_peers(salon_data: Path) -> Path:
+    """The folder of numbers that peers' own code computed: `peers` beside the folder of real judgments."""
+    folder = salon_data.parent / "peers"
+    if not folder.is_dir():
+        pytest.skip(f"reference numbers of peers not found: needed a folder {folder}")
+    return folder
+
+
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests never read or write the user's cache."""
