@@ -25,6 +25,7 @@ FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
         "salon.bench.bundle",
+        "salon.cli.bench_posters_run",
         "salon.cli.bench_run",
         "salon.cli.distill_label",
         "salon.cli.generate",

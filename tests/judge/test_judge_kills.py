@@ -24,13 +24,14 @@ from waiting import until
 from salon.calls.limits import Limits
 from salon.calls.store import CallStore
 from salon.judge.openai_chat import OpenAIChat
-from salon.judge.vlm import Conversation, Reply, Sight
+from salon.judge.vlm import Conversation, Decoding, Reply, Sight
 
 KILLS, WIDTH = int(os.environ.get("KILLS", "5")), 4
 QUESTIONS = 15 * KILLS  # enough that something is left to ask when the last one is killed
 FAULTS = ["429 0", "500", "503 0", "reset", "truncated", "not json", "no choices", "slow"]
 SAID = ["wrong letter", "cut", "gibberish", "held back", "too long", "filtered"]
-"""What is no fault of the way, but an answer without a verdict: it is counted as such, and asked once."""
+"""What is no fault of the way, but an answer without a verdict: it is counted as such, and asked once for each number
+of tokens."""
 
 
 RUN = """
@@ -150,7 +151,9 @@ def names(url: str, folder: Path) -> dict[str, str]:
     """The text of each question by its key."""
     with CallStore(folder / "names.sqlite") as store:
         vlm = OpenAIChat("judge", model="tiny", base_url=url, store=store)
-        return {vlm.key(asked): str(asked.parts[0]) for asked in questions(folder)}
+        sizes = [Decoding(max_tokens=512 * 4**times) for times in range(4)]  # of questions whose reply was cut off
+        longer = [one.model_copy(update={"decoding": size}) for one in questions(folder) for size in sizes]
+        return {vlm.key(asked): str(asked.parts[0]) for asked in longer}
 
 
 def whys(path: Path) -> Counter[str]:

@@ -175,11 +175,90 @@ def test_what_never_comes_is_recorded(store: CallStore, asked: Any) -> None:
 
 def test_texts_arrive_as_they_are(store: CallStore, asked: Any) -> None:
     with ChatServer() as server, chat(server, store) as vlm:
-        server.script |= {name: [name] for name in ("wrong letter", "cut", "gibberish")}
-        wrong, cut, gibberish = (one(vlm, asked(name)) for name in ("wrong letter", "cut", "gibberish"))
+        server.script |= {name: [name] for name in ("wrong letter", "gibberish")}
+        wrong, gibberish = (one(vlm, asked(name)) for name in ("wrong letter", "gibberish"))
     assert wrong.text == '{"verdict": "C"}'
-    assert (cut.text, cut.cut) == ('{"verdict": "', True)
     assert gibberish.text == "\u0410 \ufffd {{{"
+
+
+class Thinker:
+    """A model that thinks for so many tokens before it says a word, and says it in ten more."""
+
+    def __init__(self, thinks: int) -> None:
+        self.thinks, self.limits = thinks, list[int]()
+
+    def __call__(self, body: dict[str, Any]) -> dict[str, Any]:
+        limit = body.get("max_tokens") or body["max_completion_tokens"]
+        self.limits.append(limit)
+        ends = limit >= self.thinks + 10
+        usage = {"prompt_tokens": 100, "completion_tokens": self.thinks + 10 if ends else limit}
+        said = {"content": '{"verdict": "B"}', "finish_reason": "stop"}
+        return (said if ends else {"content": "", "finish_reason": "length"}) | {"usage": usage}
+
+
+def test_a_reply_cut_off_is_asked_again_with_more_tokens(store: CallStore, asked: Any) -> None:
+    thinker = Thinker(3000)
+    with ChatServer(thinker) as server, chat(server, store, prices=PRICES) as vlm:
+        reply = one(vlm, asked())
+        assert (reply.text, reply.cut, reply.stored) == ('{"verdict": "B"}', False, False)
+        assert thinker.limits == [512, 2048, 8192]
+        assert reply.tokens_out == 512 + 2048 + 3010  # what the answer took, with the replies before it
+        assert reply.cost == pytest.approx(float(vlm.account.cost))
+        assert vlm.asked_again == 2
+        assert any("more tokens" in note for note in vlm.notes())
+        again = one(vlm, asked())
+        assert (again.text, again.stored, again.cost) == (reply.text, True, reply.cost)
+    assert len(thinker.limits) == 3
+
+
+def test_what_is_still_cut_off_goes_on_in_the_next_run(store: CallStore, asked: Any) -> None:
+    thinker = Thinker(20_000)
+    with ChatServer(thinker) as server:
+        with chat(server, store) as vlm:
+            assert (one(vlm, asked()).cut, thinker.limits) == (True, [512, 2048, 8192])
+            cast = vlm.forecast([asked()])
+            assert (cast.stored, cast.tokens_out) == (0, 32_768)
+        with chat(server, store, most_tokens=8192) as vlm:  # no more than that: nothing is sent
+            assert one(vlm, asked()).cut
+            assert vlm.forecast([asked()]).stored == 1
+        with chat(server, store, most_tokens=0) as vlm:
+            assert one(vlm, asked()).cut
+        assert len(thinker.limits) == 3
+        with chat(server, store) as vlm:
+            assert one(vlm, asked()).text == '{"verdict": "B"}'
+    assert thinker.limits == [512, 2048, 8192, 32_768]
+
+
+@pytest.mark.parametrize(("most", "limits", "cut"), [(5000, [512, 2048, 4096], False), (2048, [512, 2048], True)])
+def test_a_server_that_allows_fewer_tokens(
+    store: CallStore, asked: Any, most: int, limits: list[int], cut: bool
+) -> None:
+    thinker = Thinker(3000)
+    with ChatServer(thinker) as server, chat(server, store) as vlm:
+        for size in (512, 2048, 4096, 8192, 16384, 32768):
+            if size > most:
+                server.refuses[f'"max_tokens": {size}'] = f"max_tokens is too large: {size}"
+        assert one(vlm, asked()).cut is cut
+        sent = len(server.seen)
+        assert one(vlm, asked()).cut is cut
+    assert thinker.limits == limits  # nothing was bought twice
+    assert cut or len(server.seen) == sent
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "times"),
+    [
+        ('{"verdict": "B"} because', {}, 1),  # the verdict is there
+        ('{"verdict": "B"} because', {"shape": None, "options": ()}, 3),  # the text itself is the answer
+        ("I think {A} is", {}, 3),
+    ],
+)
+def test_a_verdict_before_the_end_is_whole(
+    store: CallStore, asked: Any, text: str, more: dict[str, Any], times: int
+) -> None:
+    with ChatServer(lambda _: {"content": text, "finish_reason": "length"}) as server, chat(server, store) as vlm:
+        assert one(vlm, asked(**more)).text == text
+    assert len(server.seen) == times
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,19 @@ from salon.cli.judge_asked import judge_options
 from salon.cli.options import SectionedCommand, settings_from
 from salon.errors import BadValue
 from salon.flows.posters.judge import judge_named
-from salon.flows.posters.run import RunReport, run_blind, run_engine, run_measured, run_named
+from salon.flows.posters.run import (
+    CUT_OFF,
+    MAX_TOKENS,
+    RunReport,
+    forecast_named,
+    run_blind,
+    run_engine,
+    run_measured,
+    run_named,
+)
+from salon.flows.posters.spend import RunForecast, Spend
 from salon.judge.named import Named
+from salon.report.numbers import MISSING
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _OURS = (*contestants.NAMES, *engines.ENGINES, measured.NAME)
@@ -31,7 +42,10 @@ _OURS = (*contestants.NAMES, *engines.ENGINES, measured.NAME)
 @click.option("--task", "tasks", multiple=True, help="Only this task (repeatable).")
 @click.option("--boxes", type=click.Choice(get_args(Convention)), default="share", show_default=True,
               help="How boxes are written in its answers.")  # fmt: skip
-@click.option("--max-tokens", type=click.IntRange(1), default=1024, show_default=True, help="Most tokens of an answer.")
+@click.option("--max-tokens", type=click.IntRange(1), default=MAX_TOKENS, show_default=True,
+              help="Most tokens of an answer.")  # fmt: skip
+@click.option("--limit", type=click.IntRange(1), help="Ask at most so many items, evenly over the tasks.")
+@click.option("--dry-run", is_flag=True, help="Only say how many calls it takes and what they cost.")
 @judge_options
 @seed_option
 @json_option
@@ -43,6 +57,8 @@ def run(
     tasks: tuple[str, ...],
     boxes: Convention,
     max_tokens: int,
+    limit: int | None,
+    dry_run: bool,
     seed: int,
     as_json: bool,
     **flags: Any,
@@ -52,10 +68,13 @@ def run(
     FOLDER holds PosterIQ's public files, or those salon bench posters make drew. A contestant is one that comes with
     Salon (perfect, random, always-a, list-everything, empty look at nothing; rapidocr and tesseract read; measure
     has rules about pixels), or a VLM named as for salon judge run. Answers are saved as they come: the same command
-    goes on after an interruption.
+    goes on after an interruption. A reply that the token limit cut off is no answer: it is asked again with more
+    tokens, and once more by the next run. --dry-run says how many calls a run takes and what they cost at the most,
+    --limit asks some of them, and --budget stops before it is spent.
 
     \b
       salon bench posters run set --contestant rapidocr --workers 2
+      salon bench posters run set --model gpt-5 --prices prices.toml --dry-run
       salon bench posters run set --model gpt-5 --prices prices.toml --budget 5
       salon bench posters run set --transformers ./Qwen3-VL-8B --boxes thousand
       salon bench posters score set.rapidocr --boxes share
@@ -68,6 +87,12 @@ def run(
     home = folder.resolve() if folder.is_dir() else folder.resolve().parent
     out = output or home.with_name(f"{home.name}.{name.replace('/', '-')}")
     seen = pictures or home
+    if contestant is not None and (dry_run or limit):
+        raise BadValue("--dry-run and --limit are for VLMs: contestants that come with Salon cost nothing",
+                       found=f"--contestant {contestant}")  # fmt: skip
+    if dry_run:
+        _print_forecast(forecast_named(files, named, seen, out, max_tokens=max_tokens, limit=limit), as_json)
+        return
     with counting(name, quiet=as_json) as watch:
         if contestant in contestants.NAMES:
             report = run_blind(files, contestant, out, seed=seed, boxes=boxes)
@@ -76,13 +101,57 @@ def run(
         elif contestant == measured.NAME:
             report = run_measured(files, seen, out, boxes=boxes, workers=named.workers or 1, watch=watch)
         else:
-            report = run_named(files, named, seen, out, boxes=boxes, max_tokens=max_tokens, watch=watch)
+            report = run_named(files, named, seen, out, boxes=boxes, max_tokens=max_tokens, limit=limit, watch=watch)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
         _print(report, out)
-    if report.failed:
+    if report.failed or report.stopped:
         click.get_current_context().exit(1)
+
+
+def _print_forecast(forecast: RunForecast, as_json: bool) -> None:
+    if as_json:
+        print_json(forecast.model_dump(mode="json") | {"dry_run": True})
+        return
+    rows = [
+        (task.task, f"{task.items:,}", f"{task.answered:,}", f"{task.stored:,}", f"{task.no_picture:,}",
+         f"{task.calls:,}", f"{task.tokens_in:,}", f"{task.tokens_out:,}", money(task.cost))
+        for task in forecast.tasks
+    ]  # fmt: skip
+    columns = ("task", "items", "answered", "in store", "no picture", "calls", "tokens in", "tokens out", "cost")
+    print_table(None, columns, rows, left=(0,))
+    cost = "not known: give a price list with --prices"
+    if forecast.cost is not None:
+        cost = f"at most {money(forecast.cost)} {forecast.currency}, and more for replies that are cut off"
+    say(f"{forecast.contestant} would be sent {forecast.calls:,} calls; cost {cost}", bold=True)
+    if forecast.left:
+        say(f"left for another run: {forecast.left:,}")
+    if forecast.warning:
+        say(f"note: {forecast.warning}", fg="yellow")
+
+
+def money(amount: float | None) -> str:
+    """An amount with cents, and with four digits below one."""
+    if amount is None:
+        return MISSING
+    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.4f}"
+
+
+def _print_spend(spend: Spend) -> None:
+    rows = [
+        ("requests sent", f"{spend.requests:,}"),
+        ("answers bought before", f"{spend.from_store:,}"),
+        ("asked again with more tokens", f"{spend.asked_again:,}"),
+        ("requests without an answer, maybe charged", f"{spend.lost:,}"),
+        ("tokens read", f"{spend.tokens_in:,}"),
+        ("tokens written", f"{spend.tokens_out:,}"),
+    ]
+    print_table("Spent", ("", ""), rows)
+    if spend.cost is None:
+        say("cost not known: give a price list with --prices")
+    else:
+        say(f"cost {money(spend.cost)} {spend.currency}; over all runs {money(spend.cost_in_all)} {spend.currency}")
 
 
 def _print(report: RunReport, out: Path) -> None:
@@ -92,8 +161,15 @@ def _print(report: RunReport, out: Path) -> None:
     )
     rows = [(f"no answer: {reason}", f"{count:,}") for reason, count in report.failed.items()]
     rows += [(f"not asked: {task}", f"{count:,}") for task, count in report.not_asked.items()]
+    rows += [("left for another run", f"{report.left:,}")] if report.left else []
     if rows:
         print_table(None, ("", ""), rows)
+    if report.failed.get(CUT_OFF):
+        say("cut off: run again, which asks for more tokens up to --most-tokens", fg="yellow")
+    if report.spend is not None:
+        _print_spend(report.spend)
+    if report.stopped:
+        say(f"stopped: {report.stopped}", fg="yellow")
     say(f"wrote {out}")
     say(f"salon bench posters score {out}", dim=True)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -57,6 +59,38 @@ def read_reply(answer: Answer, asked: Conversation) -> Reply | NoReply:
         at=answer.at,
         stored=answer.stored,
     )
+
+
+def is_cut_off(reply: Reply | NoReply, asked: Conversation) -> bool:
+    """Whether the token limit ended a reply before its answer: it is no answer, and worth asking with more tokens.
+
+    A reply with the options' chances is whole: the first word is all that is wanted. So is one that was asked for an
+    object, gave it, and was stopped only in what it went on to say.
+    """
+    if not isinstance(reply, Reply) or not reply.cut or reply.chances is not None:
+        return False
+    return not ((asked.shape is not None or asked.options) and _has_object(reply.text))
+
+
+def with_cost_of(reply: Reply | NoReply, cut_off: Sequence[Answer]) -> Reply | NoReply:
+    """The reply with the tokens and the cost of those before it that were cut off."""
+    if not isinstance(reply, Reply) or not cut_off:
+        return reply
+    fields = ("tokens_in", "tokens_out", "cost")
+    told = {name: [getattr(one, name) for one in (reply, *cut_off)] for name in fields}
+    known = {name: [value for value in values if value is not None] for name, values in told.items()}
+    return reply.model_copy(update={name: sum(values) if values else None for name, values in known.items()})
+
+
+def _has_object(text: str) -> bool:
+    decoder = json.JSONDecoder()
+    for start in (at for at, letter in enumerate(text) if letter == "{"):
+        try:
+            decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        return True
+    return False
 
 
 @lru_cache(maxsize=64)

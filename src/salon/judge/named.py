@@ -19,7 +19,7 @@ from salon.calls.store import CallStore
 from salon.engine.work import EngineSettings
 from salon.errors import BadValue
 from salon.judge.chat_pictures import PictureSettings
-from salon.judge.openai_chat import OpenAIChat
+from salon.judge.openai_chat import MOST_TOKENS, OpenAIChat
 from salon.judge.remembered import Remembered
 from salon.judge.scripted import Scripted
 from salon.judge.simulated import Simulated
@@ -52,6 +52,10 @@ class Named(Noun):
     picture_url: str | None = Field(
         None, description="Where the endpoint finds the pictures itself, such as https://host/{file}."
     )
+    most_tokens: int = Field(
+        MOST_TOKENS, ge=0,
+        description="A reply cut off at the token limit is asked again with more, up to this many; 0: never.",
+    )  # fmt: skip
     concurrency: int = Field(32, ge=1, le=1000, description="Most requests at a time; fewer where the server asks.")
     per_minute: float | None = Field(None, gt=0, description="Most requests in a minute.")
     prices: Path | None = Field(None, description="Price list, TOML; what a call costs is not known without one.")
@@ -159,6 +163,7 @@ def endpoint_vlm(named: Named, model: str, store: CallStore, budget: Budget | No
         budget=budget or Budget(named.budget),
         pictures=PictureSettings(pixels=named.pixels, address=named.picture_url),
         structured=named.structured,
+        most_tokens=named.most_tokens,
         allow_http=named.allow_http,
     )
 

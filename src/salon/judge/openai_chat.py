@@ -2,6 +2,10 @@
 
 A question whose answer is stored is answered from the store, without a server and without decoding a picture. A wrong
 key, address or model ends the run at the server's first word, which costs nothing.
+
+A reply that the token limit cut off is no answer: its question is asked again with four times as many tokens (twice as
+many where the server refuses that), `ROUNDS` times in a run at the most, and further on the next run. Every size has a
+key of its own, so that a reply that was cut off is not bought twice either.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,7 +34,7 @@ from salon.calls.store import CallStore
 from salon.errors import BadFile, BadValue
 from salon.judge.chat_call import ChatCall, Endpoint
 from salon.judge.chat_pictures import PictureSettings
-from salon.judge.chat_reply import no_reply, read_reply, why_unusable
+from salon.judge.chat_reply import is_cut_off, no_reply, read_reply, why_unusable, with_cost_of
 from salon.judge.structured import Dialect, Structured
 from salon.judge.vlm import Conversation, NoReply, Reply
 from salon.study.signature import Setting, Signature
@@ -41,6 +45,10 @@ if TYPE_CHECKING:
 _OWN = {"model", "messages", "temperature", "seed", "max_tokens", "max_completion_tokens", "response_format", "n"}
 _OWN |= {"logprobs", "top_logprobs", "stream"}
 """Fields of the request that have a setting of their own, or belong to the question."""
+ROUNDS = 3
+"""How often a question is asked in one run, while its replies are cut off."""
+MOST_TOKENS = 65_536
+"""Tokens of the longest reply that is asked for because shorter ones were cut off."""
 _NO_MODEL = re.compile(r"model_not_found|\bmodel\b.*(not (found|exist|a valid)|does not exist)", re.I)
 
 
@@ -65,13 +73,19 @@ class _Question:
     """A conversation on its way."""
 
     asked: Conversation
+    """With as many tokens as are to be asked for next."""
     key: str
     kept: Answer | None = None
+    cut_off: tuple[Answer, ...] = ()
+    """Replies with fewer tokens, which were cut off."""
     messages: tuple[dict[str, Any], ...] = ()
 
 
 class OpenAIChat:
     """A VLM at an endpoint; every answer is in `store` before it is used, and never bought again.
+
+    `most_tokens` is the most that is asked for after a reply was cut off; 0 for never asking again. It is no part of
+    the signature: it changes no reply that was whole.
 
     `secrets` are read from the environment when a request is sent. `fields` go into every request as they are
     (reasoning_effort, chat_template_kwargs ...).
@@ -91,12 +105,15 @@ class OpenAIChat:
         pictures: PictureSettings | None = None,
         structured: Structured = "auto",
         fields: Mapping[str, Any] | None = None,
+        most_tokens: int = MOST_TOKENS,
         allow_http: bool = False,
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         if clash := _OWN & set(fields or {}):
             raise BadValue(f"{min(clash)!r} is no further field: it has a setting of its own", where=name)
-        self.name, self.store = name, store
+        self.name, self.store, self.most_tokens = name, store, most_tokens
+        self.asked_again = 0
+        """Questions asked with more tokens, because a reply was cut off."""
         base_url = base_address(base_url)
         self.endpoint = Endpoint(base_url, model, pictures or PictureSettings(), structured, dict(fields or {}))
         self.dialect = Dialect.first(structured)
@@ -148,7 +165,7 @@ class OpenAIChat:
                 stored += 1
             else:
                 seen.add(question.key)
-                order = self.endpoint.order(conversation)
+                order = self.endpoint.order(question.asked)
                 tokens_in += order.input_tokens + order.input_images * (price.image_tokens if price else 0)
                 tokens_out += order.output_tokens
                 cost = None if cost is None else cost + (self.service.prices.most(order) or 0)
@@ -158,6 +175,8 @@ class OpenAIChat:
         """What the report of a run should say about the calls."""
         names = ", ".join(f"{name} ({count:,})" for name, count in self.served.most_common())
         said = [f"the answers are of several models: {names}"] if len(self.served) > 1 else []
+        if self.asked_again:
+            said.append(f"asked again with more tokens, because replies were cut off: {self.asked_again:,}")
         return [*said, *self.dialect.notes(), *self._client.notes()]
 
     @property
@@ -183,11 +202,32 @@ class OpenAIChat:
                 yield index, result
 
     def _looked_up(self, conversation: Conversation) -> _Question | NoReply:
+        """The answer in the store, past those that were cut off; or the question that is to be asked."""
+        cut_off: list[Answer] = []
+        asked = conversation
         try:
-            key = self.key(conversation)
+            key = self.key(asked)
+            kept = self.store.find(key)
+            while kept is not None and is_cut_off(read_reply(kept, asked), asked):
+                longer = self._with_more_tokens(asked)
+                if longer is None:
+                    break
+                cut_off.append(kept)
+                half = self._with_more_tokens(asked, factor=2)  # where the server refused more
+                if half is not None and self.store.find(self.key(longer)) is None and self.store.find(self.key(half)):
+                    longer = half
+                asked, key = longer, self.key(longer)
+                kept = self.store.find(key)
         except BadFile as error:
             return NoReply(kind="broken-image", reason=str(error))
-        return _Question(conversation, key, self.store.find(key))
+        return _Question(asked, key, kept, tuple(cut_off))
+
+    def _with_more_tokens(self, asked: Conversation, factor: int = 4) -> Conversation | None:
+        """The same question with more tokens for its answer; None at the most there may be."""
+        tokens = min(factor * asked.decoding.max_tokens, self.most_tokens)
+        if tokens <= asked.decoding.max_tokens:
+            return None
+        return asked.model_copy(update={"decoding": asked.decoding.model_copy(update={"max_tokens": tokens})})
 
     def _prepared(self, conversation: Conversation) -> _Question | NoReply:
         """On the consumer's thread: pictures are decoded only for what is not stored, and only a little ahead."""
@@ -195,25 +235,55 @@ class OpenAIChat:
         if isinstance(question, NoReply) or question.kept is not None:
             return question
         try:
-            return _Question(conversation, question.key, None, tuple(self.endpoint.messages(conversation)))
+            return replace(question, messages=tuple(self.endpoint.messages(question.asked)))
         except BadFile as error:
             return NoReply(kind="broken-image", reason=str(error))
 
     async def _ask(self, caller: Caller, question: _Question | NoReply) -> Reply | NoReply:
+        """The reply; asked for with more tokens while it is cut off, as far as a run goes."""
         if isinstance(question, NoReply):
             return question
         if question.kept is not None:
             caller.account.asked += 1
             caller.account.from_store += 1
-            return read_reply(question.kept, question.asked)
+            return with_cost_of(read_reply(question.kept, question.asked), question.cut_off)
+        for _ in range(ROUNDS):
+            self.asked_again += bool(question.cut_off)
+            outcome = await self._outcome(caller, question)
+            if isinstance(outcome, Refusal):
+                return self._refused_again(outcome, question)
+            question, answer = outcome
+            reply = read_reply(answer, question.asked)
+            longer = self._with_more_tokens(question.asked)
+            if longer is None or not is_cut_off(reply, question.asked):
+                break
+            question = replace(question, asked=longer, key=self.key(longer), cut_off=(*question.cut_off, answer))
+        return with_cost_of(reply, [one for one in question.cut_off if one is not answer])
+
+    async def _outcome(self, caller: Caller, question: _Question) -> tuple[_Question, Answer] | Refusal:
+        """The answer with the question as it was understood, which may be one of half as many further tokens."""
+        outcome = await self._sent(caller, question)
+        if isinstance(outcome, Answer):
+            return question, outcome
+        if not question.cut_off or outcome.kind != "rejected":
+            return outcome
+        fewer = question.asked.decoding.max_tokens // 2
+        decoding = question.asked.decoding.model_copy(update={"max_tokens": fewer})
+        asked = question.asked.model_copy(update={"decoding": decoding})
+        smaller = replace(question, asked=asked, key=self.key(asked))
+        if any(one.key == smaller.key for one in question.cut_off):
+            return outcome
+        again = await self._sent(caller, smaller)
+        return (smaller, again) if isinstance(again, Answer) else again
+
+    async def _sent(self, caller: Caller, question: _Question) -> Answer | Refusal:
+        """Ask in the dialect that the server is believed to speak, until it understands."""
         while True:
             dialect = self.dialect
             outcome = await caller.ask(self._call(question, dialect), why_unusable)
-            if isinstance(outcome, Answer):
-                return read_reply(outcome, question.asked)
-            weaker = dialect.after(outcome)
+            weaker = dialect.after(outcome) if isinstance(outcome, Refusal) else None
             if weaker is None:
-                return self._refused(outcome)
+                return outcome
             if self.dialect == dialect:  # else another call has learnt something meanwhile
                 self.dialect = weaker
 
@@ -221,6 +291,13 @@ class OpenAIChat:
         body = self.endpoint.body(question.asked, list(question.messages), dialect)
         order = self.endpoint.order(question.asked)
         return ChatCall(url=self.endpoint.url, body=body, order=order, question=question.key)
+
+    def _refused_again(self, refusal: Refusal, question: _Question) -> Reply | NoReply:
+        """What is known of a question without an answer: a server that allows no more tokens leaves it cut off."""
+        if not question.cut_off or refusal.kind != "rejected":
+            return self._refused(refusal)
+        *before, last = question.cut_off
+        return with_cost_of(read_reply(last, question.asked), before)
 
     def _refused(self, refusal: Refusal) -> NoReply:
         if not self.served and refusal.kind == "rejected" and _NO_MODEL.search(f"{refusal.code} {refusal.reason}"):

@@ -45,8 +45,8 @@ KINDS = {
     "simulated": "simulated:accuracy=0.8",
 }
 _TERMS = (
-    "key_env", "allow_http", "structured", "pixels", "concurrency", "per_minute", "prices", "budget", "calls", "device",
-    "dtype", "batch_size",
+    "key_env", "allow_http", "structured", "pixels", "most_tokens", "concurrency", "per_minute", "prices", "budget",
+    "calls", "device", "dtype", "batch_size",
 )  # fmt: skip
 
 _HERE = {

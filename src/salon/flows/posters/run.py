@@ -3,13 +3,15 @@
     OUT/und_task/NAME.json      the files with responses in them, as PosterIQ's runner leaves them
     OUT/run.json                who answered
 
-Answers are saved as they come: the same command goes on where it was stopped, and asks again what got no answer.
+Answers are saved as they come: the same command goes on where it was stopped, and asks again what got no answer. A
+reply that the token limit cut off is no answer. What a run would ask and cost is known before (`forecast_named`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,8 +24,10 @@ from salon.bench.posters.answers_boxes import Convention
 from salon.bench.posters.files import PosterFile, find_picture, started_at
 from salon.bench.posters.item import PosterItem
 from salon.bench.posters.run_card import RunCard, claim
+from salon.calls.errors import BudgetSpent
 from salon.engine.processes import over_processes
 from salon.errors import BadFile, BadValue
+from salon.flows.posters.spend import RunForecast, Spend, run_forecast, spend_of, task_forecast
 from salon.judge.named import Named, named_vlm
 from salon.judge.vlm import Conversation, Decoding, Reply, Sight, Vlm
 from salon.store.pictures import read_picture
@@ -33,6 +37,11 @@ from salon.study.noun import Noun
 _ADDED, _SAME = ("response", "judge"), ("task", "name", "path", "prompt")
 SAVED_EVERY = 25
 """Answers after which a file is written again."""
+MAX_TOKENS = 5000
+"""Most tokens of an answer, as in the released runner: models that think need them."""
+CUT_OFF = "cut off"
+Asked = Sequence[tuple[PosterItem, Path]]
+"""Items with their pictures."""
 Answered = Iterator[tuple[int, str | None, str]]
 """(index, response or None, why there is none), in the order they come."""
 Watch = Callable[[int, int], None]
@@ -49,6 +58,9 @@ class RunReport(Noun):
     failed: dict[str, int] = Field(description="Items without an answer, by reason: worth nothing when scored.")
     files: tuple[str, ...] = Field(description="Files that were written.")
     output: str = Field(description="Their folder.")
+    left: int = Field(0, description="Items left for another run by the limit, or by a budget that was spent.")
+    stopped: str = Field("", description="Why the run ended early; empty where it did not.")
+    spend: Spend | None = Field(None, description="What it cost; null where nothing was asked over a network.")
 
 
 def run_blind(
@@ -78,7 +90,7 @@ def run_engine(
     """An OCR engine, over the files whose questions it has an answer to."""
     card = RunCard(contestant=name, signature=engines.engine_signature(name), boxes=boxes)
 
-    def answer(asked: Sequence[tuple[PosterItem, Path]]) -> Answered:
+    def answer(asked: Asked) -> Answered:
         seen = over_processes(engines.READERS[name], (path for _, path in asked), processes=workers)
         for index, lines in seen:
             if isinstance(lines, Exception):
@@ -101,7 +113,7 @@ def run_measured(
     """Rules about pixels, over the files they have a rule for; they get the prompt and the picture, as a VLM does."""
     card = RunCard(contestant=measured.NAME, signature=measured.SIGNATURE, boxes=boxes)
 
-    def answer(asked: Sequence[tuple[PosterItem, Path]]) -> Answered:
+    def answer(asked: Asked) -> Answered:
         shown = ((item.task.name, item.prompt, path, boxes) for item, path in asked)
         for index, said in over_processes(_measured, shown, processes=workers):
             if isinstance(said, Exception):
@@ -124,36 +136,102 @@ def run_vlm(
     out: Path,
     *,
     boxes: Convention = "share",
-    max_tokens: int = 1024,
+    max_tokens: int = MAX_TOKENS,
+    limit: int | None = None,
     watch: Watch = lambda done, wanted: None,
 ) -> RunReport:
-    """Any VLM, over all questions about posters, asked in the files' own words."""
+    """Any VLM, over all questions about posters, asked in the files' own words; `limit` items at the most."""
     card = RunCard(contestant=vlm.name, signature=str(vlm.signature), boxes=boxes)
-    decoding = Decoding(max_tokens=max_tokens)
-    answer = partial(_ask, vlm, decoding)
-    return _run(files, card, pictures, out, answer, lambda item: item.task.side == "understanding", watch)
+    answer = partial(_ask, vlm, Decoding(max_tokens=max_tokens))
+    report = _run(files, card, pictures, out, answer, _is_asked, watch, limit=limit, is_answered=_has_words)
+    return report.model_copy(update={"spend": spend_of(vlm)})
 
 
-def run_named(files: Sequence[PosterFile], named: Named, pictures: Path, out: Path, **settings: Any) -> RunReport:
-    """The VLM that the command line names."""
+def run_named(
+    files: Sequence[PosterFile],
+    named: Named,
+    pictures: Path,
+    out: Path,
+    *,
+    max_tokens: int = MAX_TOKENS,
+    limit: int | None = None,
+    **settings: Any,
+) -> RunReport:
+    """The VLM that the command line names. A budget that is not enough for one question is refused before."""
+    with _named(named, out) as vlm:
+        if named.budget is not None:
+            _forecast(files, vlm, named, pictures, out, max_tokens, limit)
+        return run_vlm(files, vlm, pictures, out, max_tokens=max_tokens, limit=limit, **settings)
+
+
+def forecast_named(
+    files: Sequence[PosterFile],
+    named: Named,
+    pictures: Path,
+    out: Path,
+    *,
+    max_tokens: int = MAX_TOKENS,
+    limit: int | None = None,
+) -> RunForecast:
+    """What `run_named` would ask, and what that costs at the most. Nothing is sent, and no folder made."""
+    with _named(named, out) as vlm:
+        return _forecast(files, vlm, named, pictures, out, max_tokens, limit)
+
+
+@contextmanager
+def _named(named: Named, out: Path) -> Iterator[Vlm]:
     if not (named.looks or named.script is not None):
         raise BadValue(
             "a VLM that can be shown a poster and asked anything is needed", found=named.judge,
             remedy="--model NAME --endpoint URL, --transformers FOLDER or --script FILE",
         )  # fmt: skip
     with named_vlm(named, Study("posters", ()), out) as vlm:
-        return run_vlm(files, vlm, pictures, out, **settings)
+        yield vlm
 
 
-def _ask(vlm: Vlm, decoding: Decoding, asked: Sequence[tuple[PosterItem, Path]]) -> Answered:
-    conversations = (
-        Conversation(parts=(Sight(item=item.name, path=path), item.prompt), decoding=decoding) for item, path in asked
-    )
-    for index, reply in vlm.reply(conversations):
-        if isinstance(reply, Reply):
-            yield index, reply.text, ""
-        else:
+def _is_asked(item: PosterItem) -> bool:
+    return item.task.side == "understanding"
+
+
+def _has_words(item: PosterItem) -> bool:
+    """Whether a model has answered: one that said nothing may have been cut off, and the store knows if it was not."""
+    return bool(item.response and item.response.strip())
+
+
+def _ask(vlm: Vlm, decoding: Decoding, asked: Asked) -> Answered:
+    for index, reply in vlm.reply(_conversation(item, path, decoding) for item, path in asked):
+        if not isinstance(reply, Reply):
             yield index, None, reply.kind
+        elif reply.cut:
+            yield index, None, CUT_OFF
+        else:
+            yield index, reply.text, ""
+
+
+def _conversation(item: PosterItem, path: Path, decoding: Decoding) -> Conversation:
+    return Conversation(parts=(Sight(item=item.name, path=path), item.prompt), decoding=decoding)
+
+
+def _forecast(
+    files: Sequence[PosterFile],
+    vlm: Vlm,
+    named: Named,
+    pictures: Path,
+    out: Path,
+    max_tokens: int,
+    limit: int | None,
+) -> RunForecast:
+    started = _started([file for file in files if _is_asked(file.items[0])], out)
+    todo = [_open_items(file, pictures, _has_words) for file in started]
+    shares = _shares([len(asked) for asked, _ in todo], limit)
+    decoding = Decoding(max_tokens=max_tokens)
+    tasks = [
+        task_forecast(
+            file, vlm, [_conversation(item, path, decoding) for item, path in asked[:share]], len(asked), unseen
+        )
+        for file, (asked, unseen), share in zip(started, todo, shares)
+    ]
+    return run_forecast(vlm, tasks, left=sum(len(asked) for asked, _ in todo) - sum(shares), budget=named.budget)
 
 
 # -- asking, saving, going on ----------------------------------------------------------------------------------------
@@ -164,23 +242,35 @@ def _run(
     card: RunCard,
     pictures: Path,
     out: Path,
-    answer: Callable[[Sequence[tuple[PosterItem, Path]]], Answered],
+    answer: Callable[[Asked], Answered],
     can_answer: Callable[[PosterItem], bool],
     watch: Watch,
+    *,
+    limit: int | None = None,
+    is_answered: Callable[[PosterItem], bool] = lambda item: item.response is not None,
 ) -> RunReport:
     claim(out, card)
     asked = [file for file in files if can_answer(file.items[0])]
     skipped = {file.task.name: len(file.items) for file in files if file not in asked}
+    started = _started(asked, out)
     wanted = sum(len(file.items) for file in asked)
+    kept = sum(is_answered(item) for file in started for item in file.items)
     failed: Counter[str] = Counter()
-    kept = given = done = 0
-    for file in asked:
-        started = started_at(file, out / file.task.place, added=_ADDED, same=_SAME)
-        kept += sum(item.response is not None for item in started.items)
-        for news in _answers(started, pictures, answer, failed, out / file.task.place):
-            given += news
-            done += 1
-            watch(kept + done, wanted)
+    given = done = 0
+    stopped = ""
+    todo = [_open_items(file, pictures, is_answered) for file in started]
+    shares = _shares([len(items) for items, _ in todo], limit)
+    try:
+        for file, (items, unseen), share in zip(started, todo, shares):
+            if unseen:
+                failed["no picture"] += unseen
+                done += unseen
+            for news in _answers(file, items[:share], answer, failed, out / file.task.place):
+                given += news
+                done += 1
+                watch(kept + done, wanted)
+    except BudgetSpent as error:  # what was answered is saved
+        stopped = str(error)
     return RunReport(
         contestant=card.contestant,
         asked=wanted,
@@ -190,22 +280,44 @@ def _run(
         failed=dict(sorted(failed.items())),
         files=tuple(file.task.place for file in asked),
         output=str(out),
+        left=wanted - kept - given - failed.total(),
+        stopped=stopped,
     )
+
+
+def _started(files: Sequence[PosterFile], out: Path) -> list[PosterFile]:
+    return [started_at(file, out / file.task.place, added=_ADDED, same=_SAME) for file in files]
+
+
+def _open_items(
+    file: PosterFile, pictures: Path, is_answered: Callable[[PosterItem], bool]
+) -> tuple[list[tuple[PosterItem, Path]], int]:
+    """Items that have no answer, with their pictures; and how many have no picture either."""
+    open_items = [(item, find_picture(pictures, item.path)) for item in file.items if not is_answered(item)]
+    asked = [(item, path) for item, path in open_items if path is not None]
+    return asked, len(open_items) - len(asked)
+
+
+def _shares(counts: Sequence[int], limit: int | None) -> list[int]:
+    """How many of each file are asked: all, or up to the limit, evenly, so that a short run says something of all."""
+    if limit is None or limit >= sum(counts):
+        return list(counts)
+    shares = [0] * len(counts)
+    for turn in range(max(counts, default=0)):
+        for at, count in enumerate(counts):
+            if turn < count and sum(shares) < limit:
+                shares[at] += 1
+    return shares
 
 
 def _answers(
     file: PosterFile,
-    pictures: Path,
-    answer: Callable[[Sequence[tuple[PosterItem, Path]]], Answered],
+    asked: Asked,
+    answer: Callable[[Asked], Answered],
     failed: Counter[str],
     place: Path,
 ) -> Iterator[bool]:
-    """Ask what has no answer, saving as it goes; True for each answer, False for each item that got none."""
-    open_items = [(item, find_picture(pictures, item.path)) for item in file.items if item.response is None]
-    asked = [(item, path) for item, path in open_items if path is not None]
-    for _ in range(len(open_items) - len(asked)):
-        failed["no picture"] += 1
-        yield False
+    """Ask these items, saving as it goes; True for each answer, False for each item that got none."""
     news: dict[int, dict[str, Any]] = {}
     try:
         for index, response, why in answer(asked):
