@@ -171,8 +171,9 @@ def judged_panel(task: tuple[int, Protocol]) -> Judged:
     with TemporaryDirectory() as home:
         folder = recorded_posters(Path(home) / "houses", POOL, seed=panel)
         study = designers_study(folder, DesignerSettings(seed=panel, protocol=protocol))
-    studies = {size: [arena_snapshot(one) for one in parts(study, size)] for size in SIZES}
-    return Judged(panel, protocol, arena_snapshot(study), studies)
+    every = study.ids("criteria").to_pylist()  # named, so that flags have a board too
+    studies = {size: [arena_snapshot(one, criteria=every) for one in parts(study, size)] for size in SIZES}
+    return Judged(panel, protocol, arena_snapshot(study, criteria=every), studies)
 
 
 def parts(study: Study, size: int) -> list[Study]:

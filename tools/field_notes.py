@@ -104,7 +104,7 @@ NOTES = {
     "Check.what": "What was checked.",
     "CheckReport.anchors": "Other domains' agreement at a shape that occurs in the study.",
     "CheckReport.design": "How questions and raters were chosen, in words.",
-    "CheckReport.flags": "One entry for every criterion on a short ordinal scale.",
+    "CheckReport.flags": "One entry for every flag and cohort of raters; flags are not in `criteria` unless named.",
     "CheckReport.format": "Name and version of this form.",
     "CheckReport.level": "Confidence level of all intervals.",
     "CheckReport.protocol_raters": "How each rater used both protocols.",

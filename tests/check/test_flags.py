@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 from drawn_studies import Drawn
 
-from salon.check.flags import flag_figures
+from salon.check.check import check_study
+from salon.check.flags import FLAGS_NOT_RANKED, flag_figures
+from salon.check.report import check_page
 from salon.check.settings import CheckSettings
-from salon.study import Criterion, Item, Rating, Scale, Study
+from salon.errors import BadValue
+from salon.study import Cohort, Criterion, Item, Rater, Rating, Scale, Study
 
 RNG = np.random.default_rng
 SETTINGS = CheckSettings(draws=500)
@@ -103,3 +106,72 @@ def test_items_without_a_prompt_are_their_own_clusters() -> None:
     (figures,) = flag_figures(drawn.study(Criterion(id="c", scale=FLAG), tables={"items": items}), SETTINGS)
     assert figures.shares[0].n == 8
     assert figures.alpha.value == 1
+
+
+# -- flags order nothing unless they are named -------------------------------------------------------------------------
+
+
+def study_with_flag(*, kind: str | None = None) -> Study:
+    """A ranked criterion, and a flag of two cohorts on the same items."""
+    flag = Criterion(id="flag", name="Flag", scale=FLAG, kind=kind)
+    criteria = [Criterion(id="c"), flag]
+    drawn = Drawn(12, 4).rank(RNG(5).permuted(np.tile([1, 2, 3, 4], (12, 5, 1)), axis=2))
+    for prompt in range(12):
+        for rater in range(6):
+            for item in range(4):
+                value = float(RNG([prompt, rater, item]).integers(0, 3))
+                drawn.add(
+                    "ratings", Rating(criterion="flag", rater=f"f{rater}", item=drawn.item(prompt, item), value=value)
+                )
+    raters = [Rater(id=f"r{i}") for i in range(5)] + [Rater(id=f"f{i}", cohort="xy"[i % 2]) for i in range(6)]
+    return drawn.study(*criteria, raters=raters, cohorts=(Cohort(id="x"), Cohort(id="y")))
+
+
+def test_flags_enter_no_verdict_no_holm_and_no_rater_row() -> None:
+    quick = CheckSettings(draws=100, faction_draws=199)
+    study = study_with_flag()
+    report = check_study(study, quick)
+    alone = check_study(study, quick, criteria=["c"])
+    assert [one.criterion for one in report.criteria] == ["c"]
+    assert [test.p_holm for test in report.criteria[0].tests] == [test.p_holm for test in alone.criteria[0].tests]
+    assert {row.rater: row.mean_tau for row in report.raters} == {row.rater: row.mean_tau for row in alone.raters}
+    assert (len(report.flags), alone.flags) == (2, ())
+    assert FLAGS_NOT_RANKED in check_page(report).html()
+    named = check_study(study, quick, criteria=["flag"])
+    assert [one.criterion for one in named.criteria] == ["flag"]
+    assert FLAGS_NOT_RANKED not in check_page(named).html()
+
+
+def test_a_criterion_may_say_what_it_is() -> None:
+    """`kind` overrules the scale; a flag that raters also compared items by orders them."""
+    assert study_with_flag(kind="ranking").ranking_criteria() == (0, 1)
+    assert flag_figures(study_with_flag(kind="ranking"), SETTINGS) == ()
+    assert study_with_flag().ranking_criteria() == (0,)
+    assert study_with_flag().ranking_criteria(["flag"]) == (1,)
+    compared = Drawn(3, 3).rate(np.zeros((3, 2, 3))).compare(RNG(1).permuted(np.tile([1, 2, 3], (3, 2, 1)), axis=2))
+    assert compared.study(Criterion(id="c", scale=FLAG)).ranking_criteria() == (0,)
+    with pytest.raises(BadValue, match="higher_is_better = false"):
+        Criterion.parse({"id": "c", "kind": "flag", "scale": {"low": 0, "high": 1, "step": 1}})
+
+
+def test_cohorts_have_flags_of_their_own() -> None:
+    """Each cohort's shares and alpha are those of its raters alone."""
+    study = study_with_flag()
+    for figures, cohort in zip(flag_figures(study, SETTINGS), ("x", "y"), strict=True):
+        values = np.array(
+            [
+                [float(RNG([prompt, rater, item]).integers(0, 3)) for prompt in range(12) for item in range(4)]
+                for rater in range("xy".index(cohort), 6, 2)
+            ]
+        )
+        assert (figures.cohort, figures.items, figures.answers) == (cohort, 48, 144)
+        assert figures.alpha.value == pytest.approx(krippendorff.alpha(values, level_of_measurement="ordinal"))
+        assert [share.value for share in figures.shares] == pytest.approx(
+            [(values == level).mean() for level in range(3)]
+        )
+
+
+def test_a_study_of_flags_alone_has_a_report() -> None:
+    report = check_study(flagged(RNG(3).integers(0, 3, (6, 3, 4))), SETTINGS)
+    assert (report.criteria, len(report.flags)) == ((), 1)
+    assert "The study holds no judgments" in check_page(report).html()

@@ -228,11 +228,11 @@ def test_the_houses_known_order_is_recovered(tmp_path):
     assert made.simulated
     assert made.boards[0].coverage.raters.words == "5 simulated people"
     found = snapshot_recovered(made)
-    assert len(found) == 10
+    assert len(found) == 9  # the flag has no board unless it is named
     pairs = sum(one.pairs for one in found)
     assert sum(one.right for one in found) > 0.9 * pairs
     assert sum(one.wrong for one in found) <= 0.025 * pairs + 2
-    assert sum(one.ranked is True for one in found) >= 9
+    assert sum(one.ranked is True for one in found) >= 8
     assert all(one.best for one in found)
 
 

@@ -129,8 +129,13 @@ def test_ratings_make_pairs_only_by_name() -> None:
 
 def test_lower_may_be_better() -> None:
     flags = Criterion(id="c", scale=Scale(low=0, high=2, step=1, higher_is_better=False))
-    (row,) = rows(Drawn(1, 2).rate([[[0, 2]]]).study(flags), rating_pairs=True)
+    study = Drawn(1, 2).rate([[[0, 2]]]).study(flags)
+    (row,) = make_labels(
+        study, LabelSettings(rating_pairs=True, train=1, validation=0, test=0), criteria=["c"]
+    ).table.to_pylist()
     assert row["label"] == "a"
+    with pytest.raises(TooFew, match="of a flag, pairs are made only when it is named"):
+        rows(study, rating_pairs=True)
 
 
 def test_rows_of_raters() -> None:

@@ -212,8 +212,7 @@ def thin_study(
 
 def _groups(study: Study, criteria: Sequence[str]) -> tuple[list[_Group], int]:
     """Groups with enough items, and how many have too few. First answers only, "both bad" left out."""
-    wanted = [number for number, one in enumerate(study.criteria) if not criteria or one.id in criteria]
-    found = list(_compared(study, wanted))
+    found = list(_compared(study, study.ranking_criteria(criteria)))
     large = [one for one in found if one.items >= LEAST_ITEMS]
     if not large:
         most = max((one.items for one in found), default=0)

@@ -54,13 +54,12 @@ def check_study(
     null = _lookup(settings)
     seeds = np.random.SeedSequence(settings.seed).spawn(len(study.criteria))
     made = []
-    for number, criterion in enumerate(study.criteria):
-        if criteria and criterion.id not in criteria:
-            continue
-        progress(criterion.title)
+    for number in study.ranking_criteria(criteria):
+        progress(study.criteria[number].title)
         figures = criterion_figures(study, number, settings, null, np.random.default_rng(seeds[number]))
         made += [] if figures is None else [figures]
-    if not made:
+    flags = flag_figures(study, settings, criteria)
+    if not made and not flags:
         raise TooFew(
             "a check needs comparisons, rankings or ratings",
             found=", ".join(f"{count:,} {kind}" for kind, count in study.counts.items()) or "an empty study",
@@ -78,7 +77,7 @@ def check_study(
         level=settings.level,
         criteria=tuple(ordered),
         raters=rater_rows(study, ordered, settings),
-        flags=flag_figures(study, settings),
+        flags=flags,
         protocols=matched.criteria,
         protocols_together=matched.together,
         protocol_raters=matched.raters,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from numpy.typing import NDArray
 
-from salon.check.results import Figure, FlagFigures
+from salon.check.results import CheckReport, Figure, FlagFigures
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
 from salon.stats.agreement import fleiss_kappa
@@ -14,24 +16,42 @@ from salon.stats.behavior import split_pattern
 from salon.stats.resample import SHARE, bootstrap_totals
 from salon.study import Study
 
-MOST_LEVELS = 10
+FLAGS_NOT_RANKED = (
+    "Flags say what is wrong with an item, so they have no verdict and no ceiling, and Holm does not count them; "
+    "name a flag with --criterion to rank items by it."
+)
 
 
-def flag_figures(study: Study, settings: CheckSettings) -> tuple[FlagFigures, ...]:
-    """One entry for every criterion with a short scale on which more is worse: that is what makes it a flag."""
+def unranked_flags(report: CheckReport) -> list[str]:
+    """Names of the flags that items are not ranked by."""
+    ranked = {criterion.criterion for criterion in report.criteria}
+    return list(dict.fromkeys(flag.name for flag in report.flags if flag.criterion not in ranked))
+
+
+def flag_figures(study: Study, settings: CheckSettings, criteria: Collection[str] = ()) -> tuple[FlagFigures, ...]:
+    """One entry for every flag (see `Criterion.is_flag`) and cohort of raters; of all flags, or of `criteria`."""
+    view, cohorts = study.ratings, _cohorts(study)
     made = []
     for number, criterion in enumerate(study.criteria):
-        scale = criterion.scale
-        if scale is None or scale.higher_is_better or not 2 <= len(scale.levels) <= MOST_LEVELS:
+        if not criterion.is_flag or (criteria and criterion.id not in criteria):
             continue
-        view = study.ratings
-        rows = np.flatnonzero((view.criterion == number) & (view.repeat == 0))
-        if len(rows):
-            made.append(_figures(study, number, rows, settings))
+        given = np.flatnonzero((view.criterion == number) & (view.repeat == 0))
+        of = cohorts[view.rater[given]]
+        for cohort in sorted(set(of.tolist()), key=lambda name: (name is None, name)):
+            made.append(_figures(study, number, given[of == cohort], cohort, settings))
     return tuple(made)
 
 
-def _figures(study: Study, number: int, rows: NDArray[np.int64], settings: CheckSettings) -> FlagFigures:
+def _cohorts(study: Study) -> NDArray[np.object_]:
+    """The cohort of every rater, None where it has none."""
+    table = study.table("raters")
+    names = table.column("cohort").to_pylist() if "cohort" in table.column_names else [None] * table.num_rows
+    return np.array(names, object)
+
+
+def _figures(
+    study: Study, number: int, rows: NDArray[np.int64], cohort: str | None, settings: CheckSettings
+) -> FlagFigures:
     view, criterion = study.ratings, study.criteria[number]
     assert criterion.scale is not None
     levels = criterion.scale.levels
@@ -49,6 +69,9 @@ def _figures(study: Study, number: int, rows: NDArray[np.int64], settings: Check
     return FlagFigures(
         criterion=criterion.id,
         name=criterion.title,
+        cohort=cohort,
+        items=len(items),
+        answers=len(rows),
         levels=levels,
         labels=short,
         shares=_shares(counts, clusters, settings, rng),

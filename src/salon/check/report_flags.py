@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
+from salon.check.flags import FLAGS_NOT_RANKED, unranked_flags
 from salon.check.results import CheckReport, FlagFigures, ProtocolFigures, ProtocolRow
 from salon.report import Block, Cell, Column, Figure, Note, Prose, Section, Table, charts, estimate_value, numbers
 from salon.report.words import RATER_NAME, brief, counted, fixed, level_words
@@ -16,12 +17,13 @@ def flag_section(report: CheckReport) -> Section | None:
     """For each flag: how common its levels are, who gives them, who splits between which."""
     if not report.flags:
         return None
-    blocks = [block for flag in report.flags for block in _flag(flag, report)]
+    blocks: list[Block] = [Note(FLAGS_NOT_RANKED, "plain")] if unranked_flags(report) else []
+    blocks += [block for flag in report.flags for block in _flag(flag, report)]
     return Section("Flags", blocks, "How common flags are, and whether raters agree on them.")
 
 
 def _flag(flag: FlagFigures, report: CheckReport) -> list[Block]:
-    name = brief(flag.name)
+    name = brief(flag.name) + (f" ({brief(flag.cohort, 24)})" if flag.cohort else "")
     blocks: list[Block] = [_prevalence(flag, name), _levels(flag, name, report)]
     if flag.positive_rate:
         blocks.append(_rater_rates(flag, name))
@@ -40,7 +42,8 @@ def _prevalence(flag: FlagFigures, name: str) -> Figure:
     shares = [share.value for share in reversed(flag.shares)]
     labels = [brief(label, 24) for label in reversed(flag.labels)]
     drawing = charts.bucket_bar([("all answers", shares)], labels, title=f"{name}: share of each level")
-    return Figure(drawing, _agreement(flag), name)
+    told = Markup("{} on {}. ").format(counted(flag.answers, "answer"), counted(flag.items, "item"))
+    return Figure(drawing, told + _agreement(flag), name)
 
 
 def _levels(flag: FlagFigures, name: str, report: CheckReport) -> Table:

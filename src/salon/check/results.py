@@ -204,6 +204,9 @@ class FlagFigures(Noun):
 
     criterion: str
     name: str
+    cohort: str | None = Field(default=None, description="Cohort of the raters; null where they have none.")
+    items: int = Field(default=0, description="Items with a flag answer.")
+    answers: int = Field(default=0, description="Answers: items times raters.")
     levels: tuple[float, ...]
     labels: tuple[str, ...]
     shares: tuple[Figure, ...]

@@ -80,7 +80,7 @@ def check(
         print_json(report.model_dump(mode="json"))
     else:
         print_check(report, html)
-    if gate and not all(criterion.signal for criterion in report.criteria):
+    if gate and not (report.criteria and all(criterion.signal for criterion in report.criteria)):
         raise click.exceptions.Exit(1)
 
 

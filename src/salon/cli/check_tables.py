@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from salon.check.anchor import AnchorReport
+from salon.check.flags import FLAGS_NOT_RANKED, unranked_flags
 from salon.check.plan import PlanReport
 from salon.check.results import STATISTICS, CheckReport, CriterionFigures, Interval
 from salon.cli.console import count, print_table, say
-from salon.report.numbers import estimate, exact, fixed, p_value, with_interval
+from salon.report.numbers import MISSING, estimate, exact, fixed, p_value, with_interval
 from salon.stats.nulls import Null
 
 COLORS = {
@@ -44,6 +45,7 @@ def print_check(report: CheckReport, html: Path | None) -> None:
     _print_statistics(report)
     _print_tests(report)
     _print_ceilings(report)
+    _print_flags(report)
     _print_protocols(report)
     _print_raters(report)
     for policy, names in _policies(report).items():
@@ -136,6 +138,27 @@ def _print_ceilings(report: CheckReport) -> None:
         print_table("Ceilings: accuracy against the panel's majority; chance is 0.5", columns, rows)
         say("Quote next rater and oracle; the panel (TASTE's LOO) and the cap are no bounds.", dim=True)
         click.echo()
+
+
+def _print_flags(report: CheckReport) -> None:
+    """Flags have a table of their own: they order nothing unless they are named."""
+    if not report.flags:
+        return
+    rows = [
+        (
+            flag.name,
+            flag.cohort or MISSING,
+            f"{flag.items:,}",
+            f"{flag.answers:,}",
+            ", ".join(f"{label} {share.value:.0%}" for label, share in zip(flag.labels, flag.shares)),
+            with_interval(flag.alpha, None),
+        )
+        for flag in report.flags
+    ]
+    print_table("Flags", ("flag", "cohort", "items", "answers", "levels", "alpha (ordinal)"), rows, left=(0, 1, 4))
+    if unranked_flags(report):
+        say(FLAGS_NOT_RANKED, dim=True)
+    click.echo()
 
 
 def _print_protocols(report: CheckReport) -> None:

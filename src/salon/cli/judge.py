@@ -73,7 +73,7 @@ def run(study: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any
         forecast = _forecast(plan, vlm)
         warning = check_budget(named.budget, forecast["cost_at_most"], forecast["to_ask"])
         if dry_run:
-            _print_forecast(forecast, warning, vlm.name, as_json)
+            _print_forecast(forecast | {"notes": plan.notes}, warning, vlm.name, as_json)
             return
         check_may_replace(plan, vlm, overwrite=overwrite)
         warnings = [warning] if warning else []
@@ -133,6 +133,8 @@ def _print_forecast(told: dict[str, Any], warning: str | None, name: str, as_jso
     print_table(None, ("", ""), rows)
     if warning:
         say(f"note: {warning}", fg="yellow")
+    for note in told["notes"]:
+        say(f"- {note}")
 
 
 # -- progress and result -----------------------------------------------------------------------------------------

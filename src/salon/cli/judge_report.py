@@ -8,15 +8,16 @@ from typing import Any
 
 import click
 
-from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, working
+from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working
 from salon.cli.given import given_study
 from salon.cli.judge_asked import routed_points
 from salon.cli.options import options_from, settings_from
 from salon.flows.judge_report import report_judges, report_page
+from salon.judge.report_flags import NOT_RANKED
 from salon.judge.report_settings import ReportSettings
 from salon.judge.report_tick_results import TickReport
 from salon.judge.report_together import Routing
-from salon.judge.results import JudgeReport
+from salon.judge.results import FlagPanel, JudgeReport
 from salon.report.numbers import MISSING, with_interval
 from salon.store.point_files import read_routes
 
@@ -52,6 +53,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=_FILE,
     help="Also judge by this table of scores, columns item and value: .parquet, .csv or .jsonl (repeatable).",
 )
+@click.option(
+    "--criterion", "criteria", multiple=True, help="Only this criterion; a flag is ranked only when named (repeatable)."
+)
 @click.option("--check/--no-check", default=True, show_default=True, help="Test the signal of the people themselves.")
 @click.option("--routes", type=_FILE, help="Judges of checklists answer together by these routes, TOML.")
 @click.option("--points", type=_FILE, help="The points of those routes with their tags  [default: those people ticked]")
@@ -62,6 +66,7 @@ def report(
     study: Path,
     names: Sequence[str],
     scores: Sequence[Path],
+    criteria: Sequence[str],
     check: bool,
     routes: Path | None,
     points: Path | None,
@@ -88,8 +93,9 @@ def report(
     routing = None if routes is None else Routing(routed_points(found, points, None, ""), read_routes(routes))
     with working("judging the judges") as step:
         made = report_judges(
-            found, folder, settings, names=names, scores=scores, routing=routing, check=check, progress=step
-        )
+            found, folder, settings, names=names, scores=scores, routing=routing, check=check,
+            criteria=[found.criterion(id).id for id in criteria], progress=step,
+        )  # fmt: skip
     if html is not None:
         report_page(made, found, folder).write(html)
     if as_json:
@@ -104,6 +110,8 @@ def print_report(report: JudgeReport, html: Path | None = None) -> None:
         _print_pairs(report)
     if report.ticks is not None:
         _print_ticks(report.ticks)
+    if report.flags:
+        _print_flags(report.flags)
     print_closing(report.policies, report.signature_line, warnings=report.warnings, html=html)
 
 
@@ -128,6 +136,32 @@ def _print_pairs(report: JudgeReport) -> None:
     ]
     columns = ("criterion", "pairs", "tied", "votes a pair", "next rater", "oracle", "signal")
     print_table("\nPeople", columns, panel, left=(0, 6))
+
+
+def _print_flags(flags: Sequence[FlagPanel]) -> None:
+    """What people flagged, and the judges that were asked for flags."""
+    rows = [
+        (
+            one.name,
+            one.cohort or MISSING,
+            f"{one.items:,}",
+            f"{one.answers:,}",
+            with_interval(one.flagged),
+            with_interval(one.alpha),
+        )
+        for one in flags
+    ]
+    columns = ("flag", "cohort", "items", "answers", "flagged", "alpha (ordinal)")
+    print_table("\nFlags of people", columns, rows, left=(0, 1))
+    rows = [
+        (judged.judge, one.name, one.cohort or MISSING, with_interval(judged.separation), f"{judged.items:,}")
+        for one in flags
+        for judged in one.judges
+    ]
+    if rows:
+        columns = ("judge", "flag", "cohort", "flags what people flag", "items")
+        print_table("\nFlags of judges", columns, rows, left=(0, 1, 2))
+    say(NOT_RANKED, dim=True)
 
 
 def _print_ticks(ticks: TickReport) -> None:

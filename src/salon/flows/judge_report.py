@@ -44,20 +44,23 @@ def report_judges(
     scores: Sequence[Path] = (),
     routing: Routing | None = None,
     check: bool = True,
+    criteria: Sequence[str] = (),
     progress: Callable[[str], None] = lambda step: None,
 ) -> JudgeReport:
     """What every judge of `study` is worth: those in its `folder`, its raters that are models, and tables of scores.
 
-    `names` limits the report to some; `routing` puts judges of checklists together; with `check` the people's own
-    signal is tested and shown.
+    `names` limits the report to some judges, `criteria` its pairs to some criteria (flags only where named). `routing`
+    puts judges of checklists together. With `check` the people's own signal is tested and shown.
     """
     settings = settings or ReportSettings()
     judges = found_judges(study, folder, settings, scores=scores)
     ticks = found_tick_judges(study, folder, settings)
     _check_names(names, [*judges, *ticks], study)
     judges, ticks = ([one for one in some if not names or one.name in names] for some in (judges, ticks))
-    signals = checked(study, settings, progress) if check and judges else {}
-    return judge_report(study, judges, settings, ticks=ticks, routing=routing, signals=signals, progress=progress)
+    signals = checked(study, settings, progress, criteria=criteria) if check and judges else {}
+    return judge_report(
+        study, judges, settings, ticks=ticks, routing=routing, signals=signals, criteria=criteria, progress=progress
+    )
 
 
 def found_judges(
@@ -96,11 +99,19 @@ def _run_verdicts(folder: Path | None) -> Iterator[tuple[str, pa.Table, dict[str
             yield home.name, table, {}
 
 
-def checked(study: Study, settings: ReportSettings, progress: Callable[[str], None] = lambda step: None) -> Signals:
+def checked(
+    study: Study,
+    settings: ReportSettings,
+    progress: Callable[[str], None] = lambda step: None,
+    *,
+    criteria: Sequence[str] = (),
+) -> Signals:
     """Verdict and sentence of a signal check on the people alone; nothing where they cannot be checked."""
     given = CheckSettings(seed=settings.seed, level=settings.level, draws=min(settings.draws, 500))
     try:
-        report = check_study(people_only(study), given, progress=lambda name: progress(f"people, {name}"))
+        report = check_study(
+            people_only(study), given, criteria=criteria, progress=lambda name: progress(f"people, {name}")
+        )
     except StatsError:
         return {}
     return {one.criterion: (one.verdict, one.sentence) for one in report.criteria}

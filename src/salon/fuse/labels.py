@@ -38,6 +38,7 @@ from salon.study.split import SPLITS, check_shares
 from salon.study.votes import BOTH_BAD, TIE, Votes, study_votes
 
 Rows = Literal["pairs", "raters", "ratings"]
+FLAG_NOTE = "{0} is a flag and orders no items: no labels of pairs (--criterion {0} makes them)"
 
 
 class LabelSettings(Noun):
@@ -117,10 +118,10 @@ def make_labels(study: Study, settings: LabelSettings | None = None, *, criteria
     """Labels of all criteria, or of those named, from the judgments of `study`; the split is checked for leaks."""
     settings = settings or LabelSettings()
     known = study.ids("criteria").to_pylist()
-    numbers = sorted(known.index(study.criterion(id).id) for id in dict.fromkeys(criteria or known))
-    made = (
-        _from_ratings(study, settings, numbers) if settings.rows == "ratings" else _from_votes(study, settings, numbers)
-    )
+    rated = settings.rows == "ratings"
+    numbers = list(range(len(known)) if rated and not criteria else study.ranking_criteria(criteria))
+    flags = [id for number, id in enumerate(known) if number not in numbers and study.criteria[number].is_flag]
+    made = _from_ratings(study, settings, numbers) if rated else _from_votes(study, settings, numbers)
     check_splits(made.table)
     report = LabelReport(
         study=study.name,
@@ -129,7 +130,7 @@ def make_labels(study: Study, settings: LabelSettings | None = None, *, criteria
         criteria=tuple(_counts(made, number, known[number]) for number in numbers),
         units=made.split.units,
         parts=made.split.parts,
-        notes=(*made.notes, *_split_notes(made, settings)),
+        notes=(*made.notes, *(() if criteria else map(FLAG_NOTE.format, flags)), *_split_notes(made, settings)),
         signature=_signature(study, settings, criteria),
     )
     return Labels(made.table, report)
@@ -142,7 +143,8 @@ def _from_votes(study: Study, settings: LabelSettings, numbers: list[int]) -> _M
             "labels of pairs need comparisons or rankings",
             found=f"{len(votes):,} answers 'both bad' and nothing else" if len(votes) else "none",
             where=f"study {study.name!r}",
-            remedy="--rows ratings for labels of rated items, or --rating-pairs for pairs made of ratings",
+            remedy="--rows ratings for labels of rated items, or --rating-pairs for pairs made of ratings; of a flag, "
+            "pairs are made only when it is named with --criterion",
         )
     pairs = count_votes(votes, len(study.item_groups))
     split = split_items(study, study.item_groups, study.ids("groups"), settings.shares, seed=settings.seed)

@@ -62,11 +62,17 @@ class JudgePlan:
     @cached_property
     def notes(self) -> list[str]:
         """What a reader of the verdicts should know about the questions."""
+        unasked = [one.id for one in self.study.criteria if one.is_flag and one.id not in self.criteria]
+        flags = [
+            f"{id} is a flag: no pair is compared by it (--criterion {id} does; --protocol rate asks for the flag)"
+            for id in unasked
+            if self.settings.protocol == "compare" and not self.settings.criterion
+        ]
         if self.settings.cohort is not None:
-            return []
+            return flags
         torn = [id for id in self.criteria if len(seen_views(self.study, id)) > 1]
         told = "people saw different parts of the prompt; the judge got what the criterion names (--cohort: another)"
-        return [f"{id}: {told}" for id in torn]
+        return [*flags, *(f"{id}: {told}" for id in torn)]
 
     @cached_property
     def items(self) -> list[str]:
@@ -142,7 +148,16 @@ def plan_run(
 
 
 def _criteria(study: Study, settings: JudgeSettings, *, looks: bool) -> tuple[str, ...]:
+    """Ids of the criteria that are asked about: those named, or all; no pair is compared by a flag unless named."""
     chosen = [study.criterion(id) for id in settings.criterion] or list(study.criteria)
+    if settings.protocol == "compare" and not settings.criterion:
+        chosen = [study.criteria[number] for number in study.ranking_criteria()]
+        if not chosen:
+            raise BadValue(
+                "a criterion that orders items is needed",
+                found="flags alone: " + ", ".join(one.id for one in study.criteria),
+                remedy="name one with --criterion, or ask for flags with --protocol rate",
+            )
     for criterion in chosen:
         if looks:
             _check_criterion(criterion, settings)

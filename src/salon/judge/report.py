@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 
 from salon.errors import TooFew
+from salon.judge.report_flags import flag_panels
 from salon.judge.report_judges import Judge
 from salon.judge.report_pairs import Signals, pair_part
 from salon.judge.report_panel import Places, panels
@@ -28,17 +29,19 @@ def judge_report(
     ticks: Sequence[TickJudge] = (),
     routing: Routing | None = None,
     signals: Signals | None = None,
+    criteria: Sequence[str] = (),
     progress: Callable[[str], None] = lambda judge: None,
 ) -> JudgeReport:
     """Every judge against the people of `study`, best macro accuracy first: `judges` of pairs, and of checklists.
 
     A judge's figures do not depend on the judges beside it: its draws are seeded by its own name. `routing` says which
-    judges of checklists answer together; without it all do, by majority and by unanimity.
+    judges of checklists answer together; without it all do, by majority and by unanimity. `criteria` limits the pairs
+    to some; a flag is one of them only where it is named (`Study.ranking_criteria`).
     """
     settings = settings or ReportSettings()
     ticked = tick_panel(study)
     names = list(dict.fromkeys(judge.name for judge in (*judges, *ticks)))
-    _check_people(study, ticked)
+    _check_people(study, ticked, criteria)
     if not names:
         raise TooFew(
             "at least one judge is needed",
@@ -46,9 +49,11 @@ def judge_report(
             where=f"study {study.name!r}",
             remedy="salon judge run STUDY, salon score STUDY, or --scores FILE",
         )
-    pairs = pair_part(study, judges, settings, signals or {}, progress)
+    pairs = pair_part(study, judges, settings, signals or {}, progress, criteria=criteria)
     points = tick_report(study, ticked, ticks, settings, routing=routing, progress=progress)
+    flags = flag_panels(study, judges, settings)
     met = {one.judge for one in (*pairs.judges, *(points.judges if points else ()))}
+    met |= {one.judge for panel in flags for one in panel.judges}
     left_out = [name for name in names if name not in met]
     if not met:
         raise TooFew(
@@ -57,7 +62,7 @@ def judge_report(
             where=f"study {study.name!r}",
             remedy="judge the pairs that people judged, or the points that they ticked",
         )
-    signature = _signature(study, judges, ticks, routing, settings)
+    signature = _signature(study, judges, ticks, routing, settings, criteria)
     return JudgeReport(
         study=study.name,
         simulated=study.simulated,
@@ -68,21 +73,24 @@ def judge_report(
         judges=pairs.judges,
         agreement=pairs.agreement,
         correlations=pairs.correlations,
+        flags=flags,
         ticks=points,
         policies=policies(pairs.judges, pairs.panel, points, settings),
         warnings=judge_warnings(pairs.judges, pairs.panel, points, left_out),
     )
 
 
-def _check_people(study: Study, ticked: TickPanel) -> None:
+def _check_people(study: Study, ticked: TickPanel, criteria: Sequence[str]) -> None:
     """Somebody decided something; TooFew says what there is instead."""
-    if ticked.decided.any() or any(panel.decided.any() for panel in panels(study, Places(study))):
+    if ticked.decided.any() or any(panel.decided.any() for panel in panels(study, Places(study), criteria)):
         return
+    flags = [one.id for one in study.criteria if one.is_flag]
     raise TooFew(
         "judges are held against a majority of people on pairs, or on points of checklists",
         found=", ".join(f"{count:,} {kind}" for kind, count in study.counts.items()) or "an empty study",
         where=f"study {study.name!r}",
-        remedy="collect comparisons, rankings, ratings or checklists from people first",
+        remedy="collect comparisons, rankings, ratings or checklists from people first"
+        + (f"; --criterion {flags[0]} ranks items by a flag" if flags and not criteria else ""),
     )
 
 
@@ -92,6 +100,7 @@ def _signature(
     ticks: Sequence[TickJudge],
     routing: Routing | None,
     settings: ReportSettings,
+    criteria: Sequence[str],
 ) -> Signature:
     digest = hashlib.sha256()
     for judge in sorted(judges, key=lambda one: one.name):
@@ -101,6 +110,7 @@ def _signature(
     if routing is not None:
         digest.update(repr((tuple(routing.points), tuple(routing.routes))).encode("utf-8", "surrogatepass"))
     shown = settings.model_dump(exclude={"seed", "worst"})
+    shown |= {"criteria": ",".join(criteria)} if criteria else {}
     return Signature(
         method="judge-report",
         data=study.hash[:12],

@@ -5,7 +5,7 @@ Each kind answers one question: what does this judge say about the pairs of a pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -108,9 +108,9 @@ class PairAnswers:
         both = np.intersect1d(*(_codes(pairs[:, self.left == side]) for side in (0, 1)))
         return 2 if len(both) else 1
 
-    def named_first(self) -> tuple[Ints, Ints]:
+    def named_first(self, criteria: Sequence[int]) -> tuple[Ints, Ints]:
         """For every answer that names an item, shown in a known order: 1 if it is the first, else 0; and the pair."""
-        known = (self.outcome < 2) & (self.left < 2)
+        known = (self.outcome < 2) & (self.left < 2) & np.isin(self.criterion, criteria)
         return (self.outcome == self.left)[known].astype(np.int64), self.keys[known]
 
     def on(self, panel: Panel) -> Faced:

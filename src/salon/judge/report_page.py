@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from markupsafe import Markup
 
 from salon.judge.report_criteria import criterion_section, panel_section
+from salon.judge.report_flags import flag_section
 from salon.judge.report_gallery import gallery_section, tick_gallery_section
 from salon.judge.report_parts import CHANCE, Names, every_judge, next_rater_card, standing, two_orders, why_missing
 from salon.judge.report_plot import Dot, bias_plot
@@ -52,6 +53,7 @@ def judge_page(report: JudgeReport, pictures: Mapping[str, str] | None = None) -
         _verdict_section(here, names),
         *(section(here, names) for section in of_pairs),
         *tick_sections(here, names),
+        flag_section(here, names),
         steady_section(here, names),
         number_section(here, names),
         agreement_section(here, names),

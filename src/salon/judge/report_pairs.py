@@ -61,10 +61,12 @@ def pair_part(
     settings: ReportSettings,
     signals: Signals,
     progress: Callable[[str], None] = lambda judge: None,
+    *,
+    criteria: Sequence[str] = (),
 ) -> PairPart:
     """Every judge with an answer on a pair that people decided, best macro accuracy first."""
     places = Places(study)
-    voted = panels(study, places)
+    voted = panels(study, places, criteria)
     met = {judge.name: meet(judge, voted) for judge in judges}
     useful = [judge for judge in judges if any(len(one.rows) for one in met[judge.name])]
     if not useful:
@@ -109,7 +111,7 @@ def _figures(
         pooled=accuracy_figures(found.pooled),
         with_ties=with_ties(met, settings, rng),
         buckets=buckets(met, settings, rng),
-        says_first=_says_first(study, places, judge, settings, rng),
+        says_first=_says_first(study, places, judge, [one.panel.number for one in met], settings, rng),
         criteria=tuple(criterion_judged(study, one, part, top, settings, rng) for one, part, top in asked),
         wordings=wordings(met, settings, rng),
         self_agreement=agreement,
@@ -122,12 +124,17 @@ def _figures(
 
 
 def _says_first(
-    study: Study, places: Places, judge: Judge, settings: ReportSettings, rng: np.random.Generator
+    study: Study,
+    places: Places,
+    judge: Judge,
+    criteria: Sequence[int],
+    settings: ReportSettings,
+    rng: np.random.Generator,
 ) -> Figure | None:
     """Share of answers for the picture shown first; None where nothing was shown side by side."""
     if not isinstance(judge.answers, PairAnswers):
         return None
-    hits, keys = judge.answers.named_first()
+    hits, keys = judge.answers.named_first(criteria)
     if not len(hits):
         return None
     clusters = keys if study.compare_within == "all" else study.item_groups[places.items(keys)[0]]

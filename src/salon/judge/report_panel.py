@@ -7,6 +7,7 @@ are (`study.votes`). Answers of models, and repeats of a question, are left out.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -94,10 +95,14 @@ def people(study: Study) -> NDArray[np.bool_]:
     return ~model.to_numpy(zero_copy_only=False)
 
 
-def panels(study: Study, places: Places) -> list[Panel]:
-    """The votes of the people of `study`, one panel for each criterion; empty where nobody voted."""
+def panels(study: Study, places: Places, criteria: Collection[str] = ()) -> list[Panel]:
+    """The votes of the people of `study`: a panel for each criterion that orders items, or for each of `criteria`.
+
+    A panel is empty where nobody voted. Flags are left out unless they are named (`Study.ranking_criteria`).
+    """
     asked = people(study)
-    return [_panel(study, places, number, pair_votes(study, number, asked)) for number in range(len(study.criteria))]
+    numbers = study.ranking_criteria(criteria)
+    return [_panel(study, places, number, pair_votes(study, number, asked)) for number in numbers]
 
 
 def _panel(study: Study, places: Places, number: int, given: Votes) -> Panel:

@@ -28,7 +28,9 @@ class Names:
     @classmethod
     def of(cls, report: JudgeReport) -> Names:
         """Brief, and numbered where two would read alike."""
-        return cls(told_apart((one.judge for one in every_judge(report)), NAME))
+        flagging = (one.judge for panel in report.flags for one in panel.judges)
+        names = dict.fromkeys((*(one.judge for one in every_judge(report)), *flagging))
+        return cls(told_apart(names, NAME))
 
     def __call__(self, judge: str | JudgeFigures | TickJudged) -> str:
         return self.judges[judge if isinstance(judge, str) else judge.judge]

@@ -187,6 +187,32 @@ class PanelFigures(Noun):
     sentence: str | None = Field(default=None, description="That verdict in plain words.")
 
 
+class FlagJudged(Noun):
+    """A judge that was asked for a flag."""
+
+    judge: str = Field(description="Name of the judge.")
+    items: int = Field(description="Items it gave a level, of those that people answered about.")
+    missing: int = Field(description="Items it gave none.")
+    flagged: float = Field(description="Share of those items above the lowest level.")
+    separation: Figure | None = Field(
+        description="Chance that it flags an item that most people flagged worse than one of the same prompt that most "
+        "did not; ties count one half."
+    )
+
+
+class FlagPanel(Noun):
+    """A flag and the people of one cohort who gave it. Flags enter no accuracy, mean or ceiling of the report."""
+
+    criterion: str = Field(description="Id of the flag.")
+    name: str = Field(description="Its name.")
+    cohort: str | None = Field(description="Cohort of the people; null where they have none.")
+    items: int = Field(description="Items with an answer.")
+    answers: int = Field(description="Answers: items times people.")
+    flagged: Figure = Field(description="Share of answers above the lowest level.")
+    alpha: Figure | None = Field(description="Krippendorff's alpha of the levels, ordinal; null where it has none.")
+    judges: tuple[FlagJudged, ...] = Field(description="Judges that were asked for this flag.")
+
+
 class JudgeReport(Noun):
     """The whole report."""
 
@@ -202,6 +228,9 @@ class JudgeReport(Noun):
     )
     agreement: tuple[JudgesAgree, ...] = Field(description="Every two judges.")
     correlations: tuple[Correlation, ...] = Field(description="Which figures of judges go together.")
+    flags: tuple[FlagPanel, ...] = Field(
+        default=(), description="What people flagged, by cohort; flags are ranked only where they are named."
+    )
     ticks: TickReport | None = Field(
         default=None, description="Checklists; null where no judge answered a point that people ticked."
     )

@@ -84,7 +84,7 @@ class Simulated:
         if asked.options:
             yes, no = asked.options[:2]
             return yes if (value > 0) == right else no
-        return value if right else _any_number(asked.shape, value, draw)
+        return _nearest_level(asked.shape, value) if right else _any_number(asked.shape, value, draw)
 
     def _preferred(
         self, topic: str, items: tuple[str, ...], options: tuple[str, ...], draw: np.random.Generator
@@ -121,6 +121,12 @@ def _differences(values: Mapping[str, float]) -> Callable[[str, tuple[str, ...]]
         return values[items[0]] - (values[items[1]] if len(items) == 2 else 0.0)
 
     return truth
+
+
+def _nearest_level(shape: Any, value: float) -> float:
+    """`value`, or the level next to it where `shape`, the schema of the answer, has levels."""
+    levels = _found(shape, "enum")
+    return value if levels is None else float(min(levels, key=lambda level: abs(level - value)))
 
 
 def _any_number(shape: Any, value: float, draw: np.random.Generator) -> float:

@@ -45,6 +45,10 @@ class Scale(Noun):
         return tuple(self.low + i * self.step for i in range(count))
 
 
+MOST_FLAG_LEVELS = 10
+"""A scale on which more is worse is that of a flag up to this many levels, unless the criterion says what it is."""
+
+
 class Criterion(Noun):
     """One quality: what it is called, what raters are asked, how a close call is decided."""
 
@@ -58,6 +62,21 @@ class Criterion(Noun):
     view: tuple[Part, ...] = ()
     """Parts of the prompt that matter for this criterion; a cohort's own view goes first."""
     scale: Scale | None = None
+    kind: Literal["ranking", "flag"] | None = None
+    """Whether its answers order items or flag faults; None: by the scale, see `is_flag`."""
+
+    @property
+    def is_flag(self) -> bool:
+        """Does it flag faults? Said by `kind`, else by the scale: a few levels, more is worse."""
+        if self.kind is not None or self.scale is None:
+            return self.kind == "flag"
+        return not self.scale.higher_is_better and 2 <= len(self.scale.levels) <= MOST_FLAG_LEVELS
+
+    @model_validator(mode="after")
+    def _flags_have_levels(self) -> Criterion:
+        if self.kind == "flag" and (self.scale is None or len(self.scale.levels) < 2 or self.scale.higher_is_better):
+            raise ValueError("a flag needs a scale with a step, and higher_is_better = false")
+        return self
 
     @property
     def title(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Self, get_args
@@ -143,6 +143,20 @@ class Study:
             found=repr(id),
             where=f"study {self.name!r}",
             remedy="one of " + ", ".join(criterion.id for criterion in self.criteria),
+        )
+
+    def ranking_criteria(self, named: Collection[str] = ()) -> tuple[int, ...]:
+        """Numbers of the criteria that order items: those `named`, or else all but flags.
+
+        A flag says what is wrong with an item, not which of two is better. It orders items only where raters compared
+        or ranked them by it, or where it is named.
+        """
+        wanted = {self.criterion(id).id for id in named}
+        ordered = set(np.unique(np.concatenate([self.comparisons.criterion, self.rankings.criterion])).tolist())
+        return tuple(
+            number
+            for number, criterion in enumerate(self.criteria)
+            if (criterion.id in wanted if wanted else not criterion.is_flag or number in ordered)
         )
 
     @cached_property

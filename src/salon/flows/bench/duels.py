@@ -60,7 +60,6 @@ class Duels:
 
 def study_parts(study: Study, criteria: Sequence[str], *, by_category: bool) -> Iterator[Part]:
     """The parts with answers that order something: each criterion over all categories, then in each."""
-    wanted = [study.criterion(id).id for id in criteria]
     categories = item_categories(study)
     if by_category and (categories < 0).all():
         raise DesignError(
@@ -70,9 +69,9 @@ def study_parts(study: Study, criteria: Sequence[str], *, by_category: bool) -> 
             remedy="leave out --by-category",
         )
     labels = category_labels(study)
-    for number, criterion in enumerate(study.criteria):
+    for number in study.ranking_criteria(criteria):
         whole = _part(study, number, None, None, "")
-        if whole is None or (wanted and criterion.id not in wanted):
+        if whole is None:
             continue
         yield whole
         for code, label in enumerate(labels if by_category else ()):

@@ -24,7 +24,7 @@ from salon.models.embeddings import encode_pictures, encode_texts
 from salon.models.encoder import Encoder
 from salon.models.encoder_named import encoder_named
 from salon.store.near_pictures import PictureKey
-from salon.study import Criterion, Prompt, Signature, Study
+from salon.study import Prompt, Signature, Study
 from salon.study.noun import Noun
 from salon.study.split import SPLITS
 from salon.train.data import Encoded, HeadData, check_enough, head_data
@@ -35,8 +35,6 @@ from salon.train.loop import Epoch, Trained, pair_logits, train_heads
 from salon.train.rater_weights import agreement_weights
 from salon.train.settings import HeadSettings
 
-MOST_LEVELS = 10
-"""A criterion with a scale of at most this many levels on which more is worse is a flag, as in `salon check`."""
 _SHOWN = 3
 _ITEMS = ("item_a", "item_b", "item")
 """Columns of pairs and of flags that name items."""
@@ -156,7 +154,8 @@ def prepare_study(
 
 def _labels(study: Study, settings: HeadSettings, criteria: Sequence[str]) -> tuple[pa.Table, pa.Table, list[str]]:
     """Pairs and votes under all criteria but flags, or those named; even pairs are kept as such."""
-    wanted = [id for id in criteria if not _is_flag(study.criterion(id))]
+    named = [id for id in criteria if not study.criterion(id).is_flag]
+    wanted = [study.criteria[number].id for number in study.ranking_criteria(named)]
     shares = {"train": settings.train, "validation": settings.validation, "test": settings.test}
     asked = LabelSettings(ties="keep", seed=settings.split_seed, **shares)
     pairs = make_labels(study, asked, criteria=wanted)
@@ -166,7 +165,7 @@ def _labels(study: Study, settings: HeadSettings, criteria: Sequence[str]) -> tu
 
 def _flags(study: Study, settings: HeadSettings, criteria: Sequence[str]) -> dict[str, pa.Table]:
     """The first flagged criterion: for each item the share of raters who gave it more than the lowest level."""
-    named = [one for one in study.criteria if _is_flag(one) and (not criteria or one.id in criteria)]
+    named = [one for one in study.criteria if one.is_flag and (not criteria or one.id in criteria)]
     view = study.ratings
     for criterion in named if settings.flags else ():
         number = study.criteria.index(criterion)
@@ -190,11 +189,6 @@ def _flag_table(study: Study, settings: HeadSettings, items: np.ndarray, share: 
             "share": pa.array(share),
         }
     )
-
-
-def _is_flag(criterion: Criterion) -> bool:
-    scale = criterion.scale
-    return scale is not None and not scale.higher_is_better and 2 <= len(scale.levels) <= MOST_LEVELS
 
 
 def _pictures(study: Study, folder: Path, tables: Sequence[pa.Table]) -> dict[str, Path]:
