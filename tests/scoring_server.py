@@ -21,6 +21,7 @@ from waiting import until
 from salon.flows.scoring import model as scoring_model
 from salon.flows.scoring.model import LoadOrder
 from salon.flows.scoring.service import ScoringService, ServiceSettings
+from salon.judge.scorers.named import scorer_named
 from salon.judge.scorers.picture import PictureScorer, Result, Scored, Shown, Unscored
 from salon.study.scorer import ScorerCard
 from salon.study.signature import Signature
@@ -75,7 +76,9 @@ def _named(watched: Watched) -> Callable[..., PictureScorer]:
         "wide": lambda shown: [Scored(float(one.image.width)) for one in shown],
     }
 
-    def named(name: str, settings: object = None, kept: object = None) -> PictureScorer:
+    def named(name: str, settings: Any = None, kept: Any = None) -> Any:
+        if ":" in name:
+            return scorer_named(name, settings, kept)
         if name == "broken":
             raise RuntimeError("no such weights: /srv/models/secret/w.bin")
         reads = "image and prompt" if name == "words" else "image"

@@ -148,6 +148,10 @@ class ModelInfo(Noun):
     name: str
     version: str
     active: bool
+    changed: tuple[str, ...] = Field(
+        (),
+        description="Files of its weights that changed since they were loaded; answers come from memory.",
+    )
     loaded_at: str
     waiting: int = Field(description="Pictures in its queue.")
     criteria: tuple[CriterionInfo, ...]

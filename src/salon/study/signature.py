@@ -24,7 +24,7 @@ class Signature(Noun):
 
     method: str
     data: str | None = None
-    """First twelve hex digits of the content hash of the study or file."""
+    """First twelve hex digits of the content hash of the study or file; all 64 of the SHA-256 of weights."""
     revision: int | None = None
     settings: dict[str, Setting] = Field(default_factory=dict)
     seed: int | None = None

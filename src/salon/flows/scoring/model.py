@@ -20,13 +20,14 @@ from typing import Any
 from PIL import Image
 from pydantic import Field
 
-from salon.errors import BadValue, SalonError
+from salon.errors import BadFile, BadValue, SalonError
 from salon.flows.scoring.errors import LoadFailed
 from salon.flows.scoring.parts import Looked, Opened, Part, ScorerPart, ServedCriterion
 from salon.judge.score import ScoreSettings
-from salon.judge.scorers.named import scorer_named
+from salon.judge.scorers.named import RELEASED, scorer_named
 from salon.judge.scorers.of_model import scorer_names, split_name
 from salon.judge.scorers.picture import PictureScorer, Unscored
+from salon.models.file_hashes import FileStamp, files_of, model_files, stamp
 from salon.models.kept import Kept
 from salon.models.one_pass import is_one_pass
 from salon.study.noun import Noun
@@ -78,12 +79,20 @@ class ScoringModel:
     loaded_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     names: tuple[Mapping[str, str], ...] = ()
     """For each part: what it calls its criteria, to what they are called here."""
+    files: Mapping[Path, FileStamp | None] = field(default_factory=dict, repr=False)
+    """The files of its weights with their stamps from before they were read."""
 
     @property
     def version(self) -> str:
         """Twelve hex digits over the signatures of all criteria."""
         lines = sorted(f"{one.criterion}\n{one.signature}" for one in self.criteria)
         return hashlib.sha256("\n\n".join(lines).encode()).hexdigest()[:12]
+
+    def changed_files(self) -> tuple[str, ...]:
+        """Files of its weights that are new, gone or other than when they were read: to be loaded again."""
+        now = _files(self.order)
+        changed = [path for path in self.files.keys() | now.keys() if self.files.get(path) != now.get(path)]
+        return tuple(f"{path.parent.name}/{path.name}" for path in sorted(changed))
 
     def look(self, opened: Sequence[Opened]) -> list[Looked]:
         """Numbers for each picture. A picture that makes a scorer fail has no numbers, and the others have theirs."""
@@ -142,8 +151,13 @@ def load_scoring(order: LoadOrder, settings: ScoreSettings | None = None) -> Sco
 
 def _load(order: LoadOrder, settings: ScoreSettings, thread: ThreadPoolExecutor) -> ScoringModel:
     try:
-        model = _built(order, settings, thread)
+        files = _files(order)
+        model = replace(_built(order, settings, thread), files=files)
         model.warm_up()
+        if changed := model.changed_files():
+            raise BadFile(
+                "weights that stay as they are while they are loaded are needed", found=f"{changed[0]} changed"
+            )
     except SalonError as error:
         raise LoadFailed(
             f"the model {order.name!r} was not loaded: {error.needed}", found=error.found, where=error.where,
@@ -183,6 +197,16 @@ def _sorted_out(order: LoadOrder) -> tuple[list[str], list[tuple[Path, list[str]
         if is_one_pass(folder):
             named += scorer_names(folder, criteria)
     return named, [one for one in heads if not is_one_pass(one[0])]
+
+
+def _files(order: LoadOrder) -> dict[Path, FileStamp | None]:
+    """The files of all weights that an order names by a folder, as they are now."""
+    models = [*(split_name(name) for name in order.scorers), *((Path(folder), None) for folder in order.models)]
+    paths = [path for named in models if named is not None for path in model_files(named[0]).values()]
+    for kind, _, place in (name.partition(":") for name in order.scorers):
+        if kind in RELEASED and place and Path(place).exists():
+            paths += files_of(Path(place)).values()
+    return {path: stamp(path) for path in paths}
 
 
 def _scorer(name: str, settings: ScoreSettings, kept: Kept) -> PictureScorer:

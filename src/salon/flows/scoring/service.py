@@ -12,6 +12,7 @@ loaded changes nothing. `rollback` goes back to the version before.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -27,6 +28,8 @@ from salon.flows.scoring.errors import BadPicture, Loading, UnknownVersion
 from salon.flows.scoring.model import LoadOrder, ScoringModel, load_scoring
 from salon.flows.scoring.parts import Looked
 from salon.judge.score import ScoreSettings
+
+log = logging.getLogger("salon.scoring")
 
 
 class ServiceSettings(BatchSettings):
@@ -75,6 +78,7 @@ class ScoringService:
         self._history: list[str] = []
         self._turn = asyncio.Lock()
         self._leaving: set[asyncio.Task[None]] = set()
+        self._warned: set[str] = set()
         self.closing = False
 
     # -- models --------------------------------------------------------------------------------------------------------
@@ -90,6 +94,15 @@ class ScoringService:
     def active(self) -> Loaded:
         """The model that answers now."""
         return self._loaded[self._history[-1]]
+
+    def changed_files(self) -> tuple[str, ...]:
+        """Files of the active model that are not what was loaded; said once in the log."""
+        active = self.active
+        changed = active.model.changed_files()
+        if changed and active.version not in self._warned:
+            self._warned.add(active.version)
+            log.warning("files of model %s changed since it was loaded: %s", active.version, ", ".join(changed[:5]))
+        return changed
 
     @property
     def versions(self) -> list[Loaded]:

@@ -63,6 +63,8 @@ class _Now(Collector):
         yield GaugeMetricFamily("salon_scoring_requests_under_way", "Requests with pictures.", self.places.taken)
         yield GaugeMetricFamily("salon_scoring_request_bytes_under_way", "Their bytes.", self.places.bytes)
         yield GaugeMetricFamily("salon_scoring_ready", "1 when the service is ready.", int(self.service.ready))
+        changed = len(self.service.changed_files())
+        yield GaugeMetricFamily("salon_scoring_changed_files", "Files of the active model that changed.", changed)
         hits = CounterMetricFamily("salon_scoring_cache_hits", "Pictures answered without a look.", labels=["version"])
         models = GaugeMetricFamily("salon_scoring_model", "1 for the active model.", labels=["name", "version"])
         active = self.service.active.version

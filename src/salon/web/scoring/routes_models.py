@@ -12,7 +12,7 @@ from salon.flows.scoring.errors import LoadFailed, LoadRefused
 from salon.flows.scoring.model import LoadOrder
 from salon.flows.scoring.service import Loaded, ScoringService
 from salon.judge.measurements.table import MEASUREMENTS
-from salon.judge.scorers.named import COMPOSITES
+from salon.judge.scorers.named import COMPOSITES, RELEASED
 from salon.store.pictures import is_inside
 from salon.web.errors import log
 from salon.web.scoring import answers
@@ -76,21 +76,31 @@ def _told(request: Request) -> ModelsAnswer:
 def _model(one: Loaded, active: str) -> ModelInfo:
     return ModelInfo(
         name=one.model.order.name, version=one.version, active=one.version == active, loaded_at=one.model.loaded_at,
-        waiting=one.batcher.waiting, criteria=tuple(answers.info(line) for line in one.model.criteria),
+        waiting=one.batcher.waiting, changed=one.model.changed_files(),
+        criteria=tuple(answers.info(line) for line in one.model.criteria),
     )  # fmt: skip
 
 
 def _order(sent: LoadIn, root: Path | None) -> LoadOrder:
-    """Built-in scorers, and models below the root: no other word of a request becomes a path."""
-    for name in sent.scorers:
-        if name not in MEASUREMENTS and name not in COMPOSITES:
-            raise LoadRefused(
-                "the name of a built-in scorer is needed", found="another",
-                remedy="others are named on the command line of the service; built in are "
-                + ", ".join((*MEASUREMENTS, *COMPOSITES)),
-            )  # fmt: skip
+    """Built-in scorers, and released scorers and models below the root: no other word becomes a path."""
     return LoadOrder(
-        name=sent.name, scorers=tuple(sent.scorers), models=tuple(_below(one, root) for one in sent.models)
+        name=sent.name,
+        scorers=tuple(_scorer(one, root) for one in sent.scorers),
+        models=tuple(_below(one, root) for one in sent.models),
+    )
+
+
+def _scorer(name: str, root: Path | None) -> str:
+    """A built-in scorer by its name; a released one as KIND:FOLDER, the folder below the root."""
+    if name in MEASUREMENTS or name in COMPOSITES:
+        return name
+    kind, _, folder = name.partition(":")
+    if kind in RELEASED and folder:
+        return f"{kind}:{_below(folder, root)}"
+    raise LoadRefused(
+        "the name of a built-in scorer, or KIND:FOLDER of a released one below --model-root, is needed",
+        found="another",
+        remedy=f"built in are {', '.join((*MEASUREMENTS, *COMPOSITES))}; released are {', '.join(RELEASED)}",
     )
 
 

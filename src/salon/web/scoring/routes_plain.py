@@ -20,9 +20,9 @@ async def alive() -> JSONResponse:
 
 @router.get("/readyz")
 async def ready(request: Request) -> JSONResponse:
-    """There is a model, and its queue moves; 503 otherwise."""
+    """There is a model, and its queue moves; 503 otherwise. `changed` counts files that are not what was loaded."""
     service: ScoringService = request.app.state.service
-    told = {"ready": service.ready, "version": service.active.version}
+    told = {"ready": service.ready, "version": service.active.version, "changed": len(service.changed_files())}
     return JSONResponse(told, 200 if service.ready else 503)
 
 

@@ -97,7 +97,11 @@ class LoadIn(Sent):
     """A model to be loaded beside the active one."""
 
     name: str = Field("model", min_length=1, max_length=100)
-    scorers: list[Name] = Field(default_factory=list, max_length=50, description="Built-in scorers by name.")
+    scorers: list[Name] = Field(
+        default_factory=list,
+        max_length=50,
+        description="Built-in scorers by name, released ones as KIND:FOLDER below --model-root.",
+    )
     models: list[Name] = Field(default_factory=list, max_length=20, description="Folders below --model-root.")
     activate: bool = Field(False, description="Serve it at once when it is loaded.")
 
