@@ -10,8 +10,9 @@ import pytest
 from salon.bench.posters.files import find_files, open_file
 from salon.bench.posters.make import make_tasks
 from salon.bench.posters.make.generation import HOW, PROMPTS
-from salon.bench.posters.vocabulary import OPERATIONS, STYLES
+from salon.bench.posters.vocabulary import OPERATIONS
 from salon.judge.pixel_rules import read_rule
+from salon.render.brief import STYLES
 from salon.render.brief_text import read_brief
 from salon.study import Prompt
 

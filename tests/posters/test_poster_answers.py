@@ -48,8 +48,10 @@ def test_letters(text: str, letter: str | None) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "label"),
     [
-        ("Memphis", STYLES, "Memphis"), ("memphis.", STYLES, "Memphis"), ("Style: **Pop-Art**", STYLES, "Pop Art"),
-        ("The poster is in the Vaporwave style.", STYLES, "Vaporwave"), ('{"style": "retro"}', STYLES, "Retro"),
+        ("Memphis", STYLES, "Memphis Style"), ("memphis.", STYLES, "Memphis Style"),
+        ("Style: **Pop-Art**", STYLES, "Pop Art"),
+        ("The poster is in the Vaporwave style.", STYLES, "Vaporwave Style"),
+        ('{"style": "retro"}', STYLES, "Retro Style"), ("Pop Art Style", STYLES, "Pop Art"),
         ("Bold shapes, so:\nTypographic Minimalism", STYLES, "Typographic Minimalism"),
         ('["clockwise rotation", "left-aligned"]', ROTATIONS, "clockwise rotation"),
         ("counter-clockwise", ROTATIONS, "counterclockwise rotation"), ("no rotation", ROTATIONS, "no rotation"),

@@ -127,7 +127,6 @@ def test_what_is_no_public_file_is_refused(text: str, says: str) -> None:
         ("layout_generation", {"text_bbox": [[9, 2, 3, 4]]}),
         ("empty_space", {"gt": [49]}),
         ("overall_rating", {"gt": float("nan")}),
-        ("simple_ocr", {"response": ["a"]}),
         ("hard_ocr", {"difficulty": {"clutter": "much"}}),
     ],
 )

@@ -11,7 +11,8 @@ from scipy.ndimage import label as components
 
 from salon.bench.posters.boxes import area_ratio, center, distance
 from salon.bench.posters.make import comparison, composition, emptiness, placing, posters, rating
-from salon.bench.posters.vocabulary import OPERATIONS, STYLES
+from salon.bench.posters.vocabulary import OPERATIONS
+from salon.render.brief import STYLES
 from salon.render.chance import chance
 from salon.render.colors import NAMES, to_rgb
 from salon.render.layout import Box

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from public_files import ALL, made
 
-from salon.bench.posters.compat import k_norm, with_released
+from salon.bench.posters.compat import with_released
+from salon.bench.posters.compat_rules import k_norm
 from salon.bench.posters.contestants import Name, fill_in
 from salon.bench.posters.files import PosterFile, find_files, new_file
 from salon.bench.posters.make import MADE, make_tasks

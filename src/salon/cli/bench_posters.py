@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from salon.bench.posters.compat import with_released
-from salon.bench.posters.files import find_files, home_of
+from salon.bench.posters.files import contestant_of, find_files, home_of
 from salon.bench.posters.report_page import report_page
 from salon.bench.posters.results import MetricResult, PosterReport, ScoreSettings, TaskResult
 from salon.bench.posters.run_card import POSTERS, read_card, read_judges
@@ -65,13 +65,15 @@ def score(
     """What the responses in FILES are worth: by task, by group, overall, with intervals.
 
     FILES are files of PosterIQ's public layout with `response` (and, for points and posters, `judge`) in their records,
-    or folders of them. What is missing or cannot be read is worth nothing and stays in the denominator.
+    folders of them, or the merged lists that its own runners write. What is missing or cannot be read is worth nothing
+    and stays in the denominator.
 
     \b
       salon bench posters score answers --html posters.html
       salon bench posters score answers/und_task/simple_ocr.json --json
       salon bench posters score answers --boxes thousand             boxes of a model that writes 0 to 1000
       salon bench posters score answers --compat released            beside the published tables
+      salon bench posters score gpt-5_bench.json gpt-5_score.json    output of PosterIQ's own runners
     """
     settings = settings_from(ScoreSettings, flags)
     opened = find_files(files)
@@ -81,7 +83,7 @@ def score(
         pictures = home
     if card is not None and click.get_current_context().get_parameter_source("boxes") is ParameterSource.DEFAULT:
         settings = settings.model_copy(update={"boxes": card.boxes})
-    contestant = name or (home.resolve().name if card is None else card.contestant)
+    contestant = name or (contestant_of(files[0]) if card is None else card.contestant)
     with working("scoring"):
         judges = read_judges(home)
         report = score_files(opened, settings, contestant=contestant, pictures=pictures, judges=judges)
@@ -176,7 +178,11 @@ def _counts(task: TaskResult) -> tuple[str, ...]:
 
 
 def _released(metric: MetricResult, shown: bool) -> tuple[str, ...]:
-    return (fixed(metric.released), MISSING if metric.released_n is None else f"{metric.released_n:,}") if shown else ()
+    if not shown:
+        return ()
+    if metric.released_crash:
+        return f"crash: {metric.released_crash}", MISSING
+    return fixed(metric.released), MISSING if metric.released_n is None else f"{metric.released_n:,}"
 
 
 def _n(metric: MetricResult, task: TaskResult) -> int:

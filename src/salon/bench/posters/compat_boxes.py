@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,34 +10,39 @@ from salon.bench.posters import boxes
 from salon.bench.posters.item import Box
 
 Record = dict[str, Any]
+Answered = Sequence[tuple[Record, str]]
+"""Records with their responses."""
+_LOST = re.compile(r"[^\[\], .\d]")
+"""Deleted before numbers are read: what these characters kept apart is joined."""
 _NUMBER = re.compile(r"\d+\.\d+")
-_MOST = 30
+_CAPS = {"top1": 1, "top3": 3, "mean": 30}
 
 
-def text_localization(records: Sequence[Record]) -> dict[str, list[float]]:
+def text_localization(answered: Answered) -> dict[str, list[float]]:
     """Overlaps of all boxes in one pot for each cap, and the recall of each poster."""
-    caps = {"top1": 1, "top3": 3, "mean": _MOST}
-    found = {
-        name: [max(boxes.iou(truth, one) for one in readings) for truth, readings in _pairs(records, cap)]
-        for name, cap in caps.items()
+    pots = {
+        name: [max(_iou(truth, box) for box in readings) for truth, readings in _pairs(answered, cap)]
+        for name, cap in _CAPS.items()
     }
-    return found | {"recall": _recalls(records)}
+    return _all_or_none(pots, answered)
 
 
-def layout_generation(records: Sequence[Record]) -> dict[str, list[float]]:
+def layout_generation(answered: Answered) -> dict[str, list[float]]:
     """Distances and ratios, each by its own best reading, and the recall of each poster."""
-    pairs = list(_pairs(records, _MOST))
-    return {
-        "bias": [min(boxes.distance(boxes.center(t), boxes.center(one)) for one in readings) for t, readings in pairs],
-        "area": [max(_ratio(t, one) for one in readings) for t, readings in pairs],
-        "recall": _recalls(records),
+    pairs = list(_pairs(answered, None))
+    pots = {
+        "bias": [
+            min(boxes.distance(boxes.center(truth), boxes.center(box)) for box in readings) for truth, readings in pairs
+        ],
+        "area": [_ratio(truth, readings) for truth, readings in pairs],
     }
+    return _all_or_none(pots, answered)
 
 
 def numbers(response: str) -> list[list[float]]:
     """The numbers that have a decimal point, four by four; a rest is left."""
-    found = [float(one) for one in _NUMBER.findall(response)]
-    return [found[i : i + 4] for i in range(0, len(found) - 3, 4)]
+    values = [float(number) for number in _NUMBER.findall(_LOST.sub("", response))]
+    return [values[i : i + 4] for i in range(0, len(values) - 3, 4)]
 
 
 def readings(raw: Sequence[float], size: Sequence[float]) -> list[Box]:
@@ -48,24 +52,39 @@ def readings(raw: Sequence[float], size: Sequence[float]) -> list[Box]:
     return [(x1 / w, y1 / h, x2 / w, y2 / h) for w, h in sides]
 
 
-def _pairs(records: Sequence[Record], cap: int) -> Iterator[tuple[Box, list[Box]]]:
+def _pairs(answered: Answered, cap: int | None) -> Iterator[tuple[Box, list[Box]]]:
     """Box i of the truth with box i of the response, for as long as there are both."""
-    for record in records:
+    for record, response in answered:
         size = record["size"]
         truth = [(x1 / size[0], y1 / size[1], x2 / size[0], y2 / size[1]) for x1, y1, x2, y2 in _truth(record)]
-        for one, raw in list(zip(truth, numbers(record.get("response") or "")))[:cap]:
-            yield one, readings(raw, size)
+        for box, raw in list(zip(truth, numbers(response)))[:cap]:
+            yield box, readings(raw, size)
 
 
 def _truth(record: Record) -> list[list[float]]:
-    return record.get("text_bbox") or record["gt"]
+    return record["text_bbox"] if "text_bbox" in record else record["gt"]
 
 
-def _recalls(records: Sequence[Record]) -> list[float]:
-    return [min(len(numbers(record.get("response") or "")) / len(_truth(record)), 1.0) for record in records]
+def _all_or_none(pots: dict[str, list[float]], answered: Answered) -> dict[str, list[float]]:
+    """The pots with the recalls; one function computes them all, so that an empty pot leaves none of them."""
+    recalls = [min(len(numbers(response)) / len(_truth(record)), 1.0) for record, response in answered]
+    return {**pots, "recall": recalls if all(pots.values()) else []}
 
 
-def _ratio(one: Box, other: Box) -> float:
-    """The smaller area over the larger; 0 for a box without one."""
-    small, large = sorted((abs(boxes.area(one)), abs(boxes.area(other))))
-    return small / large if large > 0 and math.isfinite(large) else 0.0
+def _iou(truth: Box, box: Box) -> float:
+    """Boxes may be empty here, and touching ones overlap by nothing; inverted ones are worth 0."""
+    if any(low > high for side in (truth, box) for low, high in ((side[0], side[2]), (side[1], side[3]))):
+        return 0.0
+    width = min(truth[2], box[2]) - max(truth[0], box[0])
+    height = min(truth[3], box[3]) - max(truth[1], box[1])
+    if width < 0 or height < 0:
+        return 0.0
+    both = width * height
+    return both / (boxes.area(truth) + boxes.area(box) - both)
+
+
+def _ratio(truth: Box, readings: Sequence[Box]) -> float:
+    """Of the ratios, true area over predicted, the one nearest to 1; its inverse where it is above."""
+    ratios = [boxes.area(truth) / area if (area := boxes.area(box)) > 0 else 0.0 for box in readings]
+    nearest = min(ratios, key=lambda ratio: abs(ratio - 1))
+    return 1 / nearest if nearest > 1 else nearest

@@ -35,8 +35,10 @@ def fill_in(file: PosterFile, name: Name, *, seed: int = 0, boxes: Convention = 
     """The file with the contestant's responses (and, of a perfect one, the judge's) in it."""
     rng = np.random.default_rng([seed, zlib.crc32(file.task.name.encode())])
     effects = sorted({one for item in file.items for one in item.truth[1:]}) if file.task.answer == "effects" else []
-    made = {item.number: _fields(item, name, rng, boxes, effects) for item in file.items}
-    return file.edited({number: fields for number, fields in made.items() if fields})
+    answers = {item.number: _fields(item, name, rng, boxes, effects) for item in file.items}
+    if file.task.name == "gen_style" and name == "perfect":  # spelled as the record has it
+        answers = {item.number: {"judge": file.records[item.number].get("style") or item.truth} for item in file.items}
+    return file.edited({number: fields for number, fields in answers.items() if fields})
 
 
 def _fields(
@@ -52,10 +54,11 @@ def _fields(
     return {"response": _written(item, answer, boxes)}
 
 
-def _verdicts(item: PosterItem) -> list[str]:
+def _verdicts(item: PosterItem) -> list[str] | str:
+    """What a judge would write: a list of replies about points, or the text of one reply."""
     if item.task.answer == "points":
         return ["Yes"] * len(item.truth)
-    return [item.truth] if item.task.answer == "label" else [", ".join(ATTRIBUTES)]
+    return str(item.truth) if item.task.answer == "label" else json.dumps(ATTRIBUTES)
 
 
 def _written(item: PosterItem, answer: Any, boxes: Convention) -> str:

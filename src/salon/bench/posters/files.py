@@ -3,6 +3,9 @@
 A file is a JSON list of records. What is not changed is never written anew: an edit replaces or adds the text of one
 field of one record, in the file's own hand (indentation, separators, line ends, escapes). So a file that is read and
 written back is the same bytes, whoever made it.
+
+The released runners merge all tasks in one list (`MODEL_bench.json`, `MODEL_score.json`, `merge.json`). Such a list is
+read as one file for each task; `write_back` puts what is added into the list that the records came from.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -27,6 +30,8 @@ CARD = "run.json"
 """What a run writes beside its files: who answered."""
 JUDGES = "judges.json"
 """What judges write beside the files: who gave how many verdicts."""
+_QUESTION = ("task", "name", "path", "prompt")
+_ANSWERED = {"response", "judge"}
 _LAYOUT = "a file of the public layout is a JSON list of records, each with task, name, path and prompt"
 
 
@@ -51,46 +56,27 @@ class PosterFile:
     text: str
     spans: tuple[tuple[int, int], ...]
     """Where each record stands in the text."""
+    merged_at: tuple[int, ...] = ()
+    """Places of its records in the merged list at `path`; empty where the file holds this task alone."""
 
     @cached_property
     def items(self) -> tuple[PosterItem, ...]:
         """The records as items of their task; BadValue names a record that is none."""
+        places = self.merged_at or range(len(self.records))
         return tuple(
-            read_item(self.task, record, number, where=f"{self.path}, record {number + 1}")
-            for number, record in enumerate(self.records)
+            read_item(self.task, record, number, where=f"{self.path}, record {place + 1}")
+            for number, (record, place) in enumerate(zip(self.records, places, strict=True))
         )
 
     def edited(self, changes: Mapping[int, Mapping[str, Any]]) -> PosterFile:
         """The file with fields of some records (by number) set; None takes a field away."""
-        edits = [edit for number, fields in changes.items() for edit in self._edits(number, fields)]
-        text = self.text
-        for start, end, new in sorted(edits, reverse=True):
-            text = text[:start] + new + text[end:]
-        return parse_file(text, self.path)
+        return replace(parse_file(_edited(self.text, self.spans, changes), self.path), merged_at=self.merged_at)
 
     def write(self, path: Path) -> None:
         """Write the text, whole or not at all."""
         path.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(path) as file:
             file.write(self.text.encode("utf-8", "surrogatepass"))
-
-    def _edits(self, number: int, fields: Mapping[str, Any]) -> Iterator[tuple[int, int, str]]:
-        members = list(_members(self.text, self.spans[number][0]))
-        added = ""
-        for key, value in fields.items():
-            found = next((one for one in reversed(members) if one.key == key), None)
-            if found is not None and value is None:
-                yield _cut(members, found)
-            elif found is not None:
-                yield found.start, found.end, self._hand.value(value)
-            elif value is not None:
-                added += self._hand.member(key, value)
-        if added:
-            yield members[-1].end, members[-1].end, added
-
-    @cached_property
-    def _hand(self) -> _Hand:
-        return _hand(self.text, self.spans)
 
 
 @dataclass(frozen=True)
@@ -114,23 +100,42 @@ class _Hand:
 
 def open_file(path: Path) -> PosterFile:
     """The file at `path`; BadFile or BadValue where it is none, or one of another version."""
-    try:
-        text = path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadFile("a readable JSON file in UTF-8 is needed", found=str(error), where=str(path)) from None
-    return parse_file(text, path)
+    return parse_file(_read(path), path)
+
+
+def open_files(path: Path) -> list[PosterFile]:
+    """The file at `path`, or the files that a runner merged there, one for each task."""
+    text = _read(path)
+    spans, records, tasks = _parse(text, path)
+    if len(set(tasks)) == 1:
+        return [PosterFile(path, tasks[0], records, text, spans)]
+    opening, comma, closing = text[: spans[0][0]], text[spans[0][1] : spans[1][0]], text[spans[-1][1] :]
+    files = []
+    for task in dict.fromkeys(tasks):
+        places = tuple(place for place, other in enumerate(tasks) if other == task)
+        own = opening + comma.join(text[slice(*spans[place])] for place in places) + closing
+        files.append(replace(parse_file(own, path), merged_at=places))
+    return files
 
 
 def parse_file(text: str, path: Path) -> PosterFile:
-    """The same from its text."""
-    try:
-        spans = tuple(_spans(text))
-        records = tuple(_DECODER.raw_decode(text, start)[0] for start, _ in spans)
-    except (ValueError, RecursionError) as error:
-        raise BadFile(_LAYOUT, found=str(error), where=str(path)) from None
-    if not records:
-        raise BadFile(_LAYOUT, found="an empty list", where=str(path))
-    return PosterFile(path, _task(records, path), records, text, spans)
+    """The file of one task from its text."""
+    spans, records, tasks = _parse(text, path)
+    names = list(dict.fromkeys(task.name for task in tasks))
+    if len(names) > 1:
+        raise BadFile("a file holds the records of one task", found=" and ".join(names), where=str(path))
+    return PosterFile(path, tasks[0], records, text, spans)
+
+
+def write_back(file: PosterFile, changes: Mapping[int, Mapping[str, Any]]) -> None:
+    """Set fields of some records (by number) where they were read: in a merged list all other records stay."""
+    if not file.merged_at:
+        file.edited(changes).write(file.path)
+        return
+    text = _read(file.path)
+    edited = _edited(text, tuple(_spans(text)), {file.merged_at[number]: fields for number, fields in changes.items()})
+    with whole_file(file.path) as out:
+        out.write(edited.encode("utf-8", "surrogatepass"))
 
 
 def new_file(task: Task, records: Sequence[Record]) -> PosterFile:
@@ -162,13 +167,31 @@ def started_at(file: PosterFile, place: Path, *, added: Sequence[str], same: Seq
 
 def find_files(places: Sequence[Path]) -> list[PosterFile]:
     """The public files named or held by these places: files, or folders with und_task, gen_task or *.json in them."""
-    found = [open_file(path) for place in places for path in _files(place)]
-    tasks = [one.task.name for one in found]
-    again = {one.task.name: one.path for one in found if tasks.count(one.task.name) > 1}
+    by_task: dict[str, list[PosterFile]] = {}
+    for place in places:
+        for path in _files(place):
+            for file in open_files(path):
+                by_task.setdefault(file.task.name, []).append(file)
+    again = [name for name, files in by_task.items() if len(files) > 1 and _fullest(files) is None]
     if again:
-        raise BadFile("one file for each task is needed", found="several of " + ", ".join(again), where=str(places[0]))
-    order = [task.name for task in TASKS]
-    return sorted(found, key=lambda one: order.index(one.task.name))
+        paths = sorted({file.path.name for name in again for file in by_task[name]})
+        raise BadFile(
+            "one file for each task is needed", found=f"several of {', '.join(again)} ({', '.join(paths)})",
+            where=str(places[0]), remedy="name the files of one contestant",
+        )  # fmt: skip
+    return [file for task in TASKS if (file := _fullest(by_task.get(task.name, []))) is not None]
+
+
+def _fullest(files: Sequence[PosterFile]) -> PosterFile | None:
+    """The file to take where a merged list repeats others: the one with answers. None where they contradict."""
+    if len(files) < 2:
+        return files[0] if files else None
+    asked = [sorted(str([record.get(key) for key in _QUESTION]) for record in file.records) for file in files]
+    full = [file for file in files if any(record.keys() & _ANSWERED for record in file.records)]
+    alone = [file for file in files if not file.merged_at]
+    if any(other != asked[0] for other in asked) or len(full) > 1 or len(alone) > 1:
+        return None
+    return (full or alone or files)[0]
 
 
 def home_of(place: Path) -> Path:
@@ -176,6 +199,14 @@ def home_of(place: Path) -> Path:
     if place.is_dir():
         return place
     return place.parent.parent if place.parent.name in FOLDERS.values() else place.parent
+
+
+def contestant_of(place: Path) -> str:
+    """Whose answers a place holds, by its name: the released runners call their outputs after the model."""
+    if place.is_dir():
+        return place.resolve().name
+    model = re.fullmatch(r"(.+)_(?:bench|score)", place.stem)
+    return model[1] if model else home_of(place).resolve().name
 
 
 def find_picture(folder: Path, path: str) -> Path | None:
@@ -196,23 +227,65 @@ def _files(place: Path) -> list[Path]:
         return [place]
     folders = [place, *(place / name for name in FOLDERS.values())]
     held = [path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.json"))]
-    found = [path for path in held if path.name not in (CARD, JUDGES)]
+    found = [path for path in held if path.name not in (CARD, JUDGES) and not _is_object(path)]
     if not found:
         raise BadFile("a folder with the public JSON files is needed", found="none", where=str(place))
     return found
 
 
-def _task(records: Sequence[Record], path: Path) -> Task:
+def _is_object(path: Path) -> bool:
+    """Whether a file begins like a JSON object: settings or results that stand beside the lists of records."""
+    with path.open("rb") as file:
+        return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadFile("a readable JSON file in UTF-8 is needed", found=str(error), where=str(path)) from None
+
+
+def _parse(text: str, path: Path) -> tuple[tuple[tuple[int, int], ...], tuple[Record, ...], list[Task]]:
+    """Where the records stand, the records, and the task of each."""
+    try:
+        spans = tuple(_spans(text))
+        records = tuple(_DECODER.raw_decode(text, start)[0] for start, _ in spans)
+    except (ValueError, RecursionError) as error:
+        raise BadFile(_LAYOUT, found=str(error), where=str(path)) from None
+    if not records:
+        raise BadFile(_LAYOUT, found="an empty list", where=str(path))
     tasks = []
     for number, record in enumerate(records, 1):
         where = f"{path}, record {number}"
         if not isinstance(record, dict):
             raise BadFile(_LAYOUT, found=type(record).__name__, where=where)
         tasks.append(task_of(record.get("task"), where=where))
-    names = list(dict.fromkeys(task.name for task in tasks))
-    if len(names) > 1:
-        raise BadFile("a file holds the records of one task", found=" and ".join(names), where=str(path))
-    return tasks[0]
+    return spans, records, tasks
+
+
+def _edited(text: str, spans: Sequence[tuple[int, int]], changes: Mapping[int, Mapping[str, Any]]) -> str:
+    """The text with fields of some of its records set, in its own hand."""
+    hand = _hand(text, spans)
+    edits = [edit for number, fields in changes.items() for edit in _edits(text, spans[number][0], fields, hand)]
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _edits(text: str, start: int, fields: Mapping[str, Any], hand: _Hand) -> Iterator[tuple[int, int, str]]:
+    members = list(_members(text, start))
+    added = ""
+    for key, value in fields.items():
+        held = next((member for member in reversed(members) if member.key == key), None)
+        if held is not None and value is None:
+            yield _cut(members, held)
+        elif held is not None:
+            yield held.start, held.end, hand.value(value)
+        elif value is not None:
+            added += hand.member(key, value)
+    if added:
+        yield members[-1].end, members[-1].end, added
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:

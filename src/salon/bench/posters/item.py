@@ -66,8 +66,8 @@ def read_item(task: Task, record: Mapping[str, Any], number: int, *, where: str)
         path=record["path"],
         prompt=record["prompt"],
         truth=_truth(task, record, size, where),
-        response=_response(record.get("response"), where),
-        judge=_judge(record.get("judge"), where),
+        response=response_text(record.get("response")),
+        judge=_judge(record.get("judge")),
         size=size,
         texts=texts_in(record.get("texts")) if task.answer in ("boxes", "layout") else (),
         difficulty=_difficulty(record.get("difficulty"), where),
@@ -191,19 +191,22 @@ def _subtask(value: Any, where: str) -> str | int | float | None:
     return value
 
 
-def _response(value: Any, where: str) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise _bad("a response that is text", value, where)
-    return value
+def response_text(value: Any) -> str | None:
+    """A response as text: the parts of a list one below the other; what else an API may give, as JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "\n".join(text for part in value if (text := response_text(part)) is not None)
+    if isinstance(value, dict) and isinstance(value.get("text"), str):  # a part of an API's message
+        return str(value["text"])
+    return json.dumps(value, ensure_ascii=False)
 
 
-def _judge(value: Any, where: str) -> tuple[str, ...] | None:
+def _judge(value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
-    said = [value] if isinstance(value, str) else value
-    if not isinstance(said, list):
-        raise _bad("a judge's answers as a list of texts", value, where)
-    return tuple("" if one is None else str(one) for one in said)
+    said = value if isinstance(value, list) else [value]
+    return tuple("" if one is None else str(response_text(one)) for one in said)
 
 
 def _difficulty(value: Any, where: str) -> dict[str, float]:

@@ -169,7 +169,7 @@ def _row(task: TaskResult, metric: MetricResult, index: int) -> dict[str, object
         "chance": metric.chance,
         "fixed": metric.fixed,
         "oracle": metric.oracle,
-        "released": metric.released,
+        "released": Cell(metric.released, under=f"ends with {metric.released_crash}" if metric.released_crash else ""),
         "of": metric.released_n,
         "items": task.items if metric.figure is None else metric.figure.n,
         "flag": provisional,

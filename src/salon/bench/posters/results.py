@@ -44,6 +44,9 @@ class MetricResult(Noun):
     )
     released: float | None = Field(default=None, description="What the released scoring gives, where it was asked for.")
     released_n: int | None = Field(default=None, description="What the released scoring divides by.")
+    released_crash: str | None = Field(
+        default=None, description="The exception that the released scoring ends with, where it gives no number."
+    )
 
 
 class CurvePoint(Noun):

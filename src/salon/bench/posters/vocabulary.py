@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 STYLES = (
-    "Acid Graphics", "Cinema 4D", "Cyberpunk", "Diffuse Glow", "Flat Design", "Glitch Art", "Illustrative", "Japanese",
-    "Memphis", "Minimalist", "New Chinese Aesthetic", "Papercut", "Pixel Art", "Pop Art", "Retro",
-    "Typographic Minimalism", "Vaporwave",
+    "Acid Graphics", "Cinema 4D Style", "Cyberpunk Style", "Diffuse Glow Style", "Flat Design", "Glitch Art",
+    "Illustrative Style", "Japanese Style", "Memphis Style", "Minimalist Style", "New Chinese Aesthetic",
+    "Papercut Style", "Pixel Art", "Pop Art", "Retro Style", "Typographic Minimalism", "Vaporwave Style",
 )  # fmt: skip
+"""As the public files spell them; the word Style may be left off or added (`meanings`)."""
 ATTRIBUTES = (
     "angular", "artistic", "attention-grabbing", "attractive", "bad", "boring", "calm", "capitals", "charming",
     "clumsy", "complex", "cursive", "delicate", "disorderly", "display", "dramatic", "formal", "fresh", "friendly",
@@ -53,4 +54,8 @@ def folded(label: str) -> str:
 
 def meanings(options: tuple[str, ...]) -> dict[str, str]:
     """Every folded way to say one of these options, and the option it says."""
-    return {word: option for option in options for word in (folded(option), *SAME.get(option, ()))}
+    ways = {word: option for option in options for word in (folded(option), *SAME.get(option, ()))}
+    if options != STYLES:
+        return ways
+    bare = {way.removesuffix(" style"): option for way, option in ways.items()}
+    return ways | bare | {f"{way} style": option for way, option in bare.items()}

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from salon.bench.posters.files import PosterFile, find_picture, home_of
+from salon.bench.posters.files import PosterFile, find_picture, home_of, write_back
 from salon.bench.posters.item import PosterItem
 from salon.bench.posters.run_card import note_judge
 from salon.bench.posters.vocabulary import ATTRIBUTES, STYLES
@@ -85,8 +85,9 @@ def judge_files(
                     no_reply[reply.kind] += 1
                 watch(asked, total)
         finally:  # whatever ended it, what was said is kept
-            news = {number: {"judge": texts} for number, texts in said.items() if any(texts)}
-            file.edited(news).write(file.path)
+            listed = file.task.answer == "points"  # one reply about a whole poster is kept as text, as released
+            news = {number: {"judge": texts if listed else texts[0]} for number, texts in said.items() if any(texts)}
+            write_back(file, news)
     if files:
         note_judge(home_of(files[0].path), vlm.name, str(vlm.signature), asked - no_reply.total())
     return JudgedReport(

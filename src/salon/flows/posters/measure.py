@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
-from salon.bench.posters.files import PosterFile, find_picture, home_of
+from salon.bench.posters.files import PosterFile, find_picture, home_of, write_back
 from salon.bench.posters.item import PosterItem
 from salon.bench.posters.points import rules_of, said_of
 from salon.bench.posters.run_card import note_judge
@@ -101,7 +101,7 @@ def measure_files(
         finally:  # whatever ended it, what was found is kept
             verdict, why = FIELDS[way]
             news = {number: {verdict: texts, why: whys} for number, (texts, whys) in said.items() if any(texts)}
-            file.edited(news).write(file.path)
+            write_back(file, news)
     if made and way == "pixels":  # an oracle is no judge
         method = Signature(method="pixels", settings={"rules": VERSION, "reader": READER})
         note_judge(home_of(made[0].path), way, str(method), counts["answered"])

@@ -16,9 +16,9 @@ import numpy as np
 from salon.bench.posters.make.briefs import OCCASIONS, make_brief
 from salon.bench.posters.make.deal import dealt
 from salon.bench.posters.make.made import Made
-from salon.bench.posters.vocabulary import OPERATIONS, STYLES
+from salon.bench.posters.vocabulary import OPERATIONS
 from salon.errors import BadValue
-from salon.render.brief import Brief, Place, Style
+from salon.render.brief import STYLES, Brief, Place, Style
 from salon.render.brief_text import LABELS, read_brief
 from salon.render.brief_words import named_colors
 from salon.render.chance import chance

@@ -15,9 +15,8 @@ from salon.bench.posters.make.deal import dealt, pick
 from salon.bench.posters.make.made import Made, pixel_box
 from salon.bench.posters.make.typefaces import as_seen
 from salon.bench.posters.make.words import invented_name
-from salon.bench.posters.vocabulary import STYLES
 from salon.errors import BadValue
-from salon.render.brief import SUBJECTS, Brief, Style
+from salon.render.brief import STYLES, SUBJECTS, Brief, Style
 from salon.render.chance import chance
 from salon.render.compose import Hand, lay_out, plan_poster
 from salon.render.layout import Element
