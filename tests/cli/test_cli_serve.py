@@ -70,9 +70,9 @@ def read(command: click.Command, *arguments: object) -> Any:
 @contextmanager
 def running(folder: Path, *flags: str) -> Iterator[str]:
     """The owner's link of a studio served by another process, which leaves in peace afterwards."""
-    with start_salon("serve", folder, "--port", "0", "--json", *flags) as server:
+    with start_salon("serve", folder, "--port", "0", "--json", "--show-link", *flags) as server:
         try:
-            lines = [server.stdout.readline() for _ in range(4)]
+            lines = [server.stdout.readline() for _ in range(5)]
             link = json.loads("".join(lines))["owner"] if lines[0] else pytest.fail(server.stderr.read())
             assert httpx2.get(f"{link.partition('/enter/')[0]}/healthz", timeout=60).status_code == 200  # it is open
             yield link
@@ -296,7 +296,7 @@ def test_check_config_finds_what_is_wrong_and_changes_nothing(folder: Path) -> N
 
 
 def test_a_password_is_kept_as_its_hash(folder: Path, monkeypatch) -> None:
-    monkeypatch.setattr("salon.cli.serve._serve", lambda *_: None)
+    monkeypatch.setattr("salon.cli.serve._serve", lambda *_, **__: None)
     result = CliRunner().invoke(serve, [str(folder), "--password"], input="open sesame!\nopen sesame!\n")
     assert result.exit_code == 0
     kept = (folder / ".studio" / "password").read_text()
@@ -304,3 +304,18 @@ def test_a_password_is_kept_as_its_hash(folder: Path, monkeypatch) -> None:
     assert "sesame" not in result.output + kept
     short = CliRunner().invoke(serve, [str(folder), "--password"], input="short\nshort\n")
     assert isinstance(short.exception, BadValue)
+
+
+def test_the_owners_link_is_printed_once_and_can_be_renewed(folder: Path, monkeypatch) -> None:
+    monkeypatch.setattr("salon.cli.serve.run", lambda *_: None)
+    first = read(serve, folder, "--port", 0)["owner"]
+    assert "/enter/" in first
+    assert read(serve, folder, "--port", 0)["owner"] is None
+    said = call(serve, folder, "--port", 0).output
+    assert "/enter/" not in said
+    assert "--show-link" in said
+    token = first.rpartition("/")[2]
+    assert read(serve, folder, "--port", 0, "--show-link")["owner"].endswith(token)
+    renewed = read(serve, folder, "--port", 0, "--new-link")["owner"]
+    assert not renewed.endswith(token)
+    assert read(serve, folder, "--port", 0, "--show-link")["owner"].endswith(renewed.rpartition("/")[2])

@@ -14,7 +14,7 @@ from studies import example
 
 from salon.errors import BadFile
 from salon.store.database import Database, open_database, restore, tables
-from salon.store.database.errors import StudyThere
+from salon.store.database.errors import Damaged, StudyThere
 from salon.store.place import open_place
 from salon.study import Comparison, Rater
 
@@ -146,3 +146,28 @@ def test_what_a_killed_backup_left_is_swept_by_the_next_and_one_at_work_is_let_b
             assert len(list(tmp_path.glob(".*.part"))) == 2
             database.backup(path, overwrite=True)
     assert [left.name for left in tmp_path.glob(".*.part")] == [".backup.db.other.part"]
+
+
+@pytest.mark.parametrize("how", ["header", "middle", "cut"])
+def test_a_damaged_file_is_told_as_such_with_the_way_back(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "studio.db"
+    with open_database(path, create=True) as database:
+        database.put_study(example())
+        database.backup(tmp_path / "backup.db")
+    whole = bytearray((tmp_path / "backup.db").read_bytes())
+    if how == "header":
+        whole[:16] = b"x" * 16
+    elif how == "middle":
+        whole[4096:20_000] = b"\xff" * (20_000 - 4096)
+    else:
+        del whole[9000:]
+    for file in tmp_path.glob("studio.db*"):
+        file.unlink()
+    path.write_bytes(whole)
+    with pytest.raises(Damaged, match="salon restore"), open_database(path) as database:
+        database.check_whole()
+    path.unlink()
+    with open_database(path, create=True) as database:
+        restore(tmp_path / "backup.db", database)
+        database.check_whole()
+        assert database.read_study().hash == example().hash

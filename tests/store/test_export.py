@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import tempfile
 from pathlib import Path
@@ -14,7 +15,7 @@ from studies import example, studies
 
 from salon.errors import InputError
 from salon.store import EXPORTS, export_study, open_study
-from salon.study import Cohort, Criterion, Design, Study
+from salon.study import Cohort, Criterion, Design, Prompt, Study
 
 # Shrinking a study of five tables takes minutes and the first failing one is small already.
 NO_SHRINK = (Phase.explicit, Phase.reuse, Phase.generate)
@@ -43,6 +44,8 @@ def test_no_text_or_number_is_lost_on_the_way(study: Study) -> None:
         for to in EXPORTS:
             export_study(study, Path(folder) / to, to)
             assert_identical(open_study(Path(folder) / to), study)
+        export_study(study, Path(folder) / "safe", "csv", excel_safe=True)
+        assert_identical(open_study(Path(folder) / "safe"), study)
 
 
 def test_csv_tells_an_empty_text_from_no_text(tmp_path: Path) -> None:
@@ -168,3 +171,23 @@ def test_images_are_copied_along(tmp_path: Path) -> None:
     (tmp_path / "from" / "images" / "p2-a.png").write_bytes(b"png")
     export_study(example(), tmp_path / "to", "jsonl", images=tmp_path / "from")
     assert (tmp_path / "to" / "images" / "p2-a.png").read_bytes() == b"png"
+
+
+FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "'quoted", "''", "plain", "")
+
+
+def test_an_excel_safe_csv_has_no_cell_that_runs_and_opens_as_the_identical_study(tmp_path: Path) -> None:
+    prompts = [Prompt(id=f"p{k}", text=text) for k, text in enumerate(FORMULAS)]
+    prompts.append(Prompt(id="=cmd|' /C calc'!A0", text="x"))
+    study = Study.build("formulas", [Criterion(id="overall")], tables={"prompts": prompts})
+    export_study(study, tmp_path / "safe", "csv", excel_safe=True)
+    with open(tmp_path / "safe" / "prompts.csv", encoding="utf-8", newline="") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert len(cells) > len(FORMULAS)
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    assert open_study(tmp_path / "safe").hash == study.hash
+    export_study(study, tmp_path / "letters", "csv")
+    assert "=1+1" in (tmp_path / "letters" / "prompts.csv").read_text(), "to the letter unless asked otherwise"
+    assert "excel_safe" not in (tmp_path / "letters" / "study.toml").read_text()
+    with pytest.raises(InputError, match="for CSV"):
+        export_study(study, tmp_path / "other", "jsonl", excel_safe=True)

@@ -449,7 +449,7 @@ def test_a_link_to_a_study_stays_a_link(tmp_path: Path) -> None:
 def test_a_failure_half_way_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_study(example(), tmp_path / "s")
 
-    def full(*args: object) -> None:
+    def full(*args: object, **options: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(folder, "write_table", full)
@@ -476,11 +476,11 @@ def test_a_study_replaced_while_it_is_read_is_read_again(tmp_path: Path, monkeyp
     save_study(example(), tmp_path / "s")
     read, asked = folder.read_table, []
 
-    def interrupted(kind: str, path: Path) -> pa.Table:
+    def interrupted(kind: str, path: Path, **options: bool) -> pa.Table:
         if not asked:
             save_study(example(simulated=False), tmp_path / "s", overwrite=True, form="csv")
         asked.append(kind)
-        return read(kind, path)
+        return read(kind, path, **options)
 
     monkeypatch.setattr(folder, "read_table", interrupted)
     assert open_study(tmp_path / "s").hash == example(simulated=False).hash

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from doors import Served, served
@@ -10,6 +11,7 @@ from fastapi.routing import iter_route_contexts
 from starlette.websockets import WebSocketDisconnect
 
 from salon.report.page import ground
+from salon.web.app import Readiness
 
 OPEN = {
     "/healthz",
@@ -64,6 +66,28 @@ def test_owners_and_raters_have_routes_of_their_own(door: Served) -> None:
         for method, path in routes(door):
             if path not in OPEN | shared and path.startswith(("/api/owner", "/owner", "/adjudicate")) != own:
                 assert client.request(method, filled(path)).status_code == 403, (method, path)
+
+
+def test_health_says_no_while_nothing_can_be_saved(tmp_path: Path) -> None:
+    with served(tmp_path) as door:
+        now = [0.0]
+        door.app.state.readiness = Readiness(door.studio.database, clock=lambda: now[0])
+        client = door.client()
+        assert client.get("/healthz").status_code == 200
+        with door.studio.database.engine.connect() as connection:  # a disk that is full or read-only refuses likewise
+            connection.exec_driver_sql("PRAGMA query_only=ON")
+        assert client.get("/healthz").status_code == 200, "looked at once a second"
+        now[0] = 1
+        answer = client.get("/healthz")
+        assert (answer.status_code, answer.json()) == (503, {"ok": False})
+
+
+def test_head_answers_like_get_without_a_body(door: Served) -> None:
+    client = door.client(door.zoe)
+    for path in ("/", "/healthz", "/login", "/static/base.css", "/api/me", "/nowhere"):
+        head, whole = client.head(path), client.get(path)
+        assert (head.status_code, head.content) == (whole.status_code, b""), path
+        assert head.headers["content-type"] == whole.headers["content-type"]
 
 
 def test_health_icon_and_static_files(door: Served) -> None:

@@ -323,13 +323,18 @@ def test_no_cohort_of_raters_has_the_say_over_disputes(door: Served) -> None:
 
 
 def test_the_owners_link_can_be_changed(door: Served) -> None:
-    first = owner_token(door.folder, door.studio.database)
-    assert owner_token(door.folder, door.studio.database) == first
+    first, is_new = owner_token(door.folder, door.studio.database)
+    assert is_new
+    assert owner_token(door.folder, door.studio.database) == (first, False)
     browser = door.client(first)
     (door.folder / ".studio" / "owner").unlink()
-    second = owner_token(door.folder, door.studio.database)
+    second, _ = owner_token(door.folder, door.studio.database)
     assert browser.get("/owner").status_code == 401
     assert door.client(second).get("/owner").status_code == 200
+    third, is_new = owner_token(door.folder, door.studio.database, renew=True)
+    assert is_new
+    assert door.client().get(f"/enter/{second}").status_code == 401
+    assert door.client(third).get("/owner").status_code == 200
 
 
 def test_a_new_consent_text_comes_before_the_next_question_for_scripts_too(door: Served) -> None:

@@ -305,8 +305,8 @@ def test_a_picture_that_is_also_a_page_is_served_as_a_picture_only(tmp_path: Pat
         kept = re.search(r"references/[0-9a-f]{24}\.png", page)[0]  # type: ignore[index]
         images = door.app.state.images
         images._references.append(door.folder / kept)
-        address = images.reference_address(kept, "full")
-        said = owner.client.get(address)
+        address = images.reference_address(kept, "full", rater=door.names["zoe"])
+        said = door.client(door.zoe).get(address)
         assert (said.status_code, said.headers["content-type"]) == (200, "image/png")
         assert said.headers["x-content-type-options"] == "nosniff"
         assert b"script" not in said.content
@@ -328,7 +328,8 @@ def test_no_token_password_or_cookie_reaches_a_log(tmp_path: Path, caplog, monke
         door.client().post("/login", data={"password": "open sesame pleasf"})
         door.client().get("/enter/made-up-token-made-up-token")
         client.post("/undo", data={"csrf": "wrong"})
-        monkeypatch.setattr(door.studio.database, "who", lambda *_, **__: 1 / 0)
+        for asked in ("who", "who_of_link"):
+            monkeypatch.setattr(door.studio.database, asked, lambda *_, **__: 1 / 0)
         assert door.client().get(f"/enter/{door.zoe}").status_code == 500
         assert client.get("/").status_code == 500
     assert "ZeroDivisionError" in caplog.text, "the fault itself is there"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import json
 import re
 import stat
 import time
@@ -82,15 +84,17 @@ def test_a_removed_rater_is_out_and_a_paused_one_is_told_so(door: Served) -> Non
     assert me(client) == 401
 
 
-def _signed(secret: bytes, token: str, **more: object) -> str:
+def _signed(secret: bytes, door: Served, token: str) -> str:
     kind = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
-    return URLSafeTimedSerializer(secret, salt="salon session", signer_kwargs=kind, **more).dumps([token, "nonce"])
+    link = door.studio.database.who(token).link
+    return URLSafeTimedSerializer(secret, salt="salon session of a link", signer_kwargs=kind).dumps([link, "nonce"])
 
 
 def test_cookies_that_others_signed_or_that_were_changed_are_worthless(shared: Served) -> None:
-    good = _signed(read_secret(shared.folder), shared.zoe)
+    good = _signed(read_secret(shared.folder), shared, shared.zoe)
     flipped = good[:-3] + ("A" if good[-3] != "A" else "B") + good[-2:]
-    for value, status in [(good, 200), (flipped, 401), (_signed(b"0" * 32, shared.zoe), 401), ("x" * 3000, 401)]:
+    forged = _signed(b"0" * 32, shared, shared.zoe)
+    for value, status in [(good, 200), (flipped, 401), (forged, 401), ("x" * 3000, 401)]:
         client = shared.client()
         client.cookies.set("salon", value)
         assert me(client) == status
@@ -101,7 +105,7 @@ def test_an_old_cookie_that_is_replayed_has_ended(shared: Served, monkeypatch, h
     real = TimestampSigner.get_timestamp
     with monkeypatch.context() as patch:
         patch.setattr(TimestampSigner, "get_timestamp", lambda self: real(self) - hours * 3600)
-        value = _signed(read_secret(shared.folder), getattr(shared, token))
+        value = _signed(read_secret(shared.folder), shared, getattr(shared, token))
     client = shared.client()
     client.cookies.set("salon", value)
     assert me(client) == status
@@ -118,6 +122,15 @@ def test_a_clock_that_is_set_back_shows_nobody_out(shared: Served, monkeypatch, 
         monkeypatch.setattr(auth, "now_ms", lambda back=back: int(time.time() - back * 3600) * 1000)
         monkeypatch.setattr(TimestampSigner, "get_timestamp", lambda self, back=back: real(self) - back * 3600)
         assert me(client) == expected
+
+
+def test_a_cookie_does_not_hold_the_link(shared: Served) -> None:
+    client = shared.client(shared.zoe)
+    payload = client.cookies["salon"].split(".")[0]
+    opened = base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))
+    assert shared.zoe.encode() not in opened
+    assert shared.zoe not in client.cookies["salon"]
+    assert json.loads(opened)[0] == shared.studio.database.who(shared.zoe).link
 
 
 def test_roles_keep_apart(shared: Served) -> None:
@@ -201,11 +214,18 @@ def test_guessing_is_slowed_down_for_passwords_and_links(with_password: Served) 
     client = with_password.client()
     said = [client.post("/login", data={"password": str(k)}).status_code for k in range(12)]
     assert said == [401] * 10 + [429] * 2
-    answer = client.get("/enter/guess")
-    assert answer.status_code == 429
-    assert int(answer.headers["retry-after"]) >= 1
+    said = [client.get(f"/enter/guess{k}") for k in range(12)]
+    assert [answer.status_code for answer in said] == [401] * 10 + [429] * 2
+    assert int(said[-1].headers["retry-after"]) >= 1
     other = with_password.client(client=("10.0.0.9", 1))
     assert other.post("/login", data={"password": "open sesame"}).status_code == 303
+
+
+def test_whoever_shares_an_address_with_a_guesser_still_gets_in(door: Served) -> None:
+    guesser = door.client()
+    assert {guesser.get(f"/enter/guess{k}").status_code for k in range(30)} == {401, 429}
+    assert door.client().get(f"/enter/{door.zoe}").status_code == 303
+    assert door.script(door.max).get("/api/me").status_code == 200
 
 
 def test_a_broken_hash_lets_nobody_in(door: Served) -> None:

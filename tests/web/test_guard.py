@@ -159,7 +159,7 @@ def test_a_bucket_gives_its_burst_then_its_rate_and_forgets_the_oldest() -> None
     now[0] = 0.5  # one more of 2 a second
     buckets.take("a")
     with pytest.raises(TooMany):
-        buckets.look("a")
+        buckets.take("a")
     buckets.take("c")  # "b" was seen longest ago
     assert sorted(buckets._left) == ["a", "c"]
 

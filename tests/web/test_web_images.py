@@ -14,6 +14,7 @@ from doors import Served, served
 from PIL import Image
 
 from salon.web.images import Images
+from salon.web.settings import read_secret
 
 
 @pytest.fixture
@@ -57,11 +58,29 @@ def test_a_rater_sees_the_pictures_of_their_own_tasks(door: Served) -> None:
     zoe = door.client(door.zoe)
     shown = zoe.get("/api/next").json()["pictures"]
     assert [zoe.get(picture["screen"]).status_code for picture in shown] == [200, 200]
-    others = [images(door).address(item) for item in door.studio.items]
-    unseen = [address for address in others if address not in {picture["screen"] for picture in shown}]
-    assert {zoe.get(address).status_code for address in unseen} == {404}
-    assert {door.client(door.owner).get(address).status_code for address in others} == {200}
+    contents = [images(door).address(item) for item in door.studio.items]
+    assert {zoe.get(address).status_code for address in contents} == {404}, "a rater cannot ask by content"
+    assert {door.client(door.owner).get(address).status_code for address in contents} == {200}
+    assert door.client(door.max).get(shown[0]["screen"]).status_code == 404, "nor with another's address"
     assert door.client().get(shown[0]["screen"]).status_code == 401
+
+
+def test_no_two_screens_or_raters_share_an_address(door: Served) -> None:
+    """Repeats cannot be known by their addresses, nor by the headers of what they lead to."""
+    addresses = {
+        images(door).rater_address("p0-0", rater=door.names[name], task=task)
+        for name in ("zoe", "max")
+        for task in (1, 2, 3)
+    }
+    assert len(addresses) == 6
+    zoe = door.client(door.zoe)
+    first, again = (zoe.get(images(door).rater_address("p0-0", rater=door.names["zoe"], task=task)) for task in (1, 2))
+    assert first.content == again.content
+    private = ("x-request-id", "etag", "date")
+    assert first.headers["etag"] != again.headers["etag"]
+    kept = [{name: value for name, value in answer.headers.items() if name not in private} for answer in (first, again)]
+    assert kept[0] == kept[1]
+    assert "1970" in first.headers["last-modified"]
 
 
 def test_after_a_restart_a_page_still_finds_its_pictures(door: Served) -> None:
@@ -69,9 +88,9 @@ def test_after_a_restart_a_page_still_finds_its_pictures(door: Served) -> None:
     address = zoe.get("/api/next").json()["pictures"][0]["full"]
     old = images(door)
     named = {item.id: item.image for item in door.studio.items.values()}
-    for client in (zoe, door.client(door.owner)):
-        door.app.state.images = Images(door.folder, named, old.database)
-        assert client.get(address).status_code == 200
+    for client, shown in ((zoe, address), (door.client(door.owner), old.address("p0-0"))):
+        door.app.state.images = Images(door.folder, named, old.database, secret=read_secret(door.folder))
+        assert client.get(shown).status_code == 200
 
 
 HASH = "0" * 64
@@ -111,9 +130,9 @@ def test_a_study_cannot_name_files_outside_its_folder(door: Served, tmp_path: Pa
     (door.folder / "images" / "loop.png").symlink_to("loop.png")
     named = {"a": "../outside.png", "b": str(outside), "c": "images/link.png", "d": None, "e": "x\x00", "f": "images"}
     named |= {"g": "images/loop.png", "h": "images/loop.png/x"}
-    found = Images(door.folder, named, door.studio.database, ["../outside.png"])
+    found = Images(door.folder, named, door.studio.database, ["../outside.png"], secret=b"s")
     assert [found.address(item) for item in named] == [None] * 8
-    assert found.reference_address("../outside.png") is None
+    assert found.reference_address("../outside.png", rater="zoe") is None
 
 
 def _bomb() -> bytes:
@@ -158,6 +177,8 @@ def test_a_picture_that_is_replaced_or_lost(door: Served) -> None:
 def test_reference_pictures_are_for_every_rater(tmp_path: Path) -> None:
     panel = [{"criterion": "overall", "level": 5, "image": "images/secret-generator-1-1.png"}]
     with served(tmp_path, {"references": panel}) as door:
-        address = images(door).reference_address("images/secret-generator-1-1.png")
+        zoe, max = door.names["zoe"], door.names["max"]
+        address = images(door).reference_address("images/secret-generator-1-1.png", rater=zoe)
         assert door.client(door.zoe).get(address).status_code == 200
-        assert images(door).reference_address("images/secret-generator-1-0.png") is None
+        assert images(door).reference_address("images/secret-generator-1-1.png", rater=max) != address
+        assert images(door).reference_address("images/secret-generator-1-0.png", rater=zoe) is None

@@ -16,7 +16,7 @@ from salon.bench.results import EntryResult
 from salon.bench.suite_records import LOST, read_json
 from salon.errors import BadFile
 from salon.store.atomic import whole_file, write_json
-from salon.store.parquet_table import arrow_file
+from salon.store.parquet_table import arrow_file, check_rows
 from salon.study.noun import Noun
 
 PUBLISHED = "published.json"
@@ -85,6 +85,7 @@ def _read_table(path: Path, schema: pa.Schema) -> pa.Table:
     if not path.exists():
         return schema.empty_table()
     try:
+        check_rows(path)
         return pq.ParquetFile(arrow_file(path)).read().select(schema.names).cast(schema)
     except (pa.ArrowException, KeyError, OSError, ValueError) as error:
         needed = f"a table with {', '.join(schema.names)} is needed"

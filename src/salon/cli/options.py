@@ -88,3 +88,13 @@ def _plain_type(annotation: Any) -> Any:
     if get_origin(annotation) in (Union, types.UnionType):
         return next(part for part in get_args(annotation) if part is not type(None))
     return annotation
+
+
+trusted_proxy_option = click.option(
+    "--trusted-proxy",
+    "trusted_proxies",
+    multiple=True,
+    default=("127.0.0.1", "::1"),
+    metavar="ADDRESS",
+    help="Proxy (address or network) whose X-Forwarded-For is believed (repeatable).  [default: this machine]",
+)

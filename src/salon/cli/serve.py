@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.options import trusted_proxy_option
 from salon.errors import BadFile
 from salon.flows.studio.open import database_file, open_studio
 from salon.flows.studio.studio import Studio
@@ -43,7 +44,10 @@ base_url_option = click.option("--base-url", metavar="URL", help="Address that p
 )
 @db_option
 @base_url_option
+@trusted_proxy_option
 @click.option("--password", is_flag=True, help="Ask for a new password of the owner, and keep its hash.")
+@click.option("--show-link", is_flag=True, help="Print the owner's link; the first start does so by itself.")
+@click.option("--new-link", is_flag=True, help="Give the owner a new link, print it, and end all older ones.")
 @click.option("--check-config", "only_check", is_flag=True, help="Only say whether everything is in order.")
 @json_option
 def serve(
@@ -52,47 +56,58 @@ def serve(
     port: int,
     db: str | None,
     base_url: str | None,
+    trusted_proxies: tuple[str, ...],
     password: bool,
+    show_link: bool,
+    new_link: bool,
     only_check: bool,
     as_json: bool,
 ) -> None:
     """Open the studio of STUDY: raters come by their links and answer, you watch.
 
     It listens on this machine only, until --host and --base-url say otherwise. The first start copies the study into
-    the database and writes studio.toml, which says who is asked what. Stop it with Ctrl-C: nothing is lost.
+    the database, writes studio.toml, which says who is asked what, and prints the owner's link. Stop it with Ctrl-C:
+    nothing is lost.
 
     \b
       salon serve posters
       salon serve posters --check-config
-      salon serve posters --host 0.0.0.0 --base-url https://studio.example.org     behind a reverse proxy
+      salon serve posters --base-url https://studio.example.org        behind a reverse proxy on this machine
+      salon serve posters --host 0.0.0.0 --base-url https://studio.example.org --trusted-proxy 10.89.0.0/24
     """
     folder = _folder(study)
-    settings = checked(WebSettings(folder=folder, host=host, port=port, base_url=base_url))
+    settings = checked(
+        WebSettings(folder=folder, host=host, port=port, base_url=base_url, trusted_proxies=trusted_proxies)
+    )
     if only_check:
         _report_config(settings, db, as_json)
         return
     if password:
         _ask_password(folder)
-    _serve(settings, db, as_json)
+    _serve(settings, db, as_json, show_link=show_link, new_link=new_link)
 
 
-def _serve(settings: WebSettings, db: str | None, as_json: bool) -> None:
+def _serve(settings: WebSettings, db: str | None, as_json: bool, *, show_link: bool, new_link: bool) -> None:
     folder = settings.folder
     with held(folder), listen(settings.host, settings.port) as listening, open_studio(folder, db) as studio:
         settings = settings.model_copy(update={"port": listening.getsockname()[1]})
         app = create_app(studio, settings)
         write_address(folder, settings.address)
-        link = f"{settings.address}/enter/{owner_token(folder, studio.database)}"
-        _print_served(studio, link, as_json)
+        token, is_new = owner_token(folder, studio.database, renew=new_link)
+        link = f"{settings.address}/enter/{token}" if is_new or show_link else None
+        _print_served(studio, settings.address, link, as_json)
         run(app, settings, listening)
 
 
-def _print_served(studio: Studio, link: str, as_json: bool) -> None:
+def _print_served(studio: Studio, address: str, link: str | None, as_json: bool) -> None:
     if as_json:
-        print_json({"study": studio.name, "owner": link})
+        print_json({"study": studio.name, "address": address, "owner": link})
         return
-    say(f"the studio of {studio.name!r} is open; the owner's link, for you alone:")
-    say(f"  {link}")
+    if link is None:
+        say(f"the studio of {studio.name!r} is open at {address}; --show-link prints the owner's link")
+    else:
+        say(f"the studio of {studio.name!r} is open; the owner's link, for you alone:")
+        say(f"  {link}")
     cohort = studio.settings.cohorts[0].id
     say(f"invite raters with: salon invite {studio.folder} --cohort {cohort} --count 5", dim=True)
 

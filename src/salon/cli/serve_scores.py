@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from salon.cli.console import json_option, print_json, print_table, say
-from salon.cli.options import options_from, settings_from
+from salon.cli.options import options_from, settings_from, trusted_proxy_option
 from salon.errors import InputError
 from salon.flows.explain.served import Neighbourhood, neighbourhood
 from salon.flows.scoring.decisions import DecisionSettings
@@ -51,6 +51,7 @@ LIMITS = ("most_upload", "most_picture", "most_pixels", "most_images", "most_at_
     "--port", type=click.IntRange(0, 65535), default=8100, show_default=True, help="Port; 0 takes a free one."
 )
 @click.option("--base-url", metavar="URL", help="Address that people open, without a path.")
+@trusted_proxy_option
 @click.option(
     "--folder", type=click.Path(path_type=Path, file_okay=False), default=Path(".salon-scores"), show_default=True,
     help="Folder of the service: hashes of its tokens.",

@@ -187,9 +187,18 @@ def _print_answers(study: Study) -> None:
 @click.option(
     "--images", type=click.Path(path_type=Path, file_okay=False), help="Study folder with the pictures, for a database."
 )
+@click.option("--excel-safe", is_flag=True, help="With --to csv: no cell is run as a formula by a spreadsheet.")
 @overwrite_option
 @json_option
-def export(study: Path | str, to: str, output: Path, images: Path | None, overwrite: bool, as_json: bool) -> None:
+def export(
+    study: Path | str,
+    to: str,
+    output: Path,
+    images: Path | None,
+    excel_safe: bool,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
     """Write STUDY as Parquet, CSV, JSONL or a Hugging Face folder with a data card, or in a format of the field.
 
     The first four are study folders again: nothing is lost on the way, and every command takes them. hpdv2, hpdv3,
@@ -205,10 +214,13 @@ def export(study: Path | str, to: str, output: Path, images: Path | None, overwr
     _refuse_to_replace(output, overwrite)
     if isinstance(study, Path) and output.exists() and output.resolve() == study.resolve():
         raise BadFile("the output must be another place than the study", found=str(output))
+    if excel_safe and to != "csv":
+        raise BadValue("--excel-safe is for CSV tables", found=f"--to {to}", remedy="--to csv --excel-safe")
     if to in FIELD_FILES:
         _print_field(export_field(found, output, to), output, as_json)
         return
-    export_study(found, output, to, overwrite=overwrite, images=images or (study if isinstance(study, Path) else None))
+    pictures = images or (study if isinstance(study, Path) else None)
+    export_study(found, output, to, overwrite=overwrite, images=pictures, excel_safe=excel_safe)
     _print_written(found, output, as_json, to=to)
 
 

@@ -15,7 +15,7 @@ from salon.judge.record import Verdict
 from salon.judge.settings import JudgeSettings
 from salon.store.atomic import present, read_json, whole_file, whole_folder, write_json
 from salon.store.metadata import Metadata, write_metadata
-from salon.store.parquet_table import arrow_file
+from salon.store.parquet_table import arrow_file, check_rows
 from salon.store.table_files import write_table
 from salon.study import Study
 from salon.study.noun import Noun
@@ -121,6 +121,7 @@ def read_verdicts(folder: Path | str) -> pa.Table:
     """The verdicts in a judge's folder, every column of `SCHEMA` there."""
     path = present(Path(folder)) / VERDICTS
     try:
+        check_rows(path)
         table = pq.read_table(arrow_file(path))
     except (OSError, pa.ArrowException) as error:
         raise BadFile(

@@ -24,7 +24,7 @@ from salon.judge.scorers.picture import Result, Scored, TextInput, Unscored
 from salon.models.kept import Kept
 from salon.store.atomic import whole_file, write_json
 from salon.store.folder import written_inside
-from salon.store.parquet_table import arrow_file
+from salon.store.parquet_table import arrow_file, check_rows
 from salon.study import Item, Prompt, Study
 from salon.study.noun import Noun
 from salon.study.scorer import Scorer, ScorerCard
@@ -212,6 +212,7 @@ def scores_there(folder: Path) -> list[str]:
 def read_scores(file: Path) -> pa.Table:
     """A table of scores: item, value, and sigma where it has one; BadFile or BadColumns where it is none."""
     try:
+        check_rows(file)
         table = pq.read_table(arrow_file(file))
     except (OSError, pa.ArrowException) as error:
         raise BadFile("a Parquet table of scores is needed", found=str(error).split("\n")[0], where=str(file)) from None

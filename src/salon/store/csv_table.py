@@ -1,13 +1,16 @@
 """A table as CSV: text in quotes, lists as JSON text, nothing between two commas where there is no value.
 
 `""` is a text without letters and an empty cell is no value, so nothing is lost on the way out and back.
+
+A spreadsheet runs a cell that begins with `=`, `+`, `-`, `@` or a tab as a formula. `guarded` puts an apostrophe before
+such texts, and before those that begin with one; `unguarded` takes it away again.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -107,6 +110,26 @@ def _row_fault(kind: str, header: list[str], row: list[str], where: str) -> Inpu
             except pa.ArrowInvalid:
                 return BadValue(f"{name} must be a number ({dtype})", found=repr(cell), where=where)
     return None
+
+
+# -- spreadsheets ------------------------------------------------------------------------------------------
+
+
+def guarded(table: pa.Table) -> pa.Table:
+    """`table` without a text that a spreadsheet would run as a formula."""
+    return _map_texts(table, lambda cells: pc.replace_substring_regex(cells, r"^(['=+\-@\t\r\n])", r"'\1"))
+
+
+def unguarded(table: pa.Table) -> pa.Table:
+    """What `guarded` was given."""
+    return _map_texts(table, lambda cells: pc.replace_substring_regex(cells, "^'", ""))
+
+
+def _map_texts(table: pa.Table, change: Callable[[pa.ChunkedArray], pa.ChunkedArray]) -> pa.Table:
+    for place, field in enumerate(table.schema):
+        if _cell_type(field.type) == TEXT and not pa.types.is_list(field.type):
+            table = table.set_column(place, field.name, change(table.column(place).cast(TEXT)))
+    return table
 
 
 # -- writing -----------------------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ def table_files(folder: Path) -> dict[str, Path]:
 def _read(folder: Path) -> Study:
     metadata = read_metadata(folder)
     files = table_files(folder)
-    tables = {kind: read_table(kind, file) for kind, file in files.items()}
+    tables = {kind: read_table(kind, file, excel_safe=metadata.excel_safe) for kind, file in files.items()}
     pa.default_memory_pool().release_unused()  # what decoding needed, before checking needs its own
     try:
         study = metadata.study(tables, where=str(folder))
@@ -158,19 +158,20 @@ def write_folder(
     images: Place | Sequence[Place] | None,
     inner: str = "",
     texts: dict[str, str] | None = None,
+    excel_safe: bool = False,
 ) -> None:
-    """As `save_study`, with the tables in the folder `inner` and extra text files."""
+    """As `save_study`, with the tables in the folder `inner`, extra text files, and CSV for spreadsheets if wanted."""
     if form not in FORMS:
         raise InputError(f"a form of table is needed: {', '.join(FORMS)}", found=repr(form))
     place = local(path).resolve()
-    metadata = Metadata.of(study)
+    metadata = Metadata.of(study).model_copy(update={"excel_safe": excel_safe})
     try:
         with in_turn(place / FILE), whole_folder(place) as new:
             _check_may_replace(place, overwrite)
             write_metadata(new, metadata)
             (new / inner).mkdir(exist_ok=True)
             for kind in study.counts:
-                write_table(kind, study.table(kind), new / inner / f"{kind}.{form}")
+                write_table(kind, study.table(kind), new / inner / f"{kind}.{form}", excel_safe=excel_safe)
             for name, text in (texts or {}).items():
                 with whole_file(new / name) as file:
                     file.write(text.encode())

@@ -31,6 +31,8 @@ class Metadata(Noun):
     compare_within: CompareWithin = "prompt"
     simulated: bool = False
     note: str | None = None
+    excel_safe: bool = False
+    """Text cells of its CSV tables have an apostrophe where a spreadsheet would see a formula."""
     design: Design = Design()
     criteria: tuple[Criterion, ...] = ()
     cohorts: tuple[Cohort, ...] = ()
@@ -46,7 +48,7 @@ class Metadata(Noun):
     @classmethod
     def of(cls, study: Study) -> Self:
         """What study.toml says about `study`."""
-        names = [name for name in cls.model_fields if name != "format"]
+        names = [name for name in cls.model_fields if name not in ("format", "excel_safe")]
         return cls.parse({name: getattr(study, name) for name in names}, where=f"study {study.name!r}")
 
     def study(self, tables: dict[str, pa.Table], *, where: str) -> Study:
@@ -55,7 +57,7 @@ class Metadata(Noun):
         return Study.build(self.name, self.criteria, tables=tables, where=where, conformed=True, **rest)
 
 
-_GIVEN = {"format", "name", "criteria"}
+_GIVEN = {"format", "name", "criteria", "excel_safe"}
 
 
 def write_metadata(folder: Path, metadata: Metadata) -> None:
@@ -67,6 +69,8 @@ def write_metadata(folder: Path, metadata: Metadata) -> None:
 def _as_toml(metadata: Metadata) -> str:
     """One table per criterion, cohort and revision whatever its length, so that a changed line stays a changed line."""
     record = metadata.record()
+    if not metadata.excel_safe:
+        record.pop("excel_safe", None)
     lists = {name: record.pop(name) for name in ("criteria", "cohorts", "revisions")}
     tables = [("[design]", record.pop("design")), *((f"[[{name}]]", one) for name in lists for one in lists[name])]
     return "\n".join([tomli_w.dumps(record), *(_table(head, fields) for head, fields in tables)])

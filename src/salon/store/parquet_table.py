@@ -16,11 +16,31 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from salon.errors import BadFile
 from salon.study.tables import KINDS, REFERENCE, REFERENCES, reference_lists
 
 ROWS_IN_GROUP = 1_000_000
 LARGEST_DICTIONARY = 1 << 30
 """Bytes of labels one row group may hold before Parquet would write them again in every row."""
+
+
+_ROWS_OF_ANY_FILE = 1_000_000
+_MOST_ROWS_PER_BYTE = 16
+"""Real judgments take a byte a row and more; run-length encoding lets a forged file claim millions of rows per byte."""
+
+
+def check_rows(path: Path) -> None:
+    """BadFile for a small file that claims so many rows that reading it would fill the memory; nothing is decoded."""
+    with pq.ParquetFile(arrow_file(path)) as file:
+        rows = file.metadata.num_rows
+    size = path.stat().st_size
+    if rows > max(_ROWS_OF_ANY_FILE, _MOST_ROWS_PER_BYTE * size):
+        raise BadFile(
+            f"a Parquet file of at most {_MOST_ROWS_PER_BYTE} rows per byte is needed",
+            found=f"{rows:,} rows in {size:,} bytes",
+            where=str(path),
+            remedy="such a file unpacks to more than memory holds; if it is real, split it into files of fewer rows",
+        )
 
 
 def read(kind: str, path: Path) -> pa.Table:
@@ -29,6 +49,7 @@ def read(kind: str, path: Path) -> pa.Table:
     Lists are read as text and numbered here, row group by row group: Arrow's own reading of a list as a dictionary is
     three times slower, and fails where a writer gave up on the dictionary half-way.
     """
+    check_rows(path)
     columns = KINDS[kind].columns
     with pq.ParquetFile(arrow_file(path)) as plain:
         metadata = plain.metadata

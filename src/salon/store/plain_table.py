@@ -14,6 +14,7 @@ import pyarrow.parquet
 
 from salon.errors import BadColumns, BadFile
 from salon.store.atomic import whole_file
+from salon.store.parquet_table import check_rows
 
 ENDINGS = (".parquet", ".csv", ".jsonl")
 _READERS = {".parquet": pa.parquet.read_table, ".csv": pa.csv.read_csv, ".jsonl": pa.json.read_json}
@@ -27,6 +28,8 @@ def read_plain(path: Path, what: str, columns: Sequence[str] = ()) -> pa.Table:
             f"{what} as .parquet, .csv or .jsonl are needed", found=path.suffix or "no ending", where=str(path)
         )
     try:
+        if path.suffix.lower() == ".parquet":
+            check_rows(path)
         table = reader(path)
     except (OSError, pa.ArrowException) as error:
         raise BadFile(f"a table of {what} is needed", found=str(error).split("\n")[0], where=str(path)) from None

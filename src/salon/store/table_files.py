@@ -21,8 +21,8 @@ _NEVER_EMPTY = {"id", "criterion", "rater", "a", "b", "item"}
 """Columns with a value in every row: where one has none at all, the file does not have the column."""
 
 
-def read_table(kind: str, path: Path) -> pa.Table:
-    """The table in `path`, references as dictionaries, every column in one piece.
+def read_table(kind: str, path: Path, *, excel_safe: bool = False) -> pa.Table:
+    """The table in `path`, references as dictionaries, every column in one piece; a CSV may be `excel_safe`.
 
     Raises BadFile, BadColumns or BadValue with the file (and the line, in JSONL and CSV) and what to do.
     """
@@ -31,6 +31,8 @@ def read_table(kind: str, path: Path) -> pa.Table:
             raise BadFile(f"a table of {kind} is needed", found="an empty file", where=str(path), remedy=_NO_ROWS)
         table = FORMS[path.suffix[1:]].read(kind, path)
         table.validate(full=True)
+        if excel_safe and path.suffix == ".csv":
+            table = csv_table.unguarded(table)
     except InputError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -55,10 +57,10 @@ def _check_present(kind: str, table: pa.Table, path: Path) -> None:
             raise BadColumns.missing(name, filled, where=str(path))
 
 
-def write_table(kind: str, table: pa.Table, path: Path) -> None:
-    """Write a table of a study, whole or not at all."""
+def write_table(kind: str, table: pa.Table, path: Path, *, excel_safe: bool = False) -> None:
+    """Write a table of a study, whole or not at all; an `excel_safe` CSV has no cell that a spreadsheet would run."""
     with whole_file(path) as file:
-        FORMS[path.suffix[1:]].write(kind, table, file)
+        FORMS[path.suffix[1:]].write(kind, csv_table.guarded(table) if excel_safe else table, file)
 
 
 class TableWriter:

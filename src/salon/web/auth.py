@@ -1,9 +1,10 @@
 """Who is at the door.
 
-A link holds a token (`/enter/<token>`). Opening it puts the token, signed and dated, into a cookie that scripts cannot
-read; every request asks the database again whom the token stands for, so a revoked link ends its sessions at once. The
-owner may also come with a password: that makes a link of its own, which signing out revokes. Scripts send the token as
-`Authorization: Bearer`, without a cookie and so without the danger of forged forms.
+A link holds a token (`/enter/<token>`). Opening it puts the link's number, signed and dated, into a cookie that scripts
+cannot read: who reads the cookie does not get the link. Every request asks the database again whom the link stands for,
+so a revoked link ends its sessions at once. The owner may also come with a password: that makes a link of its own,
+which signing out revokes. Scripts send the token as `Authorization: Bearer`, without a cookie and so without the danger
+of forged forms.
 
 Forms and JavaScript prove that they are ours with the session's own CSRF token: a field `csrf`, or the header
 `X-CSRF-Token`. `check_csrf` stands before every route that changes something; no route can forget it.
@@ -57,7 +58,6 @@ class Session:
     who: Who
     csrf: str = field(default="", repr=False)
     """For the forms of this session; empty when a script came with its token."""
-    token: str = field(default="", repr=False)
 
     @property
     def role(self) -> str:
@@ -79,36 +79,41 @@ class Doorkeeper:
         self.database, self.settings = database, settings
         self._secret = secret
         self._signer = URLSafeTimedSerializer(
-            secret, salt="salon session", signer_kwargs={"key_derivation": "hmac", "digest_method": hashlib.sha256}
+            secret,
+            salt="salon session of a link",
+            signer_kwargs={"key_derivation": "hmac", "digest_method": hashlib.sha256},
         )
         self._hasher = PasswordHasher()
         self._password = password
-        self._failures = Buckets(_FAILURES_A_SECOND, settings.failures_burst)
+        self._bad_links = Buckets(_FAILURES_A_SECOND, settings.failures_burst)
+        self._bad_passwords = Buckets(_FAILURES_A_SECOND, settings.failures_burst)
         self._attempts = Buckets(_PASSWORDS_A_SECOND, _PASSWORDS_AT_ONCE)
 
     # -- coming in ------------------------------------------------------------------------------------------
 
     def enter(self, token: str, address: str) -> Session:
-        """The session of a link's token; BadLink, or TooMany for who tries and tries."""
-        self._failures.look(address)
+        """The session of a link's token; BadLink, or TooMany for who tries and tries.
+
+        Only failures are counted: a valid token has 256 random bits, so letting it in tells a guesser nothing, and
+        whoever shares an address with a guesser is not locked out.
+        """
         try:
-            who = self.database.who(token)
+            return Session(self.database.who(token))
         except BadLink:
-            self._failures.take(address)
+            self._bad_links.take(address)
             raise
-        return Session(who, token=token)
 
     def login(self, password: str, address: str) -> Session:
         """A new session of the owner. A wrong password and none set take the same time and say the same."""
-        self._failures.take(address)  # before the slow part: guesses sent at once are counted too
+        self._bad_passwords.take(address)  # before the slow part: guesses sent at once are counted too
         self._attempts.take("everyone")
         if not self._is_right(password):
             log.warning("wrong password from %s", address)
             raise NotSignedIn("the owner's password is needed", found="another", remedy="or open the owner's link")
-        self._failures.give_back(address)
+        self._bad_passwords.give_back(address)
         ends = now_ms() + int(self.settings.owner_hours * 3_600_000)
         token = self.database.new_link("owner", expires_at=ends, by="password")
-        return Session(self.database.who(token), token=token)
+        return Session(self.database.who(token))
 
     def logout(self, session: Session) -> None:
         """End a session that a password began; a link stays good until it is revoked."""
@@ -130,7 +135,7 @@ class Doorkeeper:
         hours = self.settings.session_hours if session.role == "rater" else self.settings.owner_hours
         response.set_cookie(
             self.settings.cookie,
-            self._signer.dumps([session.token, secrets.token_urlsafe(16)]),
+            self._signer.dumps([session.who.link, secrets.token_urlsafe(16)]),
             max_age=int(hours * 3600),
             **self._cookie_rules,
         )
@@ -153,14 +158,14 @@ class Doorkeeper:
         cookie = self._cookie(request)
         if cookie is None:
             return None
-        token, nonce, age = cookie
+        link, nonce, age = cookie
         try:
-            who = self.database.who(token)
+            who = self.database.who_of_link(link)
         except BadLink:
             return None
         if who.role != "rater" and abs(age) > self.settings.owner_hours * 3600:
             return None
-        return Session(who, self._csrf(nonce), token)
+        return Session(who, self._csrf(nonce))
 
     def may_upload(self, scope: Scope) -> bool:
         """Does the request come from the owner, who may send files?"""
@@ -175,8 +180,8 @@ class Doorkeeper:
     def _csrf(self, nonce: str) -> str:
         return hmac.new(self._secret, b"csrf " + nonce.encode(), hashlib.sha256).hexdigest()
 
-    def _cookie(self, request: Request) -> tuple[str, str, float] | None:
-        """Token, nonce and age in seconds of a cookie that we signed and that is not too old.
+    def _cookie(self, request: Request) -> tuple[int, str, float] | None:
+        """Number of the link, nonce and age in seconds of a cookie that we signed and that is not too old.
 
         Where the clock was set back a cookie is younger than new; it is no reason to show somebody out.
         """
@@ -184,11 +189,11 @@ class Doorkeeper:
         if not text or len(text) > _LONGEST_COOKIE:
             return None
         try:
-            (token, nonce), signed = self._signer.loads(text, return_timestamp=True)
+            (link, nonce), signed = self._signer.loads(text, return_timestamp=True)
         except BadSignature:
             return None
         age = now_ms() / 1000 - signed.timestamp()
-        return None if abs(age) > self.settings.session_hours * 3600 else (token, nonce, age)
+        return None if abs(age) > self.settings.session_hours * 3600 else (link, nonce, age)
 
 
 def new_password(folder: Path, password: str) -> None:

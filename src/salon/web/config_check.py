@@ -64,6 +64,7 @@ def _settings(folder: Path) -> str:
 def _database(url: str | Path, folder: Path) -> str:
     try:
         with open_database(url) as database:
+            database.check_whole()
             with suppress(NoStudy):
                 study = database.read_study()
                 return f"{database.name} at revision {study.revision}{_newer_items(study, folder)}"

@@ -72,12 +72,6 @@ class Buckets:
             if key in self._left:
                 self._left[key] = (min(self.burst, self._now(key) + 1), self.clock())
 
-    def look(self, key: str) -> None:
-        """TooMany when `take` would raise it; nothing is taken."""
-        left = self._now(key)
-        if left < 1:
-            raise TooMany((1 - left) / self.rate)
-
     def _now(self, key: str) -> float:
         left, then = self._left.get(key, (float(self.burst), self.clock()))
         return min(self.burst, left + (self.clock() - then) * self.rate)
@@ -107,7 +101,9 @@ class Guard:
             return
         request_id = secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
-        answer = _Answer(send, self.headers | {"X-Request-Id": request_id})
+        answer = _Answer(send, self.headers | {"X-Request-Id": request_id}, head_only=scope.get("method") == "HEAD")
+        if answer.head_only:  # routes know GET alone; what they would answer is sent without its body
+            scope = dict(scope, method="GET")
         try:
             headers = Headers(scope=scope)
             _check_head(scope)
@@ -154,8 +150,8 @@ class Guard:
 class _Answer:
     """`send` with the headers of the house, that remembers whether the answer has begun."""
 
-    def __init__(self, send: Send, headers: dict[str, str]) -> None:
-        self.send, self.headers, self.started = send, headers, False
+    def __init__(self, send: Send, headers: dict[str, str], *, head_only: bool) -> None:
+        self.send, self.headers, self.head_only, self.started = send, headers, head_only, False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -164,6 +160,8 @@ class _Answer:
             given.setdefault("Cache-Control", "no-store")
             for name, value in self.headers.items():
                 given[name] = value
+        elif self.head_only and message["type"] == "http.response.body":
+            message = dict(message, body=b"")
         await self.send(message)
 
 

@@ -1,6 +1,8 @@
-"""Pictures for the browser, each size made once, under addresses that tell nothing: `/i/<sha256>-screen.webp`.
+"""Pictures for the browser, each size made once, under addresses that tell nothing: `/i/<64 digits>-screen.webp`.
 
-An address names the content of a picture, never a file: nothing a browser sends becomes a path. Every size is written
+For the owner and an adjudicator the digits are the hash of the picture's content. For a rater they are a keyed hash of
+rater, task and item: two screens or two raters that show the same picture have different addresses, so nobody can
+match pictures across screens or with files they have. Nothing a browser sends becomes a path. Every size is written
 anew from pixels, so names of generators in a file's metadata stay behind. A rater gets the pictures of their own tasks
 and of the reference panel; the owner and an adjudicator get all. Everyone else, and every picture that cannot be
 decoded, gets one and the same "nothing here".
@@ -9,6 +11,7 @@ decoded, gets one and the same "nothing here".
 from __future__ import annotations
 
 import hashlib
+import hmac
 import logging
 import re
 import threading
@@ -46,34 +49,54 @@ class Images:
     """The pictures of one study: their addresses, their sizes, and who may see them."""
 
     def __init__(
-        self, folder: Path, items: Mapping[str, str | None], database: Database, references: Iterable[str] = ()
+        self,
+        folder: Path,
+        items: Mapping[str, str | None],
+        database: Database,
+        references: Iterable[str] = (),
+        *,
+        secret: bytes,
     ) -> None:
-        self.folder, self.database = folder.resolve(), database
+        """`secret` is the studio's own: with it the addresses of a screen are the same after a restart."""
+        self.folder, self.database, self._secret = folder.resolve(), database, secret
         self._paths = {item: path for item, named in items.items() if (path := self._inside(named)) is not None}
-        self._references = [path for named in references if (path := self._inside(named)) is not None]
+        self._reference_names = list(references)
+        self._references = [path for named in self._reference_names if (path := self._inside(named)) is not None]
         self._hashes: dict[Path, tuple[tuple[int, int], str]] = {}
         self._sources: dict[str, Path] = {}
-        self._seen: OrderedDict[str, set[str]] = OrderedDict()
+        self._seen: OrderedDict[str, dict[str, str]] = OrderedDict()
         self._turn = threading.Lock()
         self._making = threading.Semaphore(_AT_ONCE)
 
     # -- addresses ------------------------------------------------------------------------------------------
 
-    def address(self, item: str, variant: Variant = "screen", *, to: str | None = None) -> str | None:
-        """Where a browser finds the picture of `item`; None when there is none. `to` a rater: who may then see it."""
+    def address(self, item: str, variant: Variant = "screen") -> str | None:
+        """Where the owner or an adjudicator finds the picture of `item`; None when there is none."""
         path = self._paths.get(item)
         number = None if path is None else self._hash(path)
+        return None if number is None else _address(number, variant)
+
+    def rater_address(self, item: str, variant: Variant = "screen", *, rater: str, task: int) -> str | None:
+        """Where `rater` finds the picture of `item` on the screen of `task`, and nobody else; None without one."""
+        path = self._paths.get(item)
+        return None if path is None else self._granted(path, variant, rater, f"task {task} {item}")
+
+    def reference_address(self, named: str, variant: Variant = "screen", *, rater: str) -> str | None:
+        """Where `rater` finds a picture of the reference panel."""
+        path = self._inside(named)
+        known = path is not None and path in self._references
+        return self._granted(path, variant, rater, f"reference {named}") if known and path is not None else None
+
+    def _granted(self, path: Path, variant: Variant, rater: str, place: str) -> str | None:
+        number = self._hash(path)
         if number is None:
             return None
-        if to is not None:
-            self._grants(to).add(number)
-        return f"/i/{number}-{variant}.{FORMAT[variant]}"
+        key = self._key(rater, place)
+        self._grants(rater)[key] = number
+        return _address(key, variant)
 
-    def reference_address(self, named: str, variant: Variant = "screen") -> str | None:
-        """Where a browser finds a picture of the reference panel."""
-        path = self._inside(named)
-        number = self._hash(path) if path in self._references and path is not None else None
-        return None if number is None else f"/i/{number}-{variant}.{FORMAT[variant]}"
+    def _key(self, rater: str, place: str) -> str:
+        return hmac.new(self._secret, f"picture\0{rater}\0{place}".encode(), hashlib.sha256).hexdigest()
 
     def _inside(self, named: str | None) -> Path | None:
         """The file that the study names, if it lies in the study's folder; links that lead out of it do not count."""
@@ -98,30 +121,31 @@ class Images:
 
     # -- who may see ----------------------------------------------------------------------------------------
 
-    def source(self, number: str, session: Session) -> Path:
-        """The file behind a content hash for this session; NoSuchPage when there is none for them."""
-        known = self._sources.get(number)
-        if known is None or (session.role == "rater" and number not in self._grants(session.rater)):
+    def source(self, key: str, session: Session) -> tuple[str, Path]:
+        """Content hash and file behind an address for this session; NoSuchPage when there is none for them."""
+        for _ in range(2):
+            number = self._grants(session.rater).get(key) if session.role == "rater" else key
+            if number is not None and number in self._sources:
+                return number, self._sources[number]
             self._look_again(session)
-        allowed = session.role != "rater" or number in self._grants(session.rater)
-        if number not in self._sources or not allowed:
-            raise _nothing()
-        return self._sources[number]
+        raise _nothing()
 
     def _look_again(self, session: Session) -> None:
         """After a restart, or on another device: what the tasks of a rater show, or everything there is."""
-        panel = [self._hash(path) for path in self._references]
         if session.role != "rater":
-            for path in self._paths.values():
+            for path in (*self._paths.values(), *self._references):
                 self._hash(path)
             return
-        shown = {item for task in self.database.tasks_of(session.rater) for item in task.question.get("items", ())}
-        hashes = [self._hash(self._paths[item]) for item in shown if item in self._paths]
-        self._grants(session.rater).update(number for number in (*panel, *hashes) if number is not None)
+        for named in self._reference_names:
+            self.reference_address(named, rater=session.rater)
+        for task in self.database.tasks_of(session.rater):
+            for item in task.question.get("items", ()):
+                self.rater_address(item, rater=session.rater, task=task.id)
 
-    def _grants(self, rater: str) -> set[str]:
+    def _grants(self, rater: str) -> dict[str, str]:
+        """Content hash by address, for the pictures that a rater may see."""
         with self._turn:
-            grants = self._seen.setdefault(rater, set())
+            grants = self._seen.setdefault(rater, {})
             self._seen.move_to_end(rater)
             if len(self._seen) > _MOST_RATERS:
                 self._seen.popitem(last=False)
@@ -144,10 +168,15 @@ class Images:
         return place
 
 
-def study_images(studio: Studio) -> Images:
+def study_images(studio: Studio, secret: bytes) -> Images:
     """The pictures of a studio: its items, and the reference panel of its settings."""
     shown = {item.id: item.image for item in studio.items.values()}
-    return Images(studio.folder, shown, studio.database, [one.image for one in studio.settings.references])
+    panel = [reference.image for reference in studio.settings.references]
+    return Images(studio.folder, shown, studio.database, panel, secret=secret)
+
+
+def _address(key: str, variant: str) -> str:
+    return f"/i/{key}-{variant}.{FORMAT[variant]}"
 
 
 def _make(data: bytes, place: Path, variant: str) -> None:
@@ -174,6 +203,10 @@ def _nothing() -> NoSuchPage:
     return NoSuchPage("a picture of this study is needed", found="none here", remedy="load the page again")
 
 
+_KEPT = {
+    "Cache-Control": "private, max-age=31536000, immutable",
+    "Last-Modified": "Thu, 01 Jan 1970 00:00:00 GMT",  # a file's own time would match the same picture elsewhere
+}
 router = APIRouter(include_in_schema=False)
 
 
@@ -185,10 +218,9 @@ def picture(name: str, session: Anyone, request: Request) -> FileResponse:
     if parts is None or FORMAT[parts[2]] != parts[3]:
         raise _nothing()
     try:
-        place = images.variant(parts[1], images.source(parts[1], session), parts[2])
+        number, source = images.source(parts[1], session)
+        place = images.variant(number, source, parts[2])
     except BadFile as error:
         log.warning("request %s: %s", request.state.request_id, error)
         raise _nothing() from None
-    return FileResponse(
-        place, media_type=f"image/{parts[3]}", headers={"Cache-Control": "private, max-age=31536000, immutable"}
-    )
+    return FileResponse(place, media_type=f"image/{parts[3]}", headers=_KEPT | {"ETag": f'"{name}"'})

@@ -17,7 +17,7 @@ from salon.store.field_files import FIELD_FILES
 
 FORMS = {
     "parquet": "Parquet tables: a study folder that every command takes.",
-    "csv": "CSV tables, for a spreadsheet.",
+    "csv": "CSV tables, for a spreadsheet: no cell of them is run as a formula.",
     "jsonl": "JSON, one record on each line.",
     "huggingface": "A dataset for the Hugging Face hub, with its data card.",
     "hpdv2": "HPDv2: comparisons and rankings as JSON.",
@@ -35,7 +35,7 @@ def packed(studio: Studio, to: str, *, images: bool = False) -> FileResponse:
         raise BadValue("a known form is needed", found=repr(to), remedy="one of " + ", ".join(FORMS))
     room = Path(tempfile.mkdtemp(prefix="salon-export-"))
     try:
-        left_out = studio.export(room / "study", to, images=images)
+        left_out = studio.export(room / "study", to, images=images, excel_safe=to == "csv")
         if left_out:
             (room / "study" / "LEFT-OUT.json").write_text(json.dumps(left_out, indent=2), encoding="utf-8")
         zipped = shutil.make_archive(str(room / "packed"), "zip", room / "study")

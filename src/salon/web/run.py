@@ -9,6 +9,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from salon.errors import BadValue
+from salon.web.protocol import bounded_protocol, limit_logging
 from salon.web.settings import WebSettings
 
 BACKLOG = 2048
@@ -30,12 +31,15 @@ def listen(host: str, port: int) -> socket.socket:
 
 def run(app: FastAPI, settings: WebSettings, listening: socket.socket, *, graceful: int = 5) -> None:
     """Serve until the process is told to stop; requests under way have `graceful` seconds to be finished."""
+    limit_logging()
     config = uvicorn.Config(
         app,
+        http=bounded_protocol(settings),
         log_level="warning",
         access_log=False,
         server_header=False,
         proxy_headers=settings.base_url is not None,  # nobody but a proxy says for whom it asks
+        forwarded_allow_ips=list(settings.trusted_proxies),
         ws="none",
         timeout_keep_alive=75,  # raters think: no new connection for every answer
         timeout_graceful_shutdown=graceful,

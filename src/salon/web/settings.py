@@ -35,16 +35,22 @@ class WebSettings(Noun):
     host: str = Field("127.0.0.1", min_length=1, description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on.")
     base_url: str | None = Field(None, description="Address that people open, such as https://studio.example.org")
+    trusted_proxies: tuple[str, ...] = Field(
+        ("127.0.0.1", "::1"),
+        description="Addresses or networks of reverse proxies whose X-Forwarded-For is believed.",
+    )
     session_hours: float = Field(24 * 30, gt=0, description="A rater's session ends after so many hours.")
     owner_hours: float = Field(12, gt=0, description="An owner's session ends after so many hours.")
     most_body: int = Field(1 << 20, ge=1024, description="Bytes that one request may send.")
     most_upload: int = Field(64 << 20, ge=1024, description="Bytes that the owner may send as files at once.")
+    header_seconds: float = Field(10, gt=0, description="Seconds within which the head of a request must have arrived.")
+    most_connections: int = Field(4096, ge=1, description="Connections that may be open at once.")
     body_seconds: float = Field(30, gt=0, description="Seconds within which a request must have arrived.")
     session_rate: float = Field(20, gt=0, description="Requests a second for one session, once its burst is used up.")
     session_burst: int = Field(200, ge=1, description="Requests one session may send at once.")
     address_rate: float = Field(200, gt=0, description="Requests a second from one address: an office may share it.")
     address_burst: int = Field(2000, ge=1, description="Requests one address may send at once.")
-    failures_burst: int = Field(10, ge=1, description="Wrong links or passwords before an address must wait.")
+    failures_burst: int = Field(10, ge=1, description="Wrong links, or wrong passwords, before an address must wait.")
 
     @property
     def address(self) -> str:
@@ -89,6 +95,15 @@ def checked(settings: WebSettings) -> WebSettings:
             found=f"--host {settings.host} alone",
             remedy="--base-url https://studio.example.org",
         )
+    for proxy in settings.trusted_proxies:
+        try:
+            ipaddress.ip_network(proxy, strict=False)
+        except ValueError:
+            raise BadValue(
+                "--trusted-proxy: an address or a network is needed",
+                found=repr(proxy),
+                remedy="--trusted-proxy 10.89.0.2, or --trusted-proxy 10.89.0.0/24 for a network of containers",
+            ) from None
     return settings
 
 
@@ -138,21 +153,24 @@ def write_password(folder: Path, hashed: str) -> None:
     write_private(_private(folder) / "password", hashed.encode())
 
 
-def owner_token(folder: Path, database: Database) -> str:
-    """The token of the owner's link, the same at every start. Without its file: a new one, and all others end."""
+def owner_token(folder: Path, database: Database, *, renew: bool = False) -> tuple[str, bool]:
+    """The token of the owner's link, the same at every start, and whether it is new.
+
+    A new one is made at the first start, when its file is gone, or to `renew` it; all older links of owners then end.
+    """
     path = _private(folder) / "owner"
-    if path.exists():
+    if path.exists() and not renew:
         check_private(path)
         token = path.read_text(encoding="ascii", errors="replace").strip()
         with suppress(BadLink):
             if database.who(token).role == "owner":
-                return token
+                return token, False
     for link in database.links():
         if link.role == "owner" and link.revoked_at is None:
             database.revoke(link.number, by="salon serve")
     token = database.new_link("owner", by="salon serve")
     write_private(path, token.encode())
-    return token
+    return token, True
 
 
 def read_address(folder: Path) -> str | None:

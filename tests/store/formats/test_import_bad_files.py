@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 from pathlib import Path
 
 import little_files as little
@@ -14,8 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from salon.errors import BadColumns, BadFile, BadValue, SalonError
+from salon.store import open_study
 from salon.store.formats import KINDS, Columns, ImportOptions, Policies, read_study, recognize
 from salon.store.formats.stream import stream_records
+from salon.store.plain_table import read_plain
 
 HEAD = "left,right,winner,worker,prompt\n"
 
@@ -162,6 +165,29 @@ def test_a_parquet_file_that_would_fill_the_memory_is_not_read(tmp_path: Path, m
         read_study("comparisons", [tmp_path / "many.parquet"])
     assert "fewer rows" in str(refused.value)
     assert len(read_study("comparisons", [tmp_path / "few.parquet"]).comparisons) == 600
+
+
+def test_a_small_parquet_file_of_very_many_rows_is_refused_before_it_is_decoded(tmp_path: Path, monkeypatch) -> None:
+    rows = 3_000_000
+    places = pa.array(np.zeros(rows, np.int32))
+    answer = {"left": "fox", "right": "owl", "winner": "left"}
+    table = pa.table({key: pa.DictionaryArray.from_arrays(places, pa.array([text])) for key, text in answer.items()})
+    bomb = tmp_path / "bomb.parquet"
+    pq.write_table(table, bomb)
+    assert bomb.stat().st_size < 50_000
+    for read in ("read_table", "ParquetFile.read", "ParquetFile.read_row_group"):
+        monkeypatch.setattr(f"pyarrow.parquet.{read}", lambda *_, **__: pytest.fail("it was decoded"))
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "study.toml").write_text('format = 1\nname = "bomb"\n')
+    shutil.copy(bomb, tmp_path / "study" / "comparisons.parquet")
+    for reads in (
+        lambda: read_study("comparisons", [bomb]),
+        lambda: open_study(tmp_path / "study"),
+        lambda: read_plain(bomb, "scores"),
+    ):
+        with pytest.raises(BadFile, match="rows per byte") as refused:
+            reads()
+        assert "3,000,000 rows" in str(refused.value)
 
 
 @pytest.mark.parametrize("place", [10, 60, 200])

@@ -248,7 +248,13 @@ class OwnerSide(AdjudicatorSide, ABC):
         self.recount()
 
     def export(
-        self, target: Path, to: str = "parquet", *, overwrite: bool = False, images: bool = True
+        self,
+        target: Path,
+        to: str = "parquet",
+        *,
+        overwrite: bool = False,
+        images: bool = True,
+        excel_safe: bool = False,
     ) -> Counter[str]:
         """The study as it stands now, rulings of adjudicators kept to, as a folder for others; what was left out.
 
@@ -256,7 +262,8 @@ class OwnerSide(AdjudicatorSide, ABC):
         """
         if to in FIELD_FILES:
             return export_field(self.settled(), target, to).left_out
-        export_study(self.settled(), target, to, overwrite=overwrite, images=self.folder if images else None)
+        pictures = self.folder if images else None
+        export_study(self.settled(), target, to, overwrite=overwrite, images=pictures, excel_safe=excel_safe)
         return Counter()
 
     def settled(self) -> Study:

@@ -29,7 +29,7 @@ from sqlalchemy.exc import DataError, DBAPIError, DisconnectionError, IntegrityE
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from salon.errors import BadValue
-from salon.store.database.errors import Unavailable
+from salon.store.database.errors import Damaged, Unavailable
 
 T = TypeVar("T")
 
@@ -38,6 +38,20 @@ WAIT_MS = 30_000
 CONNECTIONS = 20
 REST_S = 1.0
 """After so many seconds without use a connection to a server is tried before it is trusted."""
+
+
+def damaged(why: str, where: str) -> Damaged:
+    """The error for a SQLite file that is not whole, with the way to restore it."""
+    return Damaged(
+        "a SQLite database that is whole is needed",
+        found=f"a damaged file: {why}",
+        where=where,
+        remedy="stop the studio, move the file and its -wal and -shm away, then put a backup in its place: "
+        "salon restore STUDY BACKUP.db; without a backup, sqlite3 FILE .recover saves what can be read",
+    )
+
+
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 class Connected:
@@ -136,6 +150,8 @@ class Connected:
         except DataError:
             raise BadValue("a value that the database can hold is needed", found="another: NUL, or too large") from None
         except (DBAPIError, TimeoutError) as error:
+            if getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+                raise damaged(str(getattr(error, "orig", error)), self.name) from error
             raise Unavailable(
                 "a database that can be read and written is needed",
                 found=getattr(error, "orig", None) or error,

@@ -3,6 +3,7 @@
     SalonError
     └── DatabaseError             the database cannot do this now
         ├── Unavailable           it cannot be opened, read or written: absent, locked, no room, wrong password
+        │   └── Damaged           its file is no whole SQLite database: restore a backup
         ├── WrongSchema           made by another version of Salon, or not by Salon at all
         ├── StudyThere            it holds a study already
         ├── NoStudy               it holds no study yet
@@ -28,6 +29,10 @@ class DatabaseError(SalonError):
 
 class Unavailable(DatabaseError):
     """The database cannot be opened, read or written."""
+
+
+class Damaged(Unavailable):
+    """The file is no whole SQLite database."""
 
 
 class WrongSchema(DatabaseError):

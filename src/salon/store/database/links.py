@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 
@@ -22,12 +23,13 @@ from salon.store.database.tables import ROLES, links, raters
 
 TOKEN_BYTES = 32
 _LONGEST = 200
-_WHO = Ready(
+_HOLDER = (
     select(links.c.hash, links.c.number, links.c.role, links.c.rater, links.c.expires_at, links.c.revoked_at)
     .add_columns(raters.c.status)
     .outerjoin(raters, raters.c.id == links.c.rater)
-    .where(links.c.hash == bindparam("wanted"))
 )
+_BY_HASH = Ready(_HOLDER.where(links.c.hash == bindparam("wanted")))
+_BY_NUMBER = Ready(_HOLDER.where(links.c.number == bindparam("wanted")))
 
 
 class Links(Connected):
@@ -57,16 +59,18 @@ class Links(Connected):
         """Whom a token stands for; BadLink when for nobody (any more)."""
         wanted = _hash(token[:_LONGEST])
         with self.reading() as connection:
-            found = _WHO.first(connection, {"wanted": wanted})
-        stored, number, role, rater, expires_at, revoked_at, status = found or ("0" * len(wanted), *(None,) * 6)
-        good = hmac.compare_digest(stored, wanted) and number is not None and revoked_at is None
-        if not good or (expires_at is not None and expires_at <= (now_ms() if at is None else at)):
-            raise BadLink(
-                "a link that was given to you is needed",
-                found="one that is not valid, or not any more",
-                remedy="ask whoever invited you for a new link",
-            )
-        return Who(number, role, rater, status)
+            row = _BY_HASH.first(connection, {"wanted": wanted})
+        if row is None or not hmac.compare_digest(row[0], wanted):
+            raise _bad_link()
+        return _holder(row, now_ms() if at is None else at)
+
+    def who_of_link(self, number: int, *, at: int | None = None) -> Who:
+        """Whom the link of this number stands for; BadLink when for nobody (any more)."""
+        with self.reading() as connection:
+            row = _BY_NUMBER.first(connection, {"wanted": number})
+        if row is None:
+            raise _bad_link()
+        return _holder(row, now_ms() if at is None else at)
 
     def links(self) -> list[Link]:
         """Every link ever given, without its token."""
@@ -82,6 +86,21 @@ class Links(Connected):
             living = (links.c.number == link) & links.c.revoked_at.is_(None)
             if connection.execute(update(links).where(living).values(revoked_at=at)).rowcount:
                 note(connection, by, "link revoked", at, link=link)
+
+
+def _holder(row: tuple[Any, ...], now: int) -> Who:
+    _, number, role, rater, expires_at, revoked_at, status = row
+    if revoked_at is not None or (expires_at is not None and expires_at <= now):
+        raise _bad_link()
+    return Who(number, role, rater, status)
+
+
+def _bad_link() -> BadLink:
+    return BadLink(
+        "a link that was given to you is needed",
+        found="one that is not valid, or not any more",
+        remedy="ask whoever invited you for a new link",
+    )
 
 
 def revoke_links(connection: Connection, rater: str, at: int) -> None:

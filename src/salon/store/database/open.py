@@ -6,17 +6,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import URL, make_url
+from sqlalchemy import URL, make_url, update
 from sqlalchemy.exc import ArgumentError
 
 from salon.errors import BadFile
 from salon.store.database.added import Added
 from salon.store.database.audit import Audit
 from salon.store.database.backup import Backups
+from salon.store.database.connected import damaged
 from salon.store.database.errors import Unavailable
 from salon.store.database.links import Links
 from salon.store.database.raters import Raters
 from salon.store.database.schema import check_schema, migrate
+from salon.store.database.tables import study
 from salon.store.database.tasks import Tasks
 
 _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
@@ -24,6 +26,20 @@ _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
 
 class Database(Tasks, Added, Links, Raters, Audit, Backups):
     """One study being collected. Every method is one transaction; any number of threads may use it."""
+
+    def check_writable(self) -> None:
+        """Write, and wait until it is on the disk; Unavailable when an answer could not be saved now."""
+        with self.writing() as connection:
+            connection.execute(update(study).values(created_at=study.c.created_at))
+
+    def check_whole(self) -> None:
+        """Damaged when a page of a SQLite file is not what it should be; a server looks after its own."""
+        if not self.sqlite:
+            return
+        with self.reading() as connection:
+            verdict = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+        if verdict != "ok":
+            raise damaged(str(verdict), self.name)
 
     def __enter__(self) -> Self:
         return self

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.store.formats import text as texts
 from salon.store.formats.source import Source
+from salon.store.parquet_table import check_rows
 
 DELIMITERS = ",\t;|"
 CELL = pa.dictionary(pa.int32(), pa.string())
@@ -196,6 +197,7 @@ def _open_parquet(path: Path) -> Sheet:
 def _load_parquet(path: Path, columns: Sequence[str]) -> pa.Table:
     """The columns, every text once and a number a row: ten long texts may be named by ten million rows."""
     try:
+        check_rows(path)
         metadata = pq.read_metadata(path)
         leaves = [metadata.schema.column(number) for number in range(len(metadata.schema))]
         if _unpacked(metadata, [_belongs(leaf, columns) for leaf in leaves]) > texts.MOST_UNPACKED:

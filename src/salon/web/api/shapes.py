@@ -200,9 +200,9 @@ def _pictures(task: ShownTask, rater: str, images: Images) -> list[Picture]:
     return [
         Picture(
             code_name=name,
-            thumbnail=images.address(item, "thumbnail", to=rater),
-            screen=images.address(item, "screen", to=rater),
-            full=images.address(item, "full", to=rater),
+            thumbnail=images.rater_address(item, "thumbnail", rater=rater, task=task.id),
+            screen=images.rater_address(item, "screen", rater=rater, task=task.id),
+            full=images.rater_address(item, "full", rater=rater, task=task.id),
         )
         for item, name in zip(task.shown.order, task.shown.code_names)
     ]

@@ -21,6 +21,7 @@ from salon.web.auth import OwnerSession, Session, studio_of
 from salon.web.images import study_images
 from salon.web.pages.owner import owner_page
 from salon.web.pages.owner_form import Fields, files_of, text_of
+from salon.web.settings import read_secret
 
 router = APIRouter(include_in_schema=False)
 
@@ -76,7 +77,7 @@ def _tried(session: Session, request: Request, fields: FormData, text: str) -> R
         request.app.state.studio = changed(studio, text)
     except SalonError as error:
         return _page(session, request, text, wrong=error, fields=fields)
-    request.app.state.images = study_images(request.app.state.studio)
+    request.app.state.images = study_images(request.app.state.studio, read_secret(request.app.state.settings.folder))
     return RedirectResponse("/owner/settings?saved=true", 303)
 
 

@@ -45,8 +45,7 @@ def screen_of(task: ShownTask, request: Request, rater: str) -> dict[str, Any]:
         "key": secrets.token_urlsafe(18),
         "pictures": _pictures(task, images, rater, words),
         "asked": [
-            _asked(criterion, question.kind, words)
-            | {"references": _references(criterion.id, studio, request.app.state.images)}
+            _asked(criterion, question.kind, words) | {"references": _references(criterion.id, studio, images, rater)}
             for criterion in task.criteria
         ],
         "ties": bool(phase and phase.ties),
@@ -90,7 +89,7 @@ def _pictures(task: ShownTask, images: Images, rater: str, words: PageWords) -> 
     made = []
     for place, (item, name) in enumerate(zip(task.shown.order, task.shown.code_names)):
         alt = words(sides[place], name=name) if sides else name
-        screen, full = (images.address(item, size, to=rater) for size in ("screen", "full"))
+        screen, full = (images.rater_address(item, size, rater=rater, task=task.id) for size in ("screen", "full"))
         made.append(Picture(name, alt, screen, full))
     return made
 
@@ -115,12 +114,16 @@ def _asked(criterion: Criterion, kind: str, words: PageWords) -> dict[str, Any]:
     }
 
 
-def _references(criterion: str, studio: Studio, images: Images) -> list[dict[str, Any]]:
+def _references(criterion: str, studio: Studio, images: Images, rater: str) -> list[dict[str, Any]]:
     """The pictures of the reference panel for a criterion, lowest level first."""
-    found = [one for one in studio.settings.references if one.criterion == criterion]
+    panel = [reference for reference in studio.settings.references if reference.criterion == criterion]
     return [
-        {"address": images.reference_address(one.image, "thumbnail"), "level": f"{one.level:g}", "note": one.note}
-        for one in sorted(found, key=lambda one: one.level)
+        {
+            "address": images.reference_address(reference.image, "thumbnail", rater=rater),
+            "level": f"{reference.level:g}",
+            "note": reference.note,
+        }
+        for reference in sorted(panel, key=lambda reference: reference.level)
     ]
 
 
