@@ -97,7 +97,14 @@ class _Kinds(SectionedCommand):
 )
 @options_from(Columns, section="Columns of comparisons, ratings and rankings")
 @options_from(Policies)
-@click.option("--images", is_flag=True, help="Keep the images that the files hold (Pick-a-Pic).")
+@click.option(
+    "--images", is_flag=True,
+    help="Keep the pictures that the files hold (Pick-a-Pic) or name by path (HPDv2, HPDv3, ImageReward, benchmark).",
+)  # fmt: skip
+@click.option("--image-root", type=click.Path(path_type=Path),
+              help="With --images: where relative paths begin  [default: the folder of the file]")  # fmt: skip
+@click.option("--remap", multiple=True, metavar="OLD=NEW",
+              help="With --images: absolute paths below OLD are below the folder NEW here (repeatable).")  # fmt: skip
 @overwrite_option
 @json_option
 def import_(kind: str, files: Sequence[Path], output: Path, overwrite: bool, as_json: bool, **flags: Any) -> None:
@@ -111,6 +118,7 @@ def import_(kind: str, files: Sequence[Path], output: Path, overwrite: bool, as_
       salon import ratings scores.parquet --item image --value stars --rater user --scale 1:5:1 -o study
       salon import rankings orders.csv --item image --rank place --prompt brief -o study
       salon import imagenhub rater1.tsv rater2.tsv rater3.tsv -o study
+      salon import hpdv3 all.json --images --remap /data/hpdv3=pictures -o study
     """
     _check_output(files, output, overwrite)
     with TemporaryDirectory(prefix="salon-") as folder:
@@ -119,6 +127,8 @@ def import_(kind: str, files: Sequence[Path], output: Path, overwrite: bool, as_
             policies=settings_from(Policies, flags | {"name": flags["name"] or name_after(output)}),
             left_known=flags["left_known"],
             images=Path(folder) if flags["images"] else None,
+            image_root=flags["image_root"],
+            remap=flags["remap"],
         )
         imported = import_files(kind, files, options)
         save_study(imported.study, output, overwrite=overwrite, images=options.images)

@@ -43,4 +43,6 @@ def pairs(kind: str, files: Sequence[Path], output: Path, images: Path | None, a
     say(f"wrote {written.rows:,} pairs to {output}: {splits}", bold=True)
     for reason, count in written.left_out.items():
         say(f"- left out: {count:,} {reason}")
+    if written.sorted:
+        say(f"- choice_dist gave path2 more votes in {written.sorted:,} pairs: sorted, as the released code does")
     say(f"next: salon train reward {output} -o MODEL", dim=True)

@@ -13,6 +13,7 @@ from salon.store.formats import (
     comparisons,
     genai_bench,
     hpd,
+    hpdv3_benchmark,
     label_studio,
     likert,
     movielens,
@@ -54,7 +55,11 @@ class Format:
     parts: tuple[str, ...] = ()
     """Column flags that mean something to it; none where the layout is fixed."""
     images: bool = False
-    """Whether its files may hold images."""
+    """Whether its files may hold images, or name them."""
+    by_path: bool = False
+    """Whether its records name pictures by path."""
+    folder: bool = False
+    """Whether it is a folder and no file."""
 
 
 def _has(*needed: str) -> Callable[[Head], bool]:
@@ -99,13 +104,41 @@ NAMED = {
             movielens.is_movielens,
             movielens.read_movielens,
         ),
-        Format("hpdv2", "HPDv2 train.json (comparisons) or test.json (rankings).", hpd.is_hpdv2, hpd.read_hpdv2),
-        Format("hpdv3", "HPDv3 JSON: pairs with the preferred image first.", hpd.is_hpdv3, hpd.read_hpdv3),
+        Format(
+            "hpdv2",
+            "HPDv2 train.json (comparisons) or test.json (rankings).",
+            hpd.is_hpdv2,
+            hpd.read_hpdv2,
+            images=True,
+            by_path=True,
+        ),
+        Format(
+            "hpdv3",
+            "HPDv3 JSON: pairs with the preferred image first.",
+            hpd.is_hpdv3,
+            hpd.read_hpdv3,
+            ("category",),
+            images=True,
+            by_path=True,
+        ),
+        Format(
+            "hpdv3-benchmark",
+            "HPDv3's benchmark: folders CATEGORY/MODEL with pictures and a text for each.",
+            hpdv3_benchmark.is_hpdv3_benchmark,
+            hpdv3_benchmark.read_hpdv3_benchmark,
+            images=True,
+            folder=True,
+        ),
         Format(
             "pickapic", "Pick-a-Pic rows (Parquet or CSV).", pickapic.is_pickapic, pickapic.read_pickapic, images=True
         ),
         Format(
-            "imagereward", "ImageReward JSON: one agreed ranking a prompt.", hpd.is_imagereward, hpd.read_imagereward
+            "imagereward",
+            "ImageReward JSON: one agreed ranking a prompt.",
+            hpd.is_imagereward,
+            hpd.read_imagereward,
+            images=True,
+            by_path=True,
         ),
         Format("arena", "Arena votes of FastChat and LMSYS (JSON, JSONL, CSV).", arena.is_arena, arena.read_arena),
         Format(
@@ -178,7 +211,8 @@ def import_files(kind: str, paths: Sequence[str | Path], options: ImportOptions 
     study = _build(source, draft)
     notes = (*source.notes, *(f"left out: {count:,} {reason}" for reason, count in source.left_out.items()))
     files = tuple(str(path) for path in source.paths)
-    return Imported(study, kind, files, dict(source.columns) if kind in GENERIC else {}, notes, dict(source.left_out))
+    columns = dict(source.columns) if kind in GENERIC else {}
+    return Imported(study, kind, files, columns, notes, dict(source.left_out), dict(source.paths_of))
 
 
 def _of_another_kind(error: BadColumns, source: Source) -> BadColumns:
@@ -195,7 +229,12 @@ def _of_another_kind(error: BadColumns, source: Source) -> BadColumns:
 
 def _check_flags(source: Source, form: Format) -> None:
     if source.options.images is not None and not form.images:
-        raise BadValue(f"--images means nothing to the kind {form.name!r}", remedy="its files hold no images")
+        raise BadValue(f"--images means nothing to the kind {form.name!r}", remedy="its files have no images")
+    if (source.options.image_root or source.options.remap) and not form.by_path:
+        flag = "--image-root" if source.options.image_root else "--remap"
+        raise BadValue(f"{flag} means nothing to the kind {form.name!r}", remedy="its files name no pictures by path")
+    if (source.options.image_root or source.options.remap) and source.options.images is None:
+        raise BadValue("--image-root and --remap go with --images", found="no --images")
     given = [part for part, column in source.options.columns.model_dump().items() if column is not None]
     bad = next((part for part in given if part not in form.parts), None)
     if bad is not None:

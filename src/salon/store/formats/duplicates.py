@@ -16,7 +16,7 @@ def settle_duplicates(source: Source, tables: dict[str, pa.Table]) -> dict[str, 
     """The tables after the policy `--duplicates`; 'error' leaves them to the study's own validation."""
     if source.options.policies.duplicates == "error":
         return tables
-    crowds = _crowds(tables["raters"])
+    crowds = _crowds(tables["raters"]) if "raters" in tables else []
     return {
         kind: _settle(source, kind, table, crowds) if kind in ("comparisons", "rankings", "ratings") else table
         for kind, table in tables.items()

@@ -2,19 +2,21 @@
 
 HPDv2 train   {"prompt", "file_path": [2], "human_preference": [1, 0]}            one person's comparison
 HPDv2 test    {"prompt", "image_path": [n], "rank": [n], "raw_annotations": [{"rank": [n], "user_hash"}]}
-HPDv3         {"prompt", "path1" (preferred), "path2", "confidence", "choice_dist"?, "model1"?, "model2"?}
+HPDv3         {"prompt", "path1" (preferred), "path2", "confidence"?, "choice_dist"?, "model1"?, "model2"?, "category"?}
 ImageReward   {"id", "prompt", "generations": [n], "ranking": [n]}                one consensus ranking
 """
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
-from typing import Any
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from salon.errors import BadValue
+from salon.errors import BadColumns, BadFile, BadValue
 from salon.store.formats.columnar import text_id
 from salon.store.formats.head import Head
 from salon.store.formats.ledger import Ledger, each_record
+from salon.store.formats.picture_files import inside_folder, keep_pictures
 from salon.store.formats.record import Record
 from salon.store.formats.source import CROWD, Draft, Source
 from salon.study import Design, builtin_criterion
@@ -34,12 +36,6 @@ def _item(ledger: Ledger, path: str, record: Record, **facts: Any) -> str:
     return ledger.item(path, record.where, image=path if inside_folder(path) else None, **facts)
 
 
-def inside_folder(path: str) -> bool:
-    """Whether a path of a file may be looked up below a folder: not absolute, and not out of it again."""
-    parts = PurePosixPath(path.replace("\\", "/")).parts
-    return bool(parts) and parts[0] != "/" and ":" not in parts[0] and ".." not in parts
-
-
 # -- HPDv2 -------------------------------------------------------------------------------------------------------
 
 
@@ -53,12 +49,18 @@ def is_hpdv2(head: Head) -> bool:
 def read_hpdv2(source: Source) -> Draft:
     """Train and test files, alone or together."""
     ledger = Ledger()
+    named: dict[str, tuple[str, Path]] = {}
     for path in source.paths:
         for record in each_record(source, path):
             if record.has("human_preference"):
                 _train_record(source, ledger, record)
+                items = record.texts("file_path", 2)
             else:
                 _test_record(source, ledger, record)
+                items = record.texts("image_path")
+            named.update((item, (item, path.parent)) for item in items)
+    if source.options.images is not None:
+        keep_pictures(source, ledger, named)
     design = Design(kind="complete" if "comparisons" not in ledger.judgments else "unknown")
     return Draft((CRITERION,), ledger.tables(), "prompt", design)
 
@@ -108,6 +110,34 @@ def _test_record(source: Source, ledger: Ledger, record: Record) -> None:
 # -- HPDv3 -------------------------------------------------------------------------------------------------------
 
 
+class Hpdv3Votes(NamedTuple):
+    """What `choice_dist` says of one pair, read as the released code does: sorted, path1 being the preferred image."""
+
+    preferred: int
+    other: int
+    counted: bool
+    """Whether these are counts; without them the pair is one vote for path1."""
+    contradicts: bool
+    """Whether the file gives the second path more."""
+
+
+def hpdv3_votes(record: Record) -> Hpdv3Votes:
+    """The votes of a record; BadValue where `choice_dist` holds none, too many or less than none."""
+    if not record.has("choice_dist"):
+        return Hpdv3Votes(1, 0, counted=False, contradicts=False)
+    first, second = record.numbers("choice_dist", 2)
+    if min(first, second) < 0 or not 0 < first + second <= MAX_VOTES:
+        raise BadValue(
+            f"'choice_dist' must hold from 1 to {MAX_VOTES:,} votes, or shares of them",
+            found=repr([first, second]),
+            where=record.where,
+        )
+    contradicts = second > first
+    if first != int(first) or second != int(second):
+        return Hpdv3Votes(1, 0, counted=False, contradicts=contradicts)
+    return Hpdv3Votes(int(max(first, second)), int(min(first, second)), counted=True, contradicts=contradicts)
+
+
 def is_hpdv3(head: Head) -> bool:
     """By the fields of its first record."""
     return head.record is not None and head.has("prompt", "path1", "path2")
@@ -119,41 +149,78 @@ def read_hpdv3(source: Source) -> Draft:
     rater = ledger.rater(CROWD, "crowd")
     source.say_crowd()
     source.say("the preferred image stands first in the file: which one was shown on the left is unknown")
+    category = source.options.columns.category or "category"
+    named: dict[str, tuple[str, Path]] = {}
+    seen: Counter[str] = Counter()
+    pairs: Counter[frozenset[str]] = Counter()
     for path in source.paths:
         for record in each_record(source, path):
-            prompt = _prompt(ledger, record)
-            a, b = (
-                _item(
-                    ledger,
-                    record.text(f"path{side}"),
-                    record,
-                    prompt=prompt,
-                    generator=record.maybe_text(f"model{side}"),
-                )
-                for side in (1, 2)
-            )
-            pair = {"criterion": CRITERION.id, "rater": rater, "a": a, "b": b}
+            votes = hpdv3_votes(record)
+            seen["records"] += 1
+            seen["contradictions"] += votes.contradicts
+            if votes.contradicts and source.options.policies.contradictions != "sort":
+                _contradiction(source, record)
+                continue
+            seen["votes" if votes.counted else "shares" if record.has("choice_dist") else "single"] += 1
+            seen["even"] += votes.preferred == votes.other
+            facts = {"prompt": _prompt(ledger, record), "category": _category(source, record, category)}
+            sides = [record.text(f"path{side}") for side in (1, 2)]
+            if sides[0] == sides[1]:
+                raise BadValue("path1 and path2 must be two images", found=repr(sides[0]), where=record.where)
+            for side, item in enumerate(sides, 1):
+                _item(ledger, item, record, **facts, generator=record.maybe_text(f"model{side}"))
+                named.setdefault(item, (item, path.parent))
+            pairs[frozenset(sides)] += 1
             confidence = record.maybe_number("confidence")
-            for outcome, votes in _votes(source, record):
-                if votes:
-                    ledger.add("comparisons", votes, **pair, outcome=outcome, confidence=confidence)
+            pair = {"criterion": CRITERION.id, "rater": rater, "a": sides[0], "b": sides[1], "confidence": confidence}
+            for outcome, count in (("a", votes.preferred), ("b", votes.other)):
+                if count:
+                    ledger.add("comparisons", count, **pair, outcome=outcome)
+    _say_hpdv3(source, seen, sum(count - 1 for count in pairs.values()))
+    if not pairs:
+        raise BadFile("pairs are needed", found="none left", where=str(source.paths[0]))
+    if source.options.images is not None:
+        keep_pictures(source, ledger, named)
     return Draft((CRITERION,), ledger.tables(), "prompt", Design())
 
 
-def _votes(source: Source, record: Record) -> list[tuple[str, int]]:
-    """How many chose each image: the counts in choice_dist where there are any, else one vote for the first."""
-    if not record.has("choice_dist"):
-        return [("a", 1)]
-    counts = record.numbers("choice_dist", 2)
-    if any(count != int(count) for count in counts):  # shares, not counts
-        source.say("choice_dist holds shares, not counts: each pair is kept as one vote for the preferred image")
-        return [("a", 1)]
-    if not 0 < sum(counts) <= MAX_VOTES or min(counts) < 0:
-        raise BadValue(
-            f"'choice_dist' must count from 1 to {MAX_VOTES:,} votes", found=repr(counts), where=record.where
+def _category(source: Source, record: Record, field: str) -> str | None:
+    if source.options.columns.category is not None and field not in record.fields:
+        raise BadColumns.missing(field, record.fields, where=record.where, option="--category")
+    return record.maybe_text(field)
+
+
+def _contradiction(source: Source, record: Record) -> None:
+    if source.options.policies.contradictions == "drop":
+        source.leave_out("pairs whose choice_dist gives path2 more votes than path1, the preferred image")
+        return
+    raise BadValue(
+        "'choice_dist' must give path1, the preferred image, at least as many votes as path2",
+        found=repr(record.fields["choice_dist"]),
+        where=record.where,
+        remedy="--contradictions sort takes path1 as preferred, as the released code does; drop leaves such pairs out",
+    )
+
+
+def _say_hpdv3(source: Source, seen: Counter[str], repeats: int) -> None:
+    if seen["votes"]:
+        source.say("choice_dist counts votes: each becomes a comparison by the crowd")
+    if seen["shares"]:
+        source.say(
+            f"choice_dist of {seen['shares']:,} pairs holds shares, not counts: each is kept as one vote for path1"
         )
-    source.say("choice_dist counts votes: each becomes a comparison by the crowd")
-    return [("a", int(counts[0])), ("b", int(counts[1]))]
+    if seen["contradictions"] and source.options.policies.contradictions == "sort":
+        source.say(
+            f"choice_dist of {seen['contradictions']:,} of {seen['records']:,} pairs gives path2 more votes: it was "
+            "sorted, as the released code does, so that path1 is the preferred image (--contradictions refuse, drop)"
+        )
+    if seen["even"]:
+        source.say(f"{seen['even']:,} pairs have as many votes for either image: here a tie, path1 in released code")
+    if repeats:
+        source.say(
+            f"{repeats:,} of {seen['records']:,} records repeat a pair: their votes are added up; "
+            "salon bench accuracy counts every record, as the released evaluation does"
+        )
 
 
 # -- ImageReward -------------------------------------------------------------------------------------------------
@@ -169,14 +236,18 @@ def read_imagereward(source: Source) -> Draft:
     ledger = Ledger()
     rater = ledger.rater(CONSENSUS, "crowd")
     source.say(f"the file has one agreed ranking a prompt: all are by the crowd {CONSENSUS!r}")
+    named: dict[str, tuple[str, Path]] = {}
     for path in source.paths:
         for record in each_record(source, path):
             id = record.text("id") if record.has("id") else None
             prompt = _prompt(ledger, record, id)
             paths = record.texts("generations")
             items = [_item(ledger, image, record, prompt=prompt) for image in paths]
+            named.update((item, (item, path.parent)) for item in items)
             places = record.numbers("ranking", len(items))
             ledger.rank(items, places, record.where, criterion=CRITERION.id, rater=rater)
+    if source.options.images is not None:
+        keep_pictures(source, ledger, named)
     ranks = ledger.judgments["rankings"]["ranks"]
     tied = sum(len(set(one)) < len(one) for one in ranks)
     source.say(f"{tied:,} of {len(ranks):,} rankings have ties: equal ranks are kept")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,10 @@ class Ledger:
         if not id.strip():
             raise BadValue(f"every one of the {kind} needs an id that is not blank", where=where)
         known = self.named[kind].setdefault(id, facts)
-        if known != facts:
+        for name, value in facts.items():
+            if known.get(name) is None:  # a later record may say what an earlier one left open
+                known[name] = value
+        if any(value is not None and known[name] != value for name, value in facts.items()):
             raise BadValue(
                 f"one of the {kind} may be described only once",
                 found=f"{id!r} as {known} and as {facts}",
@@ -75,6 +78,21 @@ class Ledger:
             **facts,
         )
 
+    def drop_items(self, items: Collection[str]) -> dict[str, int]:
+        """Take items away, and the judgments about them; how many of each kind that were."""
+        for id in items:
+            self.named["items"].pop(id, None)
+        dropped: dict[str, int] = {}
+        for kind, columns in self.judgments.items():
+            parts = ("a", "b") if kind == "comparisons" else ("item",) if kind == "ratings" else ("items",)
+            cells = list(zip(*(columns[part] for part in parts)))
+            kept = [not _names_any(row, items) for row in cells]
+            dropped[kind] = sum(times for times, keep in zip(self.times[kind], kept) if not keep)
+            for name, column in columns.items():
+                columns[name] = [cell for cell, keep in zip(column, kept) if keep]
+            self.times[kind] = [times for times, keep in zip(self.times[kind], kept) if keep]
+        return {kind: count for kind, count in dropped.items() if count}
+
     def tables(self) -> dict[str, pa.Table]:
         """All of it as the tables of a study."""
         named = {kind: [{"id": id, **facts} for id, facts in found.items()] for kind, found in self.named.items()}
@@ -87,6 +105,10 @@ class Ledger:
         table = conform(kind, pa.table(columns))
         times = np.array(self.times[kind])
         return table if (times == 1).all() else table.take(pa.array(np.repeat(np.arange(len(times)), times)))
+
+
+def _names_any(cells: tuple[Any, ...], items: Collection[str]) -> bool:
+    return any(any(item in items for item in cell) if isinstance(cell, list) else cell in items for cell in cells)
 
 
 def _plain(dtype: pa.DataType) -> pa.DataType:

@@ -77,6 +77,19 @@ class Policies(BaseModel):
     design: Literal["complete", "fraction", "adaptive", "merge_ranking", "unknown"] | None = Field(
         None, description="How questions were chosen; decides which nulls apply."
     )
+    contradictions: Literal["sort", "refuse", "drop"] = Field(
+        "sort",
+        description="HPDv3: choice_dist gives path2 more votes. Sort it, as the released code does: path1 is the "
+        "preferred one; refuse the file; or leave the pair out and count it.",
+    )
+    layout: Literal["category/model", "model/category"] | None = Field(
+        None, description="HPDv3 benchmark: which folder is inside which; guessed from names and texts when left out."
+    )
+    prompt_lines: Literal["all", "first"] = Field(
+        "all",
+        description="HPDv3 benchmark: a text whole, its line ends doubled, as the released benchmark scores it; or its "
+        "first line alone.",
+    )
     encoding: str | None = Field(None, description="Text encoding of the file when it is not UTF-8, e.g. latin-1.")
 
 
@@ -90,4 +103,8 @@ class ImportOptions(BaseModel):
     left_known: bool | None = None
     """Whether the first item was shown on the left; None: only where the columns are named left and right."""
     images: Path | None = None
-    """A folder in whose `images` the images inside the files are written; None: they are left out."""
+    """A folder in whose `images` the images inside the files, or named by them, are written; None: left out."""
+    image_root: Path | None = None
+    """Where the relative paths of pictures begin; None: at the folder of the file that names them."""
+    remap: tuple[str, ...] = ()
+    """OLD=NEW: absolute paths that begin with OLD are looked up below the folder NEW."""

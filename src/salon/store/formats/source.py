@@ -25,6 +25,8 @@ class Source:
     notes: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     columns: dict[str, str] = field(default_factory=dict)
+    paths_of: dict[str, Path] = field(default_factory=dict)
+    """Where the pictures of items were found, by item."""
 
     def say(self, note: str) -> None:
         """Record a decision once."""
@@ -61,6 +63,8 @@ class Imported:
     columns: dict[str, str]
     notes: tuple[str, ...]
     left_out: dict[str, int]
+    paths: dict[str, Path] = field(default_factory=dict)
+    """Where the pictures of items were found, by item."""
 
     def record(self) -> dict[str, Any]:
         """All of it but the study's rows, for --json."""

@@ -28,8 +28,9 @@ from pydantic import Field, model_validator
 from salon.errors import BadFile, BadValue
 from salon.store.atomic import whole_file
 from salon.store.formats.columnar import text_id
-from salon.store.formats.hpd import CRITERION, MAX_VOTES, inside_folder
+from salon.store.formats.hpd import CRITERION, hpdv3_votes
 from salon.store.formats.pickapic import image_name
+from salon.store.formats.picture_files import inside_folder
 from salon.store.formats.record import Record
 from salon.store.formats.stream import stream_records
 from salon.store.quick_file import put_file
@@ -77,6 +78,8 @@ class WrittenPairs(Noun):
     splits: dict[str, int]
     left_out: dict[str, int]
     """Pairs that did not get there, by reason."""
+    sorted: int = 0
+    """Pairs whose choice_dist gave the second path more votes: sorted, as the released code does."""
 
 
 class _Votes(NamedTuple):
@@ -89,6 +92,8 @@ class _Votes(NamedTuple):
     lost: int
     tied: int = 0
     confidence: float | None = None
+    sorted: bool = False
+    """Whether the file gives the first picture, the preferred one, fewer votes: HPDv3 is read sorted."""
 
 
 def write_pairs(
@@ -102,17 +107,19 @@ def write_pairs(
     if kind not in READERS:
         raise BadValue("a kind of training file is needed", found=repr(kind), remedy="one of " + ", ".join(READERS))
     settings, left_out, splits = settings or PairSettings(), Counter[str](), Counter[str]()
+    turned = 0
     votes = (one for path in paths for one in READERS[kind](path, images))
     rows = _rows(votes, settings, left_out)
     with whole_file(target) as file, pq.ParquetWriter(file, SCHEMA, compression="zstd") as writer:
         while part := list(islice(rows, _ROWS_IN_GROUP)):
             splits.update(row["split"] for row in part)
+            turned += sum(row.pop("sorted") for row in part)
             writer.write_table(pa.Table.from_pylist(part, SCHEMA))
         if not splits:
             raise BadFile(
                 "pairs with a winner are needed", found=f"none; left out: {dict(left_out)}", where=str(target)
             )
-    return WrittenPairs(rows=splits.total(), splits=dict(splits), left_out=dict(left_out))
+    return WrittenPairs(rows=splits.total(), splits=dict(splits), left_out=dict(left_out), sorted=turned)
 
 
 def _rows(votes: Iterable[_Votes], settings: PairSettings, left_out: Counter[str]) -> Iterator[dict[str, Any]]:
@@ -137,6 +144,7 @@ def _row(one: _Votes, settings: PairSettings) -> dict[str, Any]:
         "item_a": a, "item_b": b, "image_a": a, "image_b": b, "text": one.text, "bucket": bucket,
         "label": "a" if w > l else "b", "share": share, "votes": n, "for_a": w, "for_b": l, "ties": one.tied,
         "agreement": abs(w - l) / n, "p_max": max(share, 1 - share) if one.confidence is None else one.confidence,
+        "sorted": one.sorted,
     }  # fmt: skip
 
 
@@ -149,13 +157,12 @@ def _records(path: Path) -> Iterator[Record]:
 
 def _hpdv3(path: Path, images: Path | None) -> Iterator[_Votes]:
     for record in _records(path):
-        won, lost = 1, 0
-        if record.has("choice_dist"):
-            counts = record.numbers("choice_dist", 2)
-            if all(count == int(count) for count in counts) and 0 < sum(counts) <= MAX_VOTES and min(counts) >= 0:
-                won, lost = int(counts[0]), int(counts[1])
+        votes = hpdv3_votes(record)
         sides = record.text("path1"), record.text("path2")
-        yield _Votes(record.text("prompt"), *sides, won, lost, confidence=record.maybe_number("confidence"))
+        yield _Votes(
+            record.text("prompt"), *sides, votes.preferred, votes.other,
+            confidence=record.maybe_number("confidence"), sorted=votes.contradicts,
+        )  # fmt: skip
 
 
 def _hpdv2(path: Path, images: Path | None) -> Iterator[_Votes]:

@@ -143,7 +143,7 @@ def _page(
         report=report,
         taken=taken or [],
         forms=FORMS,
-        kinds={name: form.about for name, form in KINDS.items()},
+        kinds={name: form.about for name, form in KINDS.items() if not form.folder},
         criteria=[(id, criterion.title) for id, criterion in studio.criteria.items()],
         references=[f"{REFERENCES}/{name}" for name in there],
         most=request.app.state.settings.most_upload >> 20,
