@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from salon.bench.numbered import publish, read_snapshots
 from salon.bench.routing_table import BoardFit, weighted_job
@@ -92,7 +93,7 @@ def test_answers_without_a_prompt_are_clusters_of_their_own():
 
 
 def fit(scores, seed, names=("a", "b", "c"), size=0.05):
-    return BoardFit(names, np.array(scores), size * np.random.default_rng(seed).normal(size=(30, len(scores))))
+    return BoardFit(names, np.array(scores), (size * np.random.default_rng(seed).normal(size=(30, len(scores))),))
 
 
 def test_weights_are_shares_and_errors_are_joint():
@@ -104,13 +105,32 @@ def test_weights_are_shares_and_errors_are_joint():
         ("b", pytest.approx(0.125)),
         ("c", pytest.approx(-0.625)),
     ]
-    half = 2.0452 * np.sqrt(((0.75 * one.deviations + 0.25 * other.deviations)[:, 0] ** 2).sum())  # t, 29 df
+    half = 2.0452 * np.sqrt(((0.75 * one.deviations[0] + 0.25 * other.deviations[0])[:, 0] ** 2).sum())  # t, 29 df
     assert job.candidates[0].score.high - 0.5 == pytest.approx(half, rel=1e-4)
     assert job.margin.value == pytest.approx(0.375)
     # the same board twice is the board: errors that go together do not cancel
     twice = weighted_job("x", {"p": 1, "q": 1}, None, {"p": one, "q": one}, level=0.95, seed=0)
     alone = weighted_job("x", {"p": 1}, None, {"p": one}, level=0.95, seed=0)
     assert twice.candidates == alone.candidates
+
+
+def test_errors_over_raters_and_prompts_hold_for_weighted_means_and_leads():
+    """Three parts: raters + prompts - cells of the weighted mean itself, not of each board."""
+    rng = np.random.default_rng(3)
+    boards = {
+        name: BoardFit(("a", "b"), np.array([1.0, 0.0]), tuple(rng.normal(size=(n, 2)) for n in (5, 20, 30)), "both")
+        for name in "pq"
+    }
+    job = weighted_job("x", {"p": 1, "q": 3}, None, boards, level=0.95, seed=0)
+    moved = [0.25 * p + 0.75 * q for p, q in zip(boards["p"].deviations, boards["q"].deviations)]
+    r, p, c = (float((part[:, 0] ** 2).sum()) for part in moved)
+    assert job.candidates[0].error == pytest.approx(np.sqrt(max(r + p - c, r, p, c)))
+    r, p, c = (float(((part[:, 0] - part[:, 1]) ** 2).sum()) for part in moved)
+    variance = max(r + p - c, r, p, c)
+    nu = max(variance**2 / (r**2 / 4 + p**2 / 19), 4)
+    half = stats.t.ppf(0.975, 2 / (1 / nu + 1 / 4)) * np.sqrt(variance)
+    assert job.margin.high - job.margin.value == pytest.approx(half)
+    assert job.margin.unit == "block of raters and prompts"
 
 
 def test_who_is_missing_on_a_board_is_named():
@@ -126,7 +146,7 @@ def test_who_is_missing_on_a_board_is_named():
 
 def test_a_fold_without_a_fit_leaves_no_interval():
     board = fit([1.0, 0.0], 1, names=("a", "b"))
-    board.deviations[3, 0] = np.nan
+    board.deviations[0][3, 0] = np.nan
     job = weighted_job("x", {"p": 1}, None, {"p": board}, level=0.95, seed=0)
     assert job.recommended == "a"
     assert job.margin.low is None

@@ -16,7 +16,7 @@ from refine_example import PROMPTS, Lightness, Painter, gray
 from scipy import stats
 
 from salon.errors import BadFile, BadValue, SalonError, TooFew, UnknownReference
-from salon.flows.bench.arena import arena_snapshot
+from salon.flows.bench.arena import ArenaSettings, arena_snapshot
 from salon.flows.select.best import Wish, best_of_drawn, best_of_study, write_best
 from salon.flows.select.gate import gate_for_study, pass_gate
 from salon.flows.select.gate_page import SIMULATED_GATE, gate_page
@@ -263,12 +263,13 @@ def test_routes_come_from_a_study_or_its_arena_and_decide_for_prompts(tmp_path: 
 def test_an_arm_has_the_error_of_its_score_whatever_its_interval_was_made_of(tmp_path: Path) -> None:
     """Six prompts: Student's quantile is 2.57, and an interval divided by 1.96 would be a third too much."""
     study = arena_study(prompts=6, raters=4)
-    fused = fuse_study(study, FuseSettings(by="generator"), criteria=["color"])
+    fused = fuse_study(study, FuseSettings(by="generator", cluster="prompt"), criteria=["color"])
     errors = {row.generator: row.error for row in fused.scores}
-    routes = arena_routes(arena_snapshot(study))
+    snapshot = arena_snapshot(study, ArenaSettings(cluster="prompt"))
+    routes = arena_routes(snapshot)
     for arm in routes.route("color=1").arms:
         assert arm.sd == pytest.approx(errors[arm.generator])
-    alike = next(job for job in arena_snapshot(study).routing.jobs if job.name == "all criteria alike")
+    alike = next(job for job in snapshot.routing.jobs if job.name == "all criteria alike")
     for arm, one in zip(next(r for r in routes.routes if r.job == alike.name).arms, alike.candidates, strict=True):
         student = stats.t.ppf((1 + one.score.level) / 2, one.score.n - 1)
         assert arm.sd == pytest.approx((one.score.high - one.score.low) / 2 / student)

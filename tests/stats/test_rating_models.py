@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue, DuplicateJudgment, NotIdentified, TooFew
+from salon.stats.rater_effects import rating_offset_scale, rating_sureal
 from salon.stats.rating_models import rating_mean, rating_median, rating_zscored
 
 METHODS = [rating_mean, rating_median, rating_zscored]
@@ -180,3 +181,38 @@ def test_constant_rater_has_no_zscores():
         rating_zscored(*long([[1, 2, 4, 3], [3, 3, 3, 3], [2, 2, 5, 4]]))
     with pytest.raises(TooFew, match="two ratings by every rater"):
         rating_zscored(*long([[1, 2, 4, 3], [np.nan, np.nan, 3, np.nan], [2, 2, 5, 4]]))
+
+
+# ------------------------------------------------------------------------------------- differences of two items
+def test_differences_of_means_are_paired_t_tests():
+    y = np.random.default_rng(5).normal(size=(6, 4)).round(2)
+    r, i = np.indices(y.shape)
+    fit = rating_mean(i.ravel(), r.ravel(), y.ravel(), 4, 6)
+    for a, b in [(0, 1), (1, 3)]:
+        test = stats.ttest_rel(y[:, a], y[:, b])
+        t = (fit.scores[a] - fit.scores[b]) / np.sqrt(fit.differences[a, b])
+        assert t == pytest.approx(test.statistic)
+        assert fit.difference_df[a, b] == test.df
+
+
+def test_two_items_differ_by_twice_their_distance_from_the_mean():
+    """Error of the difference = 2 x error of score - mean: the errors hang together fully."""
+    y = np.random.default_rng(6).normal(size=(5, 2))
+    r, i = np.indices(y.shape)
+    fit = rating_mean(i.ravel(), r.ravel(), y.ravel(), 2, 5)
+    assert np.sqrt(fit.differences[0, 1]) == pytest.approx(2 * fit.se[0])
+
+
+@pytest.mark.parametrize("method", [rating_mean, rating_zscored, rating_sureal, rating_offset_scale])
+def test_differences_have_the_spread_that_they_claim(method):
+    """Twelve items, fifteen raters: the mean of the claimed variances is that of the differences over studies."""
+    rng = np.random.default_rng(8)
+    truth = np.linspace(-2, 2, 12)
+    r, i = np.indices((15, 12))
+    found, claimed = [], []
+    for _ in range(120):
+        y = truth + 0.5 * rng.normal(size=(15, 1)) + rng.normal(size=(15, 12))
+        fit = method(i.ravel(), r.ravel(), y.ravel(), 12, 15)
+        found.append(fit.scores[3:9] - fit.scores[:1])
+        claimed.append(fit.differences[3:9, 0])
+    assert np.mean(claimed) == pytest.approx(np.var(found, axis=0, ddof=1).mean(), rel=0.25)

@@ -198,13 +198,34 @@ def test_a_singular_covariance_is_simulated_too():
 
 
 def test_few_clusters_are_bounded_not_simulated():
-    # 59 items: the studentised range / sqrt 2 is 4.068, its tail 4.7e-5; t with 4 degrees of freedom has it at 18.8.
+    # 59 items have 1,711 pairs: each is tested at .05/1,711, which t with 4 degrees of freedom has at 21.2.
     _, estimate, C = drawn_study(59, 5, 1.0, rng(9))
     got = rank_intervals(estimate, C, df=4, rng=rng())
-    tail = 2 * stats.norm.sf(stats.studentized_range.ppf(0.95, 59, np.inf) / np.sqrt(2))
-    assert got.critical == pytest.approx(18.78, abs=0.01)
-    assert 2 * stats.t.sf(got.critical, 4) == pytest.approx(tail)
-    assert "Tukey-Kramer" in got.method
+    assert got.critical == pytest.approx(stats.t.isf(0.025 / 1711, 4))
+    assert "Bonferroni" in got.method
+
+
+@pytest.mark.parametrize(("n", "clusters"), [(4, 5), (8, 10), (20, 30)])
+def test_equal_items_are_told_apart_in_one_study_of_twenty_with_few_clusters(n, clusters):
+    """Tukey's range with t tails told some apart in 7 to 9% of studies here."""
+    generator = rng(n)
+    apart = 0
+    for _ in range(400):
+        x = generator.normal(size=(clusters, n))
+        apart += rank_intervals(x.mean(axis=0), np.cov(x.T) / clusters, df=clusters - 1, rng=generator).better.any()
+    assert 0.02 < apart / 400 < 0.07
+
+
+def test_differences_may_have_variances_of_their_own():
+    """Three pairs: item 1 is sure to differ from item 2, and nothing else is sure."""
+    squares = np.array([[0, 100, 100], [100, 0, 0.01], [100, 0.01, 0]])
+    got = rank_intervals(
+        [3.0, 2.0, 1.0], None, rng=rng(), df=50, differences=squares, difference_df=np.full((3, 3), 9.0)
+    )
+    assert got.better.tolist() == [[False] * 3, [False, False, True], [False] * 3]
+    assert got.critical == pytest.approx(stats.t.isf(0.05 / 6, 9))
+    with pytest.raises(BadValue, match="variances of differences"):
+        rank_intervals([1.0, 2.0], None, rng=rng(), differences=np.eye(3))
 
 
 # ------------------------------------------------------------------------------------------- at the edge

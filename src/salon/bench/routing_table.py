@@ -2,7 +2,8 @@
 
 The score of a generator for a job is the weighted mean of its scores on the boards of the job's criteria. The same
 prompts and raters stand behind all boards, so their errors go together: the boards are fitted again without each block
-of prompts, all at once, and the error of a weighted mean follows from how the means move (a jackknife).
+of prompts, all at once, and the error of a weighted mean follows from how the means move (a jackknife). Where raters
+are drawn anew too, so are they left out, and the two are put together (stats/two_way.py).
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from scipy import stats
 
 from salon.errors import BadValue
 from salon.report.estimate import Figure
+from salon.stats.pair_errors import Errors
 from salon.stats.tiers import RankIntervals, rank_intervals
+from salon.stats.two_way import two_way_errors
 from salon.study.noun import Noun
 
 Floats = NDArray[np.float64]
@@ -57,31 +60,58 @@ class RoutingTable(Noun):
 
 @dataclass(frozen=True)
 class BoardFit:
-    """The scores of one board, and how they move without each block of prompts."""
+    """The scores of one board, and how they move without each block of clusters."""
 
     generators: tuple[str, ...]
     scores: Floats
     """(generators,) logits."""
-    deviations: Floats
-    """(folds, generators); their sum of squares is the variance. NaN where a fold has no fit."""
+    deviations: tuple[Floats, ...]
+    """(folds, generators) each; the sum of squares is the variance. NaN where a fold has no fit. One over one kind of
+    cluster; three over raters, prompts and cells where `unit` is 'both'."""
     unit: str = "prompt"
-    """What a fold leaves out: prompts, raters or answers."""
-
-    @property
-    def df(self) -> float:
-        """Degrees of freedom of its errors."""
-        return len(self.deviations) - 1.0
+    """What a fold leaves out: prompts, raters, answers, or both raters and prompts."""
 
     def of(self, generators: Sequence[str]) -> BoardFit:
         """The same for some generators, in their order."""
         place = [self.generators.index(name) for name in generators]
-        return BoardFit(tuple(generators), self.scores[place], self.deviations[:, place], self.unit)
+        moved = tuple(part[:, place] for part in self.deviations)
+        return BoardFit(tuple(generators), self.scores[place], moved, self.unit)
+
+    def errors(self) -> Errors:
+        """Of the scores."""
+        made = [
+            Errors(np.sqrt((part**2).sum(axis=0)), part.T @ part, max(len(part) - 1.0, 1.0), "jackknife")
+            for part in self.deviations
+        ]
+        return made[0] if len(made) == 1 else two_way_errors(*made, method="jackknife, two-way")
 
     def lead(self, first: str, second: str, level: float) -> Figure:
         """The score of one generator less another's."""
         pair = self.of([first, second])
-        gap = pair.deviations[:, 0] - pair.deviations[:, 1]
-        return figure(float(pair.scores[0] - pair.scores[1]), gap, level, self.unit)
+        gap = BoardFit(
+            ("lead",),
+            pair.scores[:1] - pair.scores[1:],
+            tuple(part[:, :1] - part[:, 1:] for part in pair.deviations),
+            self.unit,
+        )
+        return gap.figures(level)[0]
+
+    def figures(self, level: float) -> list[Figure]:
+        """The scores with their intervals; without one where the fit without a block is unknown or nothing moves."""
+        errors, folds = self.errors(), sum(len(part) for part in self.deviations)
+        words = "block of raters and prompts" if self.unit == "both" else f"block of {self.unit}s"
+        made = []
+        for value, error, df in zip(self.scores.tolist(), self.known_errors(errors), errors.item_df.tolist()):
+            half = np.nan if error is None else float(stats.t.ppf((1 + level) / 2, df)) * error
+            how = "no interval: the fit without a block is unknown" if error is None else f"jackknife, {folds} refits"
+            low, high = (None, None) if error is None else (value - half, value + half)
+            made.append(Figure(value=value, low=low, high=high, n=folds, unit=words, level=level, method=how))
+        return made
+
+    def known_errors(self, errors: Errors) -> list[float | None]:
+        """None where there is none."""
+        several = min(len(part) for part in self.deviations) > 1
+        return [float(error) if several and np.isfinite(error) and error > 0 else None for error in errors.se]
 
 
 def weighted_job(
@@ -106,10 +136,14 @@ def weighted_job(
     if len(present) < 2:
         return _unanswered(name, shares, category, "fewer than two generators have a score under every criterion")
     parts = [(shares[criterion], fit.of(present)) for criterion, fit in used.items()]
+    weight = [share for share, _ in parts]
     both = BoardFit(
         tuple(present),
         np.sum([share * fit.scores for share, fit in parts], axis=0),
-        np.sum([share * fit.deviations for share, fit in parts], axis=0),
+        tuple(
+            sum(share * part for share, part in zip(weight, moved))
+            for moved in zip(*(fit.deviations for _, fit in parts))
+        ),
         parts[0][1].unit,
     )
     return _job(name, shares, category, both, missing, level, seed)
@@ -134,15 +168,16 @@ def _job(
     order = np.argsort(-fit.scores, kind="stable")
     fit = fit.of([fit.generators[i] for i in order])
     ranks = _ranks(fit, level, seed)
+    figures, errors = fit.figures(level), fit.known_errors(fit.errors())
     candidates = tuple(
         Candidate(
             generator=one,
-            score=figure(float(fit.scores[i]), fit.deviations[:, i], level, fit.unit),
+            score=figures[i],
             rank=1 + int((fit.scores > fit.scores[i]).sum()),
             rank_low=None if ranks is None else int(ranks.low[i]),
             rank_high=None if ranks is None else int(ranks.high[i]),
             tier=None if ranks is None else int(ranks.tier[i]),
-            error=_error(fit.deviations[:, i]),
+            error=errors[i],
         )
         for i, one in enumerate(fit.generators)
     )
@@ -158,33 +193,20 @@ def _job(
     )
 
 
-def _error(deviations: Floats) -> float | None:
-    error = float(np.sqrt((deviations**2).sum()))
-    return error if np.isfinite(error) and error > 0 and len(deviations) > 1 else None
-
-
-def figure(value: float, deviations: Floats, level: float, unit: str) -> Figure:
-    """A value with the interval that its deviations give; without one where they are unknown or nothing."""
-    folds, error = len(deviations), _error(deviations)
-    known = error is not None
-    half = float(stats.t.ppf((1 + level) / 2, folds - 1)) * error if error is not None else np.nan
-    return Figure(
-        value=value,
-        low=value - half if known else None,
-        high=value + half if known else None,
-        n=folds,
-        unit=f"block of {unit}s",
-        level=level,
-        method=f"jackknife, {folds} refits" if known else "no interval: the fit without a block is unknown",
-    )
-
-
 def _ranks(fit: BoardFit, level: float, seed: int) -> RankIntervals | None:
     """None where a difference has no error."""
-    if fit.df < 1 or not np.isfinite(fit.deviations).all():
+    if any(len(part) < 2 or not np.isfinite(part).all() for part in fit.deviations):
         return None
-    covariance = fit.deviations.T @ fit.deviations
+    errors = fit.errors()
     try:
-        return rank_intervals(fit.scores, covariance, df=fit.df, level=level, rng=np.random.default_rng([seed, 8]))
+        return rank_intervals(
+            fit.scores,
+            errors.covariance,
+            df=errors.df,
+            level=level,
+            rng=np.random.default_rng([seed, 8]),
+            differences=errors.differences,
+            difference_df=errors.difference_df,
+        )
     except BadValue:
         return None

@@ -21,7 +21,7 @@ from salon.errors import DesignError, NotIdentified, StatsError
 from salon.fuse.fits import fit_anchored_elo
 from salon.fuse.group_fit import GroupFit
 from salon.fuse.groups import Floats, Group, once_each
-from salon.fuse.jackknife import Spread, folds, refitted, spread
+from salon.fuse.jackknife import Spreads, jackknife
 from salon.fuse.pair_fits import fit_anchored_davidson, step_anchored_davidson
 from salon.fuse.settings import Cluster, FuseSettings, Method
 from salon.stats.calibration import Sigmoid, fit_sigmoid
@@ -41,9 +41,8 @@ class Fused:
     anchors: tuple[RatingAnchors, ...]
     curves: tuple[Sigmoid, ...]
     """One for each group; the same one everywhere when pooled."""
-    link: Spread | None
-    """Of a q + b, all groups one after the other."""
-    latent: Spread | None
+    spreads: Spreads = ()
+    """Of a q + b, all groups one after the other, then of q; empty without errors."""
 
     def links(self) -> list[Floats]:
         """a q + b of every group."""
@@ -125,7 +124,7 @@ def anchored(
     anchors = choose_anchors(groups, settings)
     fits = [_fit(group, found, method, scale, settings, pulled) for group, found in zip(groups, anchors)]
     curves = _curves([fit.latent for fit in fits], anchors, groups, scale, settings)
-    plain = Fused(tuple(fits), anchors, curves, None, None)
+    plain = Fused(tuple(fits), anchors, curves)
     if cluster is None:
         return plain
     return _with_errors(plain, groups, method, scale, settings, cluster, pulled)
@@ -159,10 +158,8 @@ def _with_errors(
         links = [curve.a * latent + curve.b for curve, latent in zip(curves, latents)]
         return np.concatenate([*links, *latents])
 
-    made = folds(groups, cluster, rng=np.random.default_rng([settings.seed, 1]))
-    both = spread(*refitted(made, refit))
-    link = Spread(both.deviations[:, :size], both.df[:size])
-    return replace(plain, link=link, latent=Spread(both.deviations[:, size:], both.df[size:]))
+    rng = np.random.default_rng([settings.seed, 1])
+    return replace(plain, spreads=jackknife(groups, cluster, refit, rng=rng))
 
 
 def _fit(

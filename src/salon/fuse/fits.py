@@ -10,8 +10,8 @@ import numpy as np
 
 from salon.errors import DesignError, NotIdentified, StatsError, TooFew
 from salon.fuse.group_fit import GroupFit
-from salon.fuse.groups import Codes, Floats, Group, Ints, once_each
-from salon.fuse.pair_fits import fit_paired, raised, unvarying
+from salon.fuse.groups import Codes, Floats, Group, Ints, cluster_codes, once_each
+from salon.fuse.pair_fits import CROSSED, crossed_method, fit_paired, raised, unvarying
 from salon.fuse.settings import ANCHORED, PAIRED, RATED, Cluster, FuseSettings, Method
 from salon.stats.crowd import fit_crowd
 from salon.stats.crowd_posterior import CrowdPrior
@@ -21,6 +21,7 @@ from salon.stats.pair_information import DENSE_ITEMS
 from salon.stats.plackett_luce import RankFit, fit_rankings, ranking_errors, ranking_model_errors
 from salon.stats.rater_effects import rating_offset_scale, rating_sureal
 from salon.stats.rating_models import RatingFit, rating_centers, rating_mean, rating_median, rating_zscored
+from salon.stats.two_way import two_way_errors
 
 
 def fit_group(
@@ -176,10 +177,12 @@ def _plackett_luce(group: Group, method: Method, settings: FuseSettings, cluster
 
 def _ranking_errors(group: Group, fit: RankFit, cluster: Cluster) -> Errors:
     """The sandwich, with a prior nowhere below the posterior's spread; the model's own where rankings do not vary."""
-    codes = None if cluster == "answer" else np.unique(getattr(group.ranked, cluster), return_inverse=True)[1]
     least = ranking_model_errors(fit)
+    kinds = CROSSED if cluster == "both" else (cluster,)
+    codes = [None if kind == "answer" else cluster_codes(group.ranked, kind) for kind in kinds]
     try:
-        made = ranking_errors(fit, cluster=codes)
+        parts = [ranking_errors(fit, cluster=code) for code in codes]
+        made = parts[0] if len(parts) == 1 else two_way_errors(*parts, method=crossed_method(parts))
         return made if fit.prior is None else raised(made, least)
     except TooFew:
         return unvarying(least)
@@ -205,15 +208,20 @@ def _rated(group: Group, method: Method, settings: FuseSettings, cluster: Cluste
         centers = dict(zip(("mean", "median"), rating_centers(item, value, group.items)))
         why = f"{error.needed}, found {error.found}"
         return GroupFit(latent=centers[method], solver=method, iterations=0, rated=True, unknown=why)
-    covariance = np.diag(fit.se**2) if group.items <= DENSE_ITEMS else None
-    df = float(np.median(fit.df))
     learned = {"offset": fit.offset, "gain": fit.scale, "inconsistency": fit.inconsistency}
     return GroupFit(
         latent=fit.scores,
         solver=fit.method if fit.convergence is None else fit.convergence.solver,
         iterations=0 if fit.convergence is None else fit.convergence.iterations,
         gradient=None if fit.convergence is None else fit.convergence.gradient,
-        errors=Errors(se=fit.se, covariance=covariance, df=df, method=fit.errors),
+        errors=Errors(
+            fit.se,
+            None,
+            float(np.median(fit.df)),
+            fit.errors,
+            differences=fit.differences,
+            difference_df=None if fit.differences is None else fit.difference_df,
+        ),
         value_se=fit.absolute_se,
         value_df=fit.absolute_df,
         rated=True,

@@ -12,7 +12,7 @@ from salon.fuse.anchored import rating_scale
 from salon.fuse.compare import compare_methods
 from salon.fuse.figures import anchor_figures, curve_figures, group_figures, rater_figures, score_rows
 from salon.fuse.fits import protocol_of, protocols_of
-from salon.fuse.groups import BOTH_BAD, TIE, Group, study_groups
+from salon.fuse.groups import BOTH_BAD, TIE, Group, cluster_codes, study_groups
 from salon.fuse.policy import policies, warnings
 from salon.fuse.results import FuseReport
 from salon.fuse.scored import OWN_CLUSTER, score_groups
@@ -22,6 +22,8 @@ from salon.study import Signature, Study
 
 ENOUGH_CLUSTERS = 5
 """From this many raters (or prompts) in every group on, errors ask what others would have said."""
+ENOUGH_BESIDE_PROMPTS = 3
+"""Raters from which errors over prompts are over raters too."""
 
 USUAL_PRIOR = 3.0
 """Logits; taken with method auto where the comparisons alone identify no finite scores."""
@@ -203,9 +205,10 @@ def _cluster(study: Study, groups: Sequence[Group], method: Method, settings: Fu
         _check_clusters(groups, method, settings.cluster)
         return settings.cluster
     crowded = any(study.crowds[group.raters].any() for group in groups)
-    prompts = [len(np.unique(np.concatenate([part.prompt for part in g.by_kind.values()]))) for g in groups]
-    if settings.by == "generator" and method != "crowd" and min(prompts) >= ENOUGH_CLUSTERS:
-        return "prompt"  # a leaderboard is meant for prompts that nobody has asked yet
+    if settings.by == "generator" and min(_kinds(groups, method, "prompt")) >= ENOUGH_CLUSTERS:
+        # A leaderboard is meant for prompts that nobody has asked yet, and for people who have not been asked.
+        named = not crowded and min(_kinds(groups, method, "rater")) >= ENOUGH_BESIDE_PROMPTS
+        return "both" if named else "prompt"
     if method in OWN_CLUSTER:
         return "answer" if crowded else OWN_CLUSTER[method]
     if crowded or min(len(group.raters) for group in groups) < ENOUGH_CLUSTERS:
@@ -213,19 +216,24 @@ def _cluster(study: Study, groups: Sequence[Group], method: Method, settings: Fu
     return "rater"
 
 
+def _kinds(groups: Sequence[Group], method: Method, cluster: str) -> list[int]:
+    """How many raters, or prompts, answered in each group."""
+    return [len(np.unique(cluster_codes(group.by_kind[protocol_of(method)], cluster))) for group in groups]
+
+
 def _check_clusters(groups: Sequence[Group], method: Method, cluster: Cluster) -> None:
     """Clusters asked for by name must be there, two in every group."""
-    if cluster == "answer":
-        return
-    for group in groups:
-        codes = getattr(group.by_kind[protocol_of(method)], cluster)
-        if len(np.unique(codes)) < 2:
-            raise TooFew(
-                f"an error over {cluster}s needs at least two of them in every group",
-                found=f"no {cluster}s" if (codes < 0).all() else f"one {cluster}",
-                where=group.where,
-                remedy="--cluster answer takes these raters and prompts as given",
-            )
+    wanted = {"answer": (), "both": ("rater", "prompt")}.get(cluster, (cluster,))
+    for kind in wanted:
+        for group, count in zip(groups, _kinds(groups, method, kind)):
+            if count < 2:
+                codes = cluster_codes(group.by_kind[protocol_of(method)], kind)
+                raise TooFew(
+                    f"an error over {kind}s needs at least two of them in every group",
+                    found=f"no {kind}s" if (codes < 0).all() else f"one {kind}",
+                    where=group.where,
+                    remedy="--cluster answer takes these raters and prompts as given",
+                )
 
 
 def _scale(groups: Sequence[Group], method: Method) -> tuple[str, float | None, float | None]:

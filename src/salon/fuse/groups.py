@@ -161,6 +161,12 @@ class Group:
         )
 
 
+def cluster_codes(part: Compared | Ranked | Rated, cluster: str) -> Ints:
+    """The rater, the prompt or the cell (one rater on one prompt) of each judgment; -1: no prompt."""
+    rater, prompt = part.rater.astype(np.int64), part.prompt.astype(np.int64)
+    return {"rater": rater, "prompt": prompt, "cell": (rater << 32) + prompt + 1}[cluster]
+
+
 def once_each(rated: Rated) -> tuple[Codes, Codes, Floats]:
     """Item, rater and value of one rating for each pair of them: a rater's several ratings of a generator averaged."""
     key = rated.item.astype(np.int64) * (int(rated.rater.max(initial=0)) + 1) + rated.rater

@@ -10,6 +10,9 @@ which for a mean over raters is exactly the squared standard error of the t test
 several strata the degrees of freedom are Satterthwaite's. More than MOST_FOLDS clusters are left out in as many
 random blocks (the delete-a-group jackknife, Kott 2001), so that a fit is repeated at most MOST_FOLDS times a stratum.
 
+Over raters and prompts at once (`both`) the same is done with raters, with prompts and with cells (one rater on one
+prompt), and the three are put together as in stats/two_way.py.
+
 It measures what changes when clusters change; it cannot see a bias that all clusters share. Where a fit without a
 cluster does not exist (a group's only answer), its values are NaN, and so are the errors.
 """
@@ -25,8 +28,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from salon.errors import TooFew
-from salon.fuse.groups import Codes, Floats, Group, Ints
+from salon.fuse.groups import Codes, Floats, Group, Ints, cluster_codes
+from salon.fuse.pair_fits import CROSSED
 from salon.fuse.settings import Cluster
+from salon.stats.pair_errors import Errors
+from salon.stats.pair_information import DENSE_ITEMS
+from salon.stats.two_way import two_way_errors
 
 MOST_FOLDS = 30
 Bools = NDArray[np.bool_]
@@ -52,8 +59,36 @@ class Spread:
         """Standard errors (values,)."""
         return np.sqrt((self.deviations**2).sum(axis=0))
 
+    def errors(self, values: slice, method: str) -> Errors:
+        """Of some of the values."""
+        mine, df = self.deviations[:, values], self.df[values]
+        covariance = mine.T @ mine if mine.shape[1] <= DENSE_ITEMS else None
+        return Errors(self.se[values], covariance, float(np.median(df)), method, each_df=df)
 
-def folds(groups: Sequence[Group], cluster: Cluster, *, rng: np.random.Generator) -> Iterator[Fold]:
+
+Spreads = tuple[Spread, ...]
+"""One over one kind of cluster; or three, over raters, prompts and cells."""
+
+
+def jackknife(
+    groups: Sequence[Group], cluster: Cluster, fit: Callable[[dict[int, Group]], Floats], *, rng: np.random.Generator
+) -> Spreads:
+    """How the values of `fit` move without each cluster."""
+    kinds = CROSSED if cluster == "both" else (cluster,)
+    return tuple(spread(*refitted(folds(groups, kind, rng=rng), fit)) for kind in kinds)
+
+
+def jackknife_errors(spreads: Spreads, values: slice, cluster: Cluster) -> Errors:
+    """The errors of some of the values."""
+    refits = sum(len(part.deviations) for part in spreads)
+    if cluster == "both":
+        parts = [part.errors(values, "") for part in spreads]
+        return two_way_errors(*parts, method=f"jackknife over raters and prompts (two-way), {refits} refits")
+    how = f"{refits} random blocks of answers" if cluster == "answer" else f"{cluster}s, {refits} refits"
+    return spreads[0].errors(values, f"jackknife over {how}")
+
+
+def folds(groups: Sequence[Group], cluster: str, *, rng: np.random.Generator) -> Iterator[Fold]:
     """Every refit that the jackknife over `cluster` needs, one at a time: each holds most of the study."""
     for stratum, places in enumerate(_strata(groups, cluster)):
         blocks = _blocks([groups[place] for place in places], cluster, rng)
@@ -91,7 +126,7 @@ def refitted(all_folds: Iterable[Fold], fit: Callable[[dict[int, Group]], Floats
     return [values for values, _ in made], [stratum for _, stratum in made]
 
 
-def _strata(groups: Sequence[Group], cluster: Cluster) -> list[list[int]]:
+def _strata(groups: Sequence[Group], cluster: str) -> list[list[int]]:
     """Groups that share a rater stand in one stratum; prompts and answers know no strata."""
     if cluster != "rater":
         return [list(range(len(groups)))]
@@ -103,21 +138,19 @@ def _strata(groups: Sequence[Group], cluster: Cluster) -> list[list[int]]:
     return [np.flatnonzero(labels == label).tolist() for label in np.unique(labels)]
 
 
-def _blocks(
-    groups: Sequence[Group], cluster: Cluster, rng: np.random.Generator
-) -> list[list[tuple[Bools, Bools, Bools]]]:
+def _blocks(groups: Sequence[Group], cluster: str, rng: np.random.Generator) -> list[list[tuple[Bools, Bools, Bools]]]:
     """For each group and fold: which comparisons, rankings and ratings stay."""
     if cluster == "answer":
         orders = [_in_order(group) for group in groups]
         count = min(max(2, *(len(order) for one in orders for order in one)), MOST_FOLDS)
         labels = [tuple(_dealt(order, count, rng) for order in one) for one in orders]
         return [[tuple(part != fold for part in one) for fold in range(count)] for one in labels]  # type: ignore[misc]
-    codes = [tuple(getattr(part, cluster) for part in g.by_kind.values()) for g in groups]
+    codes = [tuple(cluster_codes(part, cluster) for part in g.by_kind.values()) for g in groups]
     present = np.unique(np.concatenate([part for one in codes for part in one]))
     count = min(len(present), MOST_FOLDS)
-    block = np.zeros(int(present.max()) + 2, np.int64)  # code -1 (no prompt) takes the last place
-    block[present] = _random_blocks(len(present), count, rng)
-    return [[tuple(block[part] != fold for part in one) for fold in range(count)] for one in codes]  # type: ignore[misc]
+    block = _random_blocks(len(present), count, rng)
+    blocks = [tuple(block[np.searchsorted(present, part)] for part in one) for one in codes]
+    return [[tuple(part != fold for part in one) for fold in range(count)] for one in blocks]  # type: ignore[misc]
 
 
 def _in_order(group: Group) -> tuple[Ints, Ints, Ints]:

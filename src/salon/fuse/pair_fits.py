@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from salon.errors import NotIdentified, TooFew
 from salon.fuse.group_fit import GroupFit
-from salon.fuse.groups import Codes, Floats, Group, Ints
+from salon.fuse.groups import Codes, Floats, Group, Ints, cluster_codes
 from salon.fuse.settings import Cluster, FuseSettings, Method
 from salon.stats.graph import Dominance, dominance
 from salon.stats.pair_counts import PairCounts, count_pairs
@@ -23,9 +24,12 @@ from salon.stats.pair_errors import (
 from salon.stats.pair_fit import PairFit, Pull, fit_pairs
 from salon.stats.pair_folds import newton_step
 from salon.stats.pair_information import DENSE_ITEMS
+from salon.stats.two_way import two_way_errors
 
 NAMED = 5
 """Items named in a message before the rest are counted."""
+CROSSED = ("rater", "prompt", "cell")
+"""The clusters that errors over raters and prompts are put together from."""
 NOTHING = 1e-6
 """An error below this share of its floor is rounding."""
 
@@ -91,11 +95,23 @@ def fit_paired(group: Group, method: Method, settings: FuseSettings, cluster: Cl
 
 def _pair_errors(group: Group, counts: PairCounts, fit: PairFit, settings: FuseSettings, cluster: Cluster) -> Errors:
     """The errors asked for; the model's own where the answers on an item do not vary at all (five raters, one mind)."""
-    number, clusters = _clusters(group, cluster)
+    kinds = CROSSED if cluster == "both" else (cluster,)
+    clusters = {kind: _clusters(group, kind) for kind in kinds}
     try:
-        return _sandwich(group, counts, fit, settings, cluster, number, clusters)
+        if cluster == "answer" and settings.interval != "bootstrap":
+            made = independent_errors(fit, counts)
+            return made if fit.prior is None else floored(made, fit, counts)
+        parts = [_clustered(group, counts, fit, settings, kind, *clusters[kind]) for kind in kinds]
+        made = parts[0] if len(parts) == 1 else two_way_errors(*parts, method=crossed_method(parts))
+        return floored(made, fit, counts)
     except TooFew:
         return unvarying(hessian_errors(fit, counts))
+
+
+def crossed_method(parts: Sequence[Errors]) -> str:
+    """How errors over raters and prompts were made."""
+    raters, prompts = (f"{part.df + 1:.0f}" for part in parts[:2])
+    return f"{parts[0].method.split(',')[0]}, two-way: {raters} raters and {prompts} prompts"
 
 
 def unvarying(errors: Errors) -> Errors:
@@ -103,12 +119,12 @@ def unvarying(errors: Errors) -> Errors:
     return replace(errors, method=f"{errors.method}: the answers on some items do not vary")
 
 
-def _clusters(group: Group, cluster: Cluster) -> tuple[Ints, int]:
+def _clusters(group: Group, cluster: str) -> tuple[Ints, int]:
     """The cluster of every comparison, and how many there are."""
     c = group.compared
     if cluster == "answer":
         return np.arange(len(c)), len(c)
-    present, number = np.unique(getattr(c, cluster), return_inverse=True)
+    present, number = np.unique(cluster_codes(c, cluster), return_inverse=True)
     if len(present) < 2:
         raise TooFew(
             f"an error over {cluster}s needs at least two of them",
@@ -119,28 +135,26 @@ def _clusters(group: Group, cluster: Cluster) -> tuple[Ints, int]:
     return number, len(present)
 
 
-def _sandwich(
+def _clustered(
     group: Group,
     counts: PairCounts,
     fit: PairFit,
     settings: FuseSettings,
-    cluster: Cluster,
+    cluster: str,
     number: Ints,
     clusters: int,
 ) -> Errors:
-    if cluster == "answer" and settings.interval != "bootstrap":
-        made = independent_errors(fit, counts)
-        return made if fit.prior is None else floored(made, fit, counts)
+    """The sandwich, or the bootstrap, over one kind of cluster."""
     c = group.compared
     sums = cluster_scores(fit, c.a, c.b, c.outcome, number, clusters)
     if settings.interval != "bootstrap":
-        return floored(clustered_errors(fit, counts, sums), fit, counts)
+        return clustered_errors(fit, counts, sums)
     rng = np.random.default_rng([settings.seed, 2])
     drawn = bootstrap_scores(fit, counts, sums, draws=settings.draws, rng=rng)
     covariance = np.cov(drawn, rowvar=False) if group.items <= DENSE_ITEMS else None
     method = f"bootstrap of {clusters:,} {cluster}s, {settings.draws:,} draws, one Newton step each"
     se = drawn.std(axis=0, ddof=1)
-    return floored(Errors(se=se, covariance=covariance, df=clusters - 1, method=method), fit, counts)
+    return Errors(se=se, covariance=covariance, df=clusters - 1, method=method)
 
 
 def floored(errors: Errors, fit: PairFit, counts: PairCounts) -> Errors:
@@ -159,10 +173,13 @@ def raised(errors: Errors, least: Errors) -> Errors:
         raise TooFew("an error needs answers that vary", found="clusters that all say the same of an item")
     by = np.maximum(least.se / errors.se, 1.0)
     covariance = None if errors.covariance is None else errors.covariance * np.outer(by, by)
-    return replace(errors, se=errors.se * by, covariance=covariance)
+    differences = errors.differences
+    if differences is not None and (floor := least.difference_variances()) is not None:
+        differences = np.maximum(differences, floor)
+    return replace(errors, se=errors.se * by, covariance=covariance, differences=differences)
 
 
-def jackknife_errors(group: Group, fit: PairFit, made: Errors) -> Errors:
+def floored_jackknife(group: Group, fit: PairFit, made: Errors) -> Errors:
     """Errors from left-out clusters, held to the same floor as those of a sandwich."""
     counts = pair_counts(group)
     try:

@@ -26,10 +26,10 @@ def policies(
 ) -> tuple[str, ...]:
     """One sentence for each rule that decided about answers."""
     said = [_missing(study), _ties(method), _both_bad(groups, settings), _intervals(cluster)]
-    if cluster != "answer" and method not in RATED:
+    if cluster != "answer" and (method not in RATED or cluster != "rater"):
         said.append(
-            f"Errors: with fewer than {MANY_CLUSTERS} {cluster}s and at least {FEWEST_MODERATED} items in a group, "
-            "each item's variance borrows from the others (moderated variances)."
+            f"Errors: with fewer than {MANY_CLUSTERS} {_plural(cluster)} and at least {FEWEST_MODERATED} items in a "
+            "group, each item's variance borrows from the others (moderated variances)."
         )
     repeats = sum(group.repeats for group in groups)
     if repeats:
@@ -73,7 +73,7 @@ def _ties(method: Method) -> str:
     if method in (*PAIRED, "elo", "anchored-elo", "crowd"):
         return "Ties: half a win for each; errors allow for it."
     if method == "plackett-luce":
-        return "Ties in a ranking: every tied item is chosen among all that are tied with it or below."
+        return "Ties in a ranking: the average over the strict orders that agree with it; of two items half a win each."
     return ""
 
 
@@ -89,8 +89,14 @@ def _intervals(cluster: Cluster) -> str:
     return {
         "answer": "Intervals: what new answers of the same raters on the same questions would change.",
         "rater": "Intervals: what other raters of the same kind would change.",
-        "prompt": "Intervals: what other prompts of the same kind would change.",
+        "prompt": "Intervals: what other prompts of the same kind would change, with these raters.",
+        "both": "Intervals: what other raters and other prompts of the same kind would change (two-way clustering: "
+        "raters + prompts - cells, never below either; t with few clusters).",
     }[cluster]
+
+
+def _plural(cluster: Cluster) -> str:
+    return "raters or prompts" if cluster == "both" else f"{cluster}s"
 
 
 def warnings(
@@ -112,6 +118,7 @@ def warnings(
             "the design is adaptive: which pairs were asked depends on the answers, so intervals are approximate"
         )
     said += _few_clusters(scored, cluster)
+    said += _raters_as_given(study, scored, settings, cluster)
     said += _unknown(scored)
     said += _levels(scored)
     said += _one_sided(study, scored)
@@ -126,7 +133,21 @@ def _few_clusters(scored: Sequence[GroupScores], cluster: Cluster) -> list[str]:
     fewest = min((one.df for one in scored if np.isfinite(one.df)), default=np.inf)
     if fewest >= FEW_CLUSTERS - 1:
         return []
-    return [f"errors rest on as few as {fewest:.0f} degrees of freedom: intervals are wide because {cluster}s are few"]
+    few = _plural(cluster)
+    return [f"errors rest on as few as {fewest:.0f} degrees of freedom: intervals are wide because {few} are few"]
+
+
+def _raters_as_given(
+    study: Study, scored: Sequence[GroupScores], settings: FuseSettings, cluster: Cluster
+) -> list[str]:
+    """Leaderboards whose raters cannot stand for others: one or two of them, or a crowd without names."""
+    if settings.by != "generator" or cluster != "prompt" or settings.cluster != "auto":
+        return []
+    raters = np.unique(np.concatenate([one.group.raters for one in scored]))
+    if study.crowds[raters].any():
+        return ["raters without names: intervals are over prompts alone, and do not say what other raters would change"]
+    who = "one rater" if len(raters) == 1 else f"{len(raters)} raters"
+    return [f"{who}: intervals are over prompts alone, and do not say what other raters would change"]
 
 
 def _unknown(scored: Sequence[GroupScores]) -> list[str]:

@@ -21,7 +21,12 @@ from salon.fuse.results import FuseReport
 from salon.report import Card, Page, located, numbers, value
 from salon.report.words import SIMULATED, brief, counted, fixed, level_words, one_way
 
-CLUSTERS = {"answer": "answers of the same raters", "rater": "raters", "prompt": "prompts"}
+CLUSTERS = {
+    "answer": "answers of the same raters",
+    "rater": "raters",
+    "prompt": "prompts",
+    "both": "raters and prompts",
+}
 
 
 def fuse_page(report: FuseReport, prompts: Mapping[str, str] | None = None) -> Page:

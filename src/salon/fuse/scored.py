@@ -10,21 +10,20 @@ import numpy as np
 from scipy import stats
 from scipy.special import expit
 
-from salon.errors import BadValue
+from salon.errors import BadValue, StatsError
 from salon.fuse.anchored import Fused, anchored
 from salon.fuse.fits import fit_group, judgments
 from salon.fuse.group_fit import GroupFit
 from salon.fuse.groups import Floats, Group
-from salon.fuse.jackknife import Spread, folds, refitted, spread
-from salon.fuse.pair_fits import jackknife_errors, pair_counts, step_pairs
+from salon.fuse.jackknife import jackknife, jackknife_errors
+from salon.fuse.pair_fits import floored_jackknife, pair_counts, step_pairs
 from salon.fuse.settings import ANCHORED, RATED, Cluster, FuseSettings, Method
 from salon.stats.calibration import Sigmoid
 from salon.stats.moderation import moderated_variances
 from salon.stats.pair_errors import Errors, independent_errors
-from salon.stats.pair_fit import PairFit
-from salon.stats.pair_information import DENSE_ITEMS
 from salon.stats.rating_anchors import RatingAnchors
 from salon.stats.tiers import RankIntervals, rank_intervals
+from salon.stats.two_way import two_way_variance
 
 WITHOUT_LIKELIHOOD: tuple[Method, ...] = ("elo",)
 OWN_CLUSTER: dict[Method, Cluster] = {**dict.fromkeys(RATED, "rater"), "crowd": "answer"}
@@ -65,11 +64,9 @@ class _Line:
     value: Floats
     se: Floats
     df: Floats
-    covariance: Floats | None
+    errors: Errors | None
     """For ranks: only differences between items count."""
     method: str
-    rank_df: float | None = None
-    """Degrees of freedom of differences, where they are other than the values'."""
 
 
 def score_groups(
@@ -101,9 +98,13 @@ def _own_line(fit: GroupFit) -> _Line:
     if errors is None:
         nothing = np.full(len(fit.latent), np.nan)
         return _Line(fit.latent, nothing, nothing, None, f"none: {fit.unknown}")
-    df = np.full(len(fit.latent), errors.df) if fit.value_df is None else fit.value_df
+    df = errors.item_df if fit.value_df is None else fit.value_df
     se = errors.se if fit.value_se is None else fit.value_se
-    return _Line(fit.latent, se, df, errors.covariance, errors.method)
+    return _Line(fit.latent, se, df, errors, errors.method)
+
+
+def _line(value: Floats, errors: Errors) -> _Line:
+    return _Line(value, errors.se, errors.item_df, errors, errors.method)
 
 
 def _moderated(group: Group, fit: GroupFit, line: _Line) -> _Line:
@@ -114,12 +115,12 @@ def _moderated(group: Group, fit: GroupFit, line: _Line) -> _Line:
     answers would give, borrows from the other items (moderated_variances); the variance of the mean itself, where there
     is one, keeps the clusters' own degrees of freedom.
     """
-    df = float(np.median(line.df))
-    if line.covariance is None or df >= MANY_CLUSTERS or group.items < FEWEST_MODERATED:
+    df, errors = float(np.median(line.df)), line.errors
+    if errors is None or errors.covariance is None or df >= MANY_CLUSTERS or group.items < FEWEST_MODERATED:
         return line
     shape = _centred(_shape(group, fit))
-    around, level = _centred(line.covariance), float(line.covariance.mean())
-    ratio = np.diag(around) / np.diag(shape)
+    around, level = _around_and_level(errors)
+    ratio = around / np.diag(shape)
     ratio = np.where(ratio < ROUNDING * np.median(ratio), 0.0, ratio)
     if np.isnan(ratio).any() or np.sum(ratio > 0) < FEWEST_MODERATED:
         return line
@@ -128,14 +129,22 @@ def _moderated(group: Group, fit: GroupFit, line: _Line) -> _Line:
     scale = np.sqrt(made.variance)
     with np.errstate(divide="ignore"):  # one variance for all items and no level of its own: normal
         both = (own + level) ** 2 / (own**2 / made.df + level**2 / df)
-    return _Line(
-        value=line.value,
-        se=np.sqrt(own + level),
-        df=both,
-        covariance=shape * np.outer(scale, scale),
-        method=f"{line.method}; each item's borrows from the others",
-        rank_df=made.df,
-    )
+    method = f"{line.method}; each item's borrows from the others"
+    borrowed = Errors(np.sqrt(own), shape * np.outer(scale, scale), made.df, method)
+    return _Line(line.value, np.sqrt(own + level), both, borrowed, method)
+
+
+def _around_and_level(errors: Errors) -> tuple[Floats, float]:
+    """Variances of the values around their mean, and of the mean itself."""
+    if not errors.parts:
+        return np.diag(_centred(errors.covariance)), float(errors.covariance.mean())
+    freedom = {"rater_df": errors.parts[0].df, "prompt_df": errors.parts[1].df}
+    covariances = [part.covariance for part in errors.parts]
+    around = two_way_variance(*(np.diag(_centred(C)) for C in covariances), **freedom)[0]
+    level = two_way_variance(*(max(float(C.mean()), 0.0) for C in covariances), **freedom)[0]
+    whole = two_way_variance(*(np.diag(C) for C in covariances), **freedom)[0]
+    raised = np.divide(errors.se**2, whole, out=np.ones_like(whole), where=whole > 0)
+    return around * raised, float(level)
 
 
 def _centred(covariance: Floats) -> Floats:
@@ -171,55 +180,46 @@ def _jackknifed(
             elif whole.pairs is not None:
                 latents[place] = step_pairs(whole, group)
             else:
-                latents[place] = fit_group(group, method, settings, cluster, errors=False).latent
+                latents[place] = _refitted(group, method, settings, cluster)
         return np.concatenate(latents)
 
-    errors = spread(*refitted(folds(groups, cluster, rng=np.random.default_rng([settings.seed, 1])), refit))
-    how = _how(cluster, len(errors.deviations))
+    spreads = jackknife(groups, cluster, refit, rng=np.random.default_rng([settings.seed, 1]))
     made = []
-    for group, fit, part in zip(groups, fits, _split(errors, groups)):
-        line = _line(fit.latent, part, how)
-        line = line if fit.pairs is None else _floored(group, fit.pairs, line)
-        made.append(_scores(group, fit, _moderated(group, fit, line), settings))
+    for group, fit, values in zip(groups, fits, _slices(groups)):
+        errors = jackknife_errors(spreads, values, cluster)
+        if fit.pairs is not None and not np.isnan(errors.se).any():
+            errors = floored_jackknife(group, fit.pairs, errors)
+        made.append(_scores(group, fit, _moderated(group, fit, _line(fit.latent, errors)), settings))
     return made
 
 
-def _floored(group: Group, fit: PairFit, line: _Line) -> _Line:
-    if np.isnan(line.se).any():
-        return line
-    own = Errors(line.se, line.covariance, float(np.median(line.df)), line.method)
-    errors = jackknife_errors(group, fit, own)
-    df = np.full(len(line.df), errors.df)
-    return replace(line, se=errors.se, covariance=errors.covariance, df=df, method=errors.method)
+def _refitted(group: Group, method: Method, settings: FuseSettings, cluster: Cluster) -> Floats:
+    """Latent scores from fewer judgments; NaN where they identify none."""
+    try:
+        return fit_group(group, method, settings, cluster, errors=False).latent
+    except StatsError:
+        return np.full(group.items, np.nan)
 
 
 def _anchored_scores(
     groups: Sequence[Group], method: Method, settings: FuseSettings, cluster: Cluster
 ) -> list[GroupScores]:
     fused: Fused = anchored(groups, method, settings, cluster)
-    how = _how(cluster, len(fused.link.deviations))
+    size = sum(group.items for group in groups)
     made = []
-    for n, (link, latent) in enumerate(zip(_split(fused.link, groups), _split(fused.latent, groups))):
+    for n, at in enumerate(_slices(groups)):
         fit, curve = fused.fits[n], fused.curves[n]
-        line = _moderated(groups[n], fit, _line(fused.links()[n], link, how))
+        link = jackknife_errors(fused.spreads, at, cluster)
+        latent = jackknife_errors(fused.spreads, slice(size + at.start, size + at.stop), cluster)
+        line = _moderated(groups[n], fit, _line(fused.links()[n], link))
         made.append(_scores(groups[n], fit, line, settings, curve=curve, anchors=fused.anchors[n], latent_se=latent.se))
     return made
 
 
-def _line(value: Floats, part: Spread, how: str) -> _Line:
-    covariance = part.deviations.T @ part.deviations if len(value) <= DENSE_ITEMS else None
-    return _Line(value, part.se, part.df, covariance, how)
-
-
-def _how(cluster: Cluster, made: int) -> str:
-    if cluster == "answer":
-        return f"jackknife over {made} random blocks of answers"
-    return f"jackknife over {cluster}s, {made} refits"
-
-
-def _split(whole: Spread, groups: Sequence[Group]) -> list[Spread]:
-    ends = np.cumsum([0] + [group.items for group in groups])
-    return [Spread(whole.deviations[:, s:e], whole.df[s:e]) for s, e in pairwise(ends)]
+def _slices(groups: Sequence[Group]) -> list[slice]:
+    """The values of each group among those of all."""
+    ends = np.cumsum([0] + [group.items for group in groups]).tolist()
+    return [slice(start, end) for start, end in pairwise(ends)]
 
 
 def _scores(
@@ -280,13 +280,16 @@ def _turned(group: Group, ends: Sequence[Floats]) -> Sequence[Floats]:
 
 def _ranks(line: _Line, settings: FuseSettings) -> RankIntervals | None:
     """None for large groups, and where a difference between two items has no error."""
-    if line.covariance is None or len(line.value) > MOST_RANKED:
+    errors = line.errors
+    if errors is None or (errors.covariance is None and errors.differences is None) or len(line.value) > MOST_RANKED:
         return None
     try:
         return rank_intervals(
             line.value,
-            line.covariance,
-            df=float(np.median(line.df)) if line.rank_df is None else line.rank_df,
+            errors.covariance,
+            differences=errors.differences,
+            difference_df=errors.difference_df,
+            df=errors.df,
             level=settings.level,
             rng=np.random.default_rng([settings.seed, 3]),
             simultaneous=settings.ranks == "simultaneous",

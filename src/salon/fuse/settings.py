@@ -24,7 +24,7 @@ Method = Literal[
     "sureal",
     "offset-scale",
 ]
-Cluster = Literal["answer", "rater", "prompt"]
+Cluster = Literal["answer", "rater", "prompt", "both"]
 
 ANCHORED: tuple[Method, ...] = ("anchored-elo", "anchored-davidson")
 PAIRED: tuple[Method, ...] = ("bradley-terry", "davidson", "rao-kupper", "thurstone")
@@ -54,8 +54,8 @@ class FuseSettings(Noun):
     cluster: Literal["auto", Cluster] = Field(  # type: ignore[valid-type]
         "auto",
         description="What would be drawn anew if the study were repeated: answer (these raters, new answers), rater "
-        "(other raters) or prompt; auto: prompt for generators, rater from five raters on, else answer; ratings of "
-        "items always rater, crowd always answer.",
+        "(other raters), prompt (other prompts) or both; auto: of generators both from three raters and five prompts "
+        "on; of items rater from five raters on, else answer; ratings of items always rater, crowd answer.",
     )
     interval: Literal["auto", "sandwich", "bootstrap", "jackknife"] = Field(
         "auto",

@@ -70,6 +70,26 @@ class Errors:
     tie_se: float | None = None
     """Error of the tie parameter (nu or theta); None where the model has none, it sits on its boundary, or items
     are too many for a covariance."""
+    each_df: Floats | None = None
+    """(items,) degrees of freedom of each error, where they differ; `df` is then their median."""
+    differences: Floats | None = None
+    """(items, items) variances of differences, where they do not follow from `covariance`."""
+    difference_df: Floats | None = None
+    """(items, items) their degrees of freedom."""
+    parts: tuple[Errors, ...] = ()
+    """Of errors over raters and prompts: those over raters, over prompts and over cells."""
+
+    @property
+    def item_df(self) -> Floats:
+        """(items,) degrees of freedom of each error."""
+        return np.full(len(self.se), self.df) if self.each_df is None else self.each_df
+
+    def difference_variances(self) -> Floats | None:
+        """(items, items) variances of score_i - score_j; None above DENSE_ITEMS items."""
+        if self.differences is not None or self.covariance is None:
+            return self.differences
+        own = self.covariance.diagonal()
+        return np.asarray(own[:, None] + own[None, :] - 2 * self.covariance)
 
 
 def hessian_errors(fit: PairFit, counts: PairCounts) -> Errors:

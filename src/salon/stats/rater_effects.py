@@ -46,7 +46,7 @@ from scipy.sparse.csgraph import connected_components
 
 from salon.errors import NotConverged, NotIdentified, TooFew
 from salon.stats.pair_fit import Convergence
-from salon.stats.rating_models import RatingFit, Ratings, with_level
+from salon.stats.rating_models import MOST_PAIRED, RatingFit, Ratings, variances_of_differences, with_level
 
 Floats = NDArray[np.float64]
 Likelihood = Literal["restricted", "joint"]
@@ -90,7 +90,7 @@ def rating_offset_scale(
         raise NotIdentified("raters must share an order of the items", found="scales that cancel", remedy="run check")
     g, q = spread / spread.mean(), factor.scores(x)
     offset = level + g * (q.mean() - level.mean()) - q.mean()
-    se, df = factor.errors(x)
+    se, df, covariance = factor.errors(x)
     location = unit * float(offset.std(ddof=1) / np.sqrt(raters))
     absolute_se, absolute_df = with_level(unit * se, df, location, raters - 1)
     return RatingFit(
@@ -105,6 +105,7 @@ def rating_offset_scale(
         method="offset and scale",
         errors="weighted least squares, plus twice the delta method for the raters' parameters",
         borrowed=np.ones(items, dtype=np.bool_),
+        differences=None if covariance is None else unit**2 * variances_of_differences(covariance),
         offset=unit * offset,
         scale=g,
         inconsistency=unit * v,
@@ -166,8 +167,9 @@ def _sureal_fit(data: Ratings, q: Floats, b: Floats, v: Floats, corrected: Float
     total = data.by_item(w[data.rater])
     h = w[data.rater] / total[data.item]
     k = data.by_rater((1 - h) ** 2)
-    known = _known_weight_variance(data, w, h)
-    se = np.sqrt(known * (1 + 4 * data.by_item(h * (1 - h) / k[data.rater])))
+    known = _known_weight_covariance(data, w, h)
+    dearer = 1 + 4 * data.by_item(h * (1 - h) / k[data.rater])
+    se = np.sqrt(np.diag(known) * dearer) if known.ndim == 2 else np.sqrt(known * dearer)
     df = 1 / data.by_item(h**2 / k[data.rater])
     location = float(b.std(ddof=1) / np.sqrt(data.raters))
     absolute_se, absolute_df = with_level(se, df, location, data.raters - 1)
@@ -183,26 +185,36 @@ def _sureal_fit(data: Ratings, q: Floats, b: Floats, v: Floats, corrected: Float
         method="sureal",
         errors="weighted least squares with Meier's correction for estimated weights",
         borrowed=np.ones(data.items, dtype=np.bool_),
+        differences=variances_of_differences(known * np.sqrt(np.outer(dearer, dearer))) if known.ndim == 2 else None,
         offset=b,
         inconsistency=v,
         convergence=record,
     )
 
 
-def _known_weight_variance(data: Ratings, w: Floats, h: Floats) -> Floats:
-    """Variance of q_i - mean(q) by least squares on items and raters with known weights w_r.
+def _known_weight_covariance(data: Ratings, w: Floats, h: Floats) -> Floats:
+    """Covariance of q - mean(q) by least squares on items and raters with known weights w_r; above MOST_PAIRED items
+    its diagonal alone.
 
-    With c = e_i - 1/I: c' diag(1/W) c + g' S^- g, g = H'c and S = diag(sum_i w_r) - H' diag(W) H the information on
-    offsets that the scores leave. With complete ratings g = 0. Costs items x raters².
+    With P = 1 - 1/I: P diag(1/W) P + G S^- G', G = P H and S = diag(sum_i w_r) - H' diag(W) H the information on
+    offsets that the scores leave. With complete ratings G = 0. Costs items x raters² and items².
     """
     total = data.by_item(w[data.rater])
-    variance: Floats = (1 - 2 / data.items) / total + (1 / total).sum() / data.items**2
+    whole = data.items <= MOST_PAIRED
+    variance = _centred_weights(total) if whole else (1 - 2 / data.items) / total + (1 / total).sum() / data.items**2
     if data.complete:
         return variance
     H = csr_array((h, (data.item, data.rater)), shape=(data.items, data.raters))
     S = np.diag(data.by_rater(w[data.rater])) - (H.T @ (H * total[:, None])).toarray()
     G = H.toarray() - H.mean(axis=0)
-    return np.asarray(variance + np.einsum("ir,rs,is->i", G, np.linalg.pinv(S, hermitian=True), G, optimize=True))
+    inverse = np.linalg.pinv(S, hermitian=True)
+    return np.asarray(variance + (G @ inverse @ G.T if whole else np.einsum("ir,rs,is->i", G, inverse, G)))
+
+
+def _centred_weights(total: Floats) -> Floats:
+    """P diag(1/total) P, P = 1 - 1/I."""
+    own = 1 / total
+    return np.asarray(np.diag(own) - (own[:, None] + own[None, :] - own.mean()) / len(own))
 
 
 def _identified(item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int) -> Ratings:
@@ -280,8 +292,8 @@ class _Factor:
         t = data.by_item(weight[r] * (data.value - level[r])) / data.by_item((weight * spread)[r])
         return np.asarray(spread.mean() * t + level.mean())
 
-    def errors(self, x: Floats) -> tuple[Floats, Floats]:
-        """Error of q_i - mean(q) and its degrees of freedom."""
+    def errors(self, x: Floats) -> tuple[Floats, Floats, Floats | None]:
+        """Error of q_i - mean(q), its degrees of freedom, and the covariance (None above MOST_PAIRED items)."""
         data, (_, spread, v) = self.data, self.parts(x)
         used = data.by_rater()
         w = (spread / spread.mean()) ** 2 / (v**2 * used / (used - 2))  # offset and scale took two of each rater's
@@ -298,8 +310,11 @@ class _Factor:
             raise NotIdentified(
                 "the raters' scales must be told apart", found="a likelihood flat in one direction", remedy="use sureal"
             ) from None
-        estimated = (np.linalg.solve(root, moves.T) ** 2).sum(axis=0)
-        return np.sqrt(known + 2 * estimated), 1 / data.by_item(h**2 / k[data.rater])
+        estimated = np.linalg.solve(root, moves.T)
+        se, df = np.sqrt(known + 2 * (estimated**2).sum(axis=0)), 1 / data.by_item(h**2 / k[data.rater])
+        if data.items > MOST_PAIRED:
+            return se, df, None
+        return se, df, np.asarray(_centred_weights(total) + 2 * estimated.T @ estimated)
 
 
 def _slopes(f: Callable[[Floats], Floats], x: Floats) -> Floats:

@@ -15,7 +15,9 @@ Mean, every rater rating every item: with residuals e'_ri = y_ri - mean_i - mean
 
     se_i² = sum_r e'_ri² / ((R-1) R),   location_se² = var(rater means) / R,   absolute_se² = se² + location_se²
 
-each unbiased for its variance (the level's error is not let below that of raters without offsets). With ratings
+and for the difference of two items the paired t test, sum_r (e'_ri - e'_rj)² / ((R-1) R) with R - 1 degrees of freedom:
+the errors of score_i - mean(scores) hang together, and adding two se² would give 1 - 1/I of it. se_i² and location_se²
+are each unbiased for their variance (the level's error is not let below that of raters without offsets). With ratings
 missing, offsets do not cancel between items: se_i² is the plain sd_i² / n_i, which holds them, and absolute_se = se;
 where raters overlap this is too wide for differences, and `rater_effects` is the better method. Median: the plain
 error times sqrt(pi/2), the normal-theory ratio for many raters (from 3 on; the median of 1 or 2 is their mean).
@@ -27,7 +29,8 @@ the scores are spread a little wider than the rating means.
 
 An item of one rating, or one on which the raters leave no spread at all, has no spread of its own: it takes the
 spread pooled over all items, sum of squares / sum of (n_i - 1), and is marked in `borrowed`. `spread="pooled"` does so
-for every item: steadier with few raters, right if items are equally hard to rate.
+for every item: steadier with few raters, right if items are equally hard to rate. A pair on which all raters differ
+by the same amount has no spread either, and takes 2 / R of the pooled variance of one rating.
 
 Edges: an item or rater without ratings, one rater, or one rating for each item: TooFew. A rater twice on one item:
 DuplicateJudgment. Raters who agree exactly on every item leave no error to give: NotIdentified (never an error of 0).
@@ -53,8 +56,11 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Spread = Literal["item", "pooled"]
 
+_FEW_ITEMS = 5  # z-scores of so few items are far from normal
 _MEDIAN = np.sqrt(np.pi / 2)
 _NO_SPREAD = 1e-9  # a sd below this share of the largest value is rounding
+MOST_PAIRED = 2_000
+"""Items up to which the differences of all pairs are given."""
 LARGEST_RATING = 1e20
 """Either way; beyond it, powers of ratings leave the range of numbers."""
 
@@ -87,9 +93,17 @@ class RatingFit:
     """(raters,) how much higher a rater rates than the panel."""
     scale: Floats | None = None
     """(raters,) how much wider a rater spreads the items; mean 1."""
+    differences: Floats | None = None
+    """(items, items) variances of score_i - score_j, `difference_df` their degrees of freedom; None above MOST_PAIRED
+    items."""
     inconsistency: Floats | None = None
     """(raters,) sd of what a rater's ratings leave unexplained."""
     convergence: Convergence | None = None
+
+    @property
+    def difference_df(self) -> Floats:
+        """(items, items) degrees of freedom of `differences`: those of the less certain item."""
+        return np.minimum.outer(self.df, self.df)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +205,7 @@ def rating_mean(
         method="mean",
         errors="sd/sqrt(n), offsets removed" if crossed else "sd/sqrt(n), offsets not removed: ratings are missing",
         borrowed=borrowed,
+        differences=_paired_differences(data, rest, borrowed) if crossed else _separate_differences(se),
     )
 
 
@@ -216,6 +231,7 @@ def rating_median(
         method="median",
         errors="sqrt(pi/2) sd/sqrt(n) from 3 ratings on, offsets not removed",
         borrowed=borrowed,
+        differences=_separate_differences(se),
     )
 
 
@@ -234,6 +250,10 @@ def rating_zscored(
     se = wide * sd / np.sqrt(n)
     location = _location(data, data.value - (data.by_item(data.value) / n)[data.item])
     absolute_se, absolute_df = with_level(se, df, location, raters - 1)
+    if data.complete:
+        differences = _paired_differences(data, wide * (z - z_item[data.item]), borrowed, floored=items <= _FEW_ITEMS)
+    else:
+        differences = _separate_differences(se * np.sqrt(items / max(items - 1, 1)))
     return RatingFit(
         scores=middle + wide * z_item,
         se=se,
@@ -246,9 +266,41 @@ def rating_zscored(
         method="z-scored",
         errors="sd/sqrt(n) of z-scores",
         borrowed=borrowed,
+        differences=differences,
         offset=means - means.mean(),
         scale=sds / sds.mean(),
     )
+
+
+def variances_of_differences(covariance: Floats) -> Floats:
+    """(items, items) variances of score_i - score_j from the covariance of the scores."""
+    own = covariance.diagonal()
+    return np.asarray(own[:, None] + own[None, :] - 2 * covariance)
+
+
+def _paired_differences(data: Ratings, rest: Floats, borrowed: Bools, *, floored: bool = False) -> Floats | None:
+    """Paired t tests of all pairs of items over the raters; `rest`: what items and raters leave, ratings complete.
+
+    `floored`: no variance below the pooled one, for values that are far from normal (z-scores of three items are).
+    """
+    if data.items > MOST_PAIRED:
+        return None
+    table = np.zeros((data.items, data.raters))
+    table[data.item, data.rater] = rest
+    covariance = table @ table.T / ((data.raters - 1) * data.raters)
+    pooled = covariance.trace() / max(data.items - 1, 1)  # variance of one item's mean, were all equally hard to rate
+    covariance[np.diag_indices(data.items)] += np.where(borrowed, pooled, 0.0)
+    squares = variances_of_differences(covariance)
+    squares = (
+        np.maximum(squares, 2 * pooled) if floored else np.where(squares > _NO_SPREAD * pooled, squares, 2 * pooled)
+    )
+    np.fill_diagonal(squares, 0.0)
+    return squares
+
+
+def _separate_differences(se: Floats) -> Floats | None:
+    """Of scores whose errors do not hang together."""
+    return variances_of_differences(np.diag(se**2)) if len(se) <= MOST_PAIRED else None
 
 
 def with_level(se: Floats, df: Floats, location_se: float, location_df: int) -> tuple[Floats, Floats]:

@@ -13,10 +13,13 @@ The critical value c. Simultaneous (the default): all n(n-1)/2 differences are r
 
 simulated from a pivoted Cholesky factor, so C may be singular. With df (clusters - 1) finite each se_ij is an
 estimate of its own and q_i - q_j over se_ij follows a t law: c = t_df^-1(Phi(c_z)), the point with the same tail.
-With fewer than n degrees of freedom C does not tell how the differences hang together (five raters span four
-directions), so c_z is then the studentised range / sqrt 2 (Tukey-Kramer), which bounds every covariance; nothing
-is simulated. Marginal (`simultaneous=False`): c = t_df^-1((1 + level)/2), each pair right on its own, most
-studies wrong somewhere.
+Below FEW_DF (or n) degrees of freedom that is too small: the errors of the differences vary by themselves, so large
+ratios come from more pairs than under a known C (7 to 9% of studies with a false difference instead of 5%), and C
+does not tell how the differences hang together (five raters span four directions). There each of the m = n(n-1)/2
+pairs is tested at (1 - level)/m (Bonferroni), which needs nothing but the t law of each pair; nothing is simulated.
+So it is, too, where `differences` gives the variances of the differences themselves, and not a covariance.
+Marginal (`simultaneous=False`): c = t_df^-1((1 + level)/2), each pair right on its own, most studies wrong
+somewhere.
 
 Tiers: tier 1 holds every item not significantly worse than the best-scored one (than any, where several share the
 best score); it is taken away and the rule repeats. Where errors differ, an uncertain item may share a tier with
@@ -52,6 +55,8 @@ Bools = NDArray[np.bool_]
 _BLOCK = 2_048  # draws held at once: n x 2,048 numbers, and two rows of them fit the nearest cache
 _WORK = 500_000_000  # differences looked at, unless `draws` says otherwise
 _FEWEST, _MOST = 1_000, 10_000
+FEW_DF = 200
+"""Degrees of freedom from which the simulated critical value keeps its level (5.0% to 5.9% at 100 to 300)."""
 _EXACT = 1e-9  # a variance below this share of the largest one is rounding, not an error
 
 
@@ -72,7 +77,7 @@ class RankIntervals:
     better: Bools
     """(n, n) better[i, j]: item i is significantly better than item j."""
     critical: float
-    """Differences larger than this many standard errors count."""
+    """Differences larger than this many standard errors count (the largest, where pairs have their own)."""
     level: float
     simultaneous: bool
     method: str
@@ -80,24 +85,39 @@ class RankIntervals:
 
 def rank_intervals(
     scores: ArrayLike,
-    covariance: ArrayLike,
+    covariance: ArrayLike | None,
     *,
     df: float = np.inf,
     level: float = 0.95,
     rng: np.random.Generator,
     simultaneous: bool = True,
     draws: int | None = None,
+    differences: ArrayLike | None = None,
+    difference_df: ArrayLike | None = None,
 ) -> RankIntervals:
     """Rank intervals, tiers and groups of items from their `scores` (n,) and `covariance` (n, n).
+
+    `differences` (n, n): the variances of score_i - score_j, where they do not follow from a covariance (errors over
+    raters and prompts at once); `difference_df` (n, n): their degrees of freedom.
 
     `draws` simulated maxima make the critical value: 10,000 for 316 items or fewer, fewer above that, never under
     1,000, unless given. A thousand draws give c to within 1% or so (one standard error), ten thousand to a third of it.
     """
-    q, C = _checked(scores, covariance, df, level)
-    se = _errors(q, C)
-    critical, method = _critical(C, se, df, level, rng, draws) if simultaneous else _marginal(df, level)
-    better = q[:, None] - q[None, :] > critical * se
+    known = (
+        np.zeros((len(np.atleast_1d(scores)),) * 2) if covariance is None and differences is not None else covariance
+    )
+    q, C = _checked(scores, known, df, level)
     n = len(q)
+    se = _errors(q, C if differences is None else _checked_differences(differences, n), differences is not None)
+    each: float | Floats = df if difference_df is None else np.asarray(difference_df, np.float64)
+    critical: float | Floats
+    if not simultaneous:
+        critical, method = stats.t.ppf((1 + level) / 2, each), "each pair on its own"
+    elif differences is not None or df < max(n, FEW_DF):
+        critical, method = _bonferroni(n, each, level)
+    else:
+        critical, method = _simulated(C, se, df, level, rng, draws)
+    better = q[:, None] - q[None, :] > critical * se
     return RankIntervals(
         rank=1 + (q[:, None] < q[None, :]).sum(axis=1),
         low=1 + better.sum(axis=0),
@@ -105,7 +125,7 @@ def rank_intervals(
         tier=_tiers(q, better),
         groups=_runs(q, better),
         better=better,
-        critical=critical,
+        critical=float(np.max(critical)),
         level=level,
         simultaneous=simultaneous,
         method=method,
@@ -115,23 +135,20 @@ def rank_intervals(
 # -- the critical value ----------------------------------------------------------------------------------------------
 
 
-def _marginal(df: float, level: float) -> tuple[float, str]:
-    return float(stats.t.ppf((1 + level) / 2, df)), "each pair on its own"
+def _bonferroni(n: int, df: float | Floats, level: float) -> tuple[float | Floats, str]:
+    """All pairs at once whatever their dependence: each at its share of the error."""
+    fewest = float(np.min(df))
+    method = f"all {n * (n - 1) // 2:,} pairs at once (Bonferroni), t tails of {fewest:.3g} degrees of freedom"
+    return stats.t.isf((1 - level) / (n * (n - 1)), df), method
 
 
-def _critical(
+def _simulated(
     C: Floats, se: Floats, df: float, level: float, rng: np.random.Generator, draws: int | None
 ) -> tuple[float, str]:
-    """The simultaneous critical value and how it was made."""
-    n = len(C)
-    if df < n:
-        normal = float(stats.studentized_range.ppf(level, n, np.inf)) / np.sqrt(2)
-        method = f"all pairs at once, Tukey-Kramer bound with t tails of {df:g} degrees of freedom"
-    else:
-        draws = _draws(n) if draws is None else draws
-        normal = float(np.quantile(_maxima(C, se, draws, rng), level))
-        method = f"all pairs at once, {draws:,} simulated maxima"
-    return float(stats.t.isf(stats.norm.sf(normal), df)), method
+    """The simultaneous critical value from the law of the largest difference."""
+    draws = _draws(len(C)) if draws is None else draws
+    normal = float(np.quantile(_maxima(C, se, draws, rng), level))
+    return float(stats.t.isf(stats.norm.sf(normal), df)), f"all pairs at once, {draws:,} simulated maxima"
 
 
 def _draws(n: int) -> int:
@@ -204,7 +221,7 @@ def _runs(q: Floats, better: Bools) -> tuple[Ints, ...]:
 # -- what may come in ------------------------------------------------------------------------------------------------
 
 
-def _checked(scores: ArrayLike, covariance: ArrayLike, df: float, level: float) -> tuple[Floats, Floats]:
+def _checked(scores: ArrayLike, covariance: ArrayLike | None, df: float, level: float) -> tuple[Floats, Floats]:
     q, C = np.asarray(scores, np.float64), np.asarray(covariance, np.float64)
     if q.ndim != 1 or C.shape != (len(q), len(q)):
         raise BadValue("n scores and an (n, n) covariance are needed", found=f"shapes {q.shape} and {C.shape}")
@@ -219,11 +236,18 @@ def _checked(scores: ArrayLike, covariance: ArrayLike, df: float, level: float) 
     return q, C
 
 
-def _errors(q: Floats, C: Floats) -> Floats:
+def _checked_differences(differences: ArrayLike, n: int) -> Floats:
+    squares = np.array(differences, np.float64)
+    if squares.shape != (n, n) or not np.isfinite(squares).all() or not np.allclose(squares, squares.T):
+        raise BadValue(f"({n}, {n}) variances of differences are needed, finite and symmetric", found=squares.shape)
+    return squares
+
+
+def _errors(q: Floats, C: Floats, differences: bool) -> Floats:
     """(n, n) standard errors of all differences; 0 only between items whose scores are equal."""
     variances = C.diagonal()
-    squares = variances[:, None] + variances[None, :] - 2 * C
-    exact = squares <= _EXACT * max(float(variances.max()), 0.0)
+    squares = C.copy() if differences else variances[:, None] + variances[None, :] - 2 * C
+    exact = squares <= _EXACT * max(float(squares.max() if differences else variances.max()), 0.0)
     np.fill_diagonal(exact, False)
     unlike = exact & (q[:, None] != q[None, :])
     if unlike.any():

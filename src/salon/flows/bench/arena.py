@@ -55,7 +55,9 @@ class ArenaSettings(Noun):
         "scores. Without it their board says so and has none.",
     )
     cluster: Literal["auto", Cluster] = Field(  # type: ignore[valid-type]
-        "auto", description="What intervals take as drawn anew; auto: prompts from five on, else raters or answers."
+        "auto",
+        description="What intervals take as drawn anew; auto: prompts from five on, and raters too from three "
+        "with names on; else raters or answers.",
     )
     both_bad: Literal["exclude", "tie"] = Field(
         "exclude", description="'Both bad' answers order nothing: left out and counted, or taken as ties."

@@ -13,7 +13,7 @@ from salon.flows.bench.duels import Part
 from salon.fuse.fits import fit_group, judgments
 from salon.fuse.fuse import fuse_study
 from salon.fuse.groups import BOTH_BAD, TIE, Floats, Group, study_groups
-from salon.fuse.jackknife import folds, refitted, spread
+from salon.fuse.jackknife import jackknife
 from salon.fuse.pair_fits import step_pairs
 from salon.fuse.results import FuseReport
 from salon.fuse.settings import Cluster, FuseSettings, Method
@@ -106,13 +106,13 @@ def _moved_together(ones: Sequence[Scored], seed: int, progress: Callable[[str],
         return np.concatenate(latents)
 
     try:
-        left_out = folds(groups, cluster, rng=np.random.default_rng([seed, 1]))  # type: ignore[arg-type]
-        deviations = spread(*refitted(left_out, refit)).deviations
+        spreads = jackknife(groups, cluster, refit, rng=np.random.default_rng([seed, 1]))  # type: ignore[arg-type]
+        deviations = [one.deviations for one in spreads]
     except TooFew:
-        deviations = np.full((1, sum(len(fit.latent) for fit in whole)), np.nan)
+        deviations = [np.full((1, sum(len(fit.latent) for fit in whole)), np.nan)]
     ends = np.cumsum([0, *(len(fit.latent) for fit in whole)])
     return [
-        BoardFit(group.members, fit.latent, deviations[:, ends[n] : ends[n + 1]], cluster)  # type: ignore[union-attr]
+        BoardFit(group.members, fit.latent, tuple(part[:, ends[n] : ends[n + 1]] for part in deviations), cluster)  # type: ignore[union-attr]
         for n, (group, fit) in enumerate(zip(groups, whole))
     ]
 
@@ -130,9 +130,11 @@ def _refitted(one: Scored, whole, group: Group, cluster: Cluster) -> Floats:  # 
 
 
 def _cluster(scored: Sequence[Scored]) -> Cluster:
-    """What all boards can leave out: prompts, where every board's intervals are over prompts."""
+    """What all boards can leave out: what every board's intervals are over, else the least that all allow."""
     used = {one.report.cluster for one in scored if one.report is not None}
-    return "prompt" if used == {"prompt"} else "answer" if "answer" in used else "rater"
+    if len(used) == 1:
+        return used.pop()  # type: ignore[return-value]
+    return "prompt" if used <= {"prompt", "both"} else "rater" if used <= {"rater", "both"} else "answer"
 
 
 def fitted_chance(scored: Scored, fit: BoardFit, first: str, second: str, level: float) -> Figure:
