@@ -207,7 +207,7 @@ def test_generators_are_scored_over_prompts():
     assert report.as_scores().by == "generator"
 
 
-def test_generators_are_meant_for_prompts_that_nobody_asked_yet():
+def test_generators_are_meant_for_raters_and_prompts_nobody_asked_yet():
     """Whatever was asked for: comparisons or ratings. Items are meant for these prompts, and other raters."""
     drawn = Drawn(6, 2)
     rated = rng().integers(1, 6, size=(6, 5, 2))
@@ -217,7 +217,7 @@ def test_generators_are_meant_for_prompts_that_nobody_asked_yet():
     items = [Item(id=f"q{q}.{k}", prompt=f"q{q}", generator="xy"[k]) for q in range(6) for k in range(2)]
     study = drawn.rate(rated).study(FIVE, tables={"items": items})
     for method in ("bradley-terry", "mean"):
-        assert fused(study, method=method, by="generator").cluster == "prompt"
+        assert fused(study, method=method, by="generator").cluster == "both"
         assert fused(study, method=method).cluster == "rater"
 
 
