@@ -1,18 +1,17 @@
-"""Panels of raters with known habits: how often factions are seen where there are none, and what scores cover."""
+"""Panels of raters with known habits: what scores from crowds and from ratings cover."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import expit
 
 from salon.errors import StatsError
 from salon.stats.crowd import fit_crowd
-from salon.stats.one_order import one_order_test
 from salon.stats.pair_counts import count_pairs
 from salon.stats.pair_fit import fit_pairs
 from salon.stats.rater_effects import rating_offset_scale, rating_sureal
@@ -21,106 +20,6 @@ from salon.stats.rating_models import RatingFit, rating_mean, rating_zscored
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Rows = list[list[str]]
-REDRAWS = 199
-
-
-def order_of(seen: Floats) -> Ints:
-    """Ranks, 0 for the highest, along the last axis."""
-    ranks: Ints = np.argsort(np.argsort(-seen, axis=-1), axis=-1)
-    return ranks
-
-
-def gaussian(rng: np.random.Generator, prompts: int, camps: Sequence[int], noise: ArrayLike, items: int = 4) -> Floats:
-    """What raters see: utilities of their camp, new for every prompt, plus Gaussian noise."""
-    utility = np.repeat(rng.normal(size=(prompts, len(camps), items)), camps, axis=1)
-    seen: Floats = utility + np.broadcast_to(noise, (sum(camps),))[:, None] * rng.normal(size=utility.shape)
-    return seen
-
-
-def mallows(rng: np.random.Generator, prompts: int, raters: int, theta: float, items: int = 4) -> Ints:
-    """Rankings by repeated insertion around one order a prompt."""
-    found = np.empty((prompts, raters, items), np.int64)
-    for prompt in range(prompts):
-        center = rng.permutation(items)
-        for rater in range(raters):
-            said: list[int] = []
-            for place, item in enumerate(center):
-                weight = np.exp(-theta * np.arange(place + 1))
-                said.insert(place - int(rng.choice(place + 1, p=weight / weight.sum())), int(item))
-            found[prompt, rater, said] = np.arange(items)
-    return found
-
-
-def likert(rng: np.random.Generator, seen: Floats) -> Floats:
-    """Five levels, ties broken at random."""
-    return np.digitize(seen, [-1.2, -0.4, 0.4, 1.2]) + 0.5 * rng.random(seen.shape)
-
-
-def half_easy(rng: np.random.Generator, prompts: int, noise: ArrayLike) -> Floats:
-    """Half of the prompts as they are, half answered at random."""
-    seen = gaussian(rng, prompts, [5], noise, 5)
-    seen[::2] = rng.normal(size=seen[::2].shape)
-    return seen
-
-
-UNEQUAL = (0.8, 1.2, 1.9, 2.5, 6.0)
-DRAWS: dict[str, tuple[tuple[int, ...], int, Callable[[np.random.Generator, int], Ints]]] = {
-    "one order, Mallows noise": ((80,), 400, lambda rng, n: mallows(rng, n, 5, 0.4)),
-    "one order, Gaussian noise 1.9": ((20, 80), 400, lambda rng, n: order_of(gaussian(rng, n, [5], 1.9))),
-    "one order, Gaussian noise 1.0": ((80,), 400, lambda rng, n: order_of(gaussian(rng, n, [5], 1.0))),
-    "one order, noise .8, 1.2, 1.9, 2.5, 6": ((80, 400), 400, lambda rng, n: order_of(gaussian(rng, n, [5], UNEQUAL))),
-    "one order, noise 1.0, one rater careless": (
-        (80,),
-        400,
-        lambda rng, n: order_of(gaussian(rng, n, [5], [1, 1, 1, 1, 1000])),
-    ),
-    "random raters": ((80,), 400, lambda rng, n: order_of(rng.normal(size=(n, 5, 4)))),
-    "one order, four raters, noise 1.5": ((80,), 400, lambda rng, n: order_of(gaussian(rng, n, [4], 1.5))),
-    "one order, three items, noise .5": ((20, 80), 400, lambda rng, n: order_of(gaussian(rng, n, [5], 0.5, 3))),
-    "one order, three items, noise 1.0": ((20, 60, 200), 400, lambda rng, n: order_of(gaussian(rng, n, [5], 1.0, 3))),
-    "one order, three items, noise .8, 1.2, 1.9, 2.5, 6": (
-        (80, 400),
-        400,
-        lambda rng, n: order_of(gaussian(rng, n, [5], UNEQUAL, 3)),
-    ),
-    "one order, eight raters, three items, noise 1.0": (
-        (20, 80),
-        400,
-        lambda rng, n: order_of(gaussian(rng, n, [8], 1.0, 3)),
-    ),
-    "one order, five levels with ties, five items, unequal noise": (
-        (160, 800),
-        400,
-        lambda rng, n: order_of(likert(rng, gaussian(rng, n, [5], UNEQUAL, 5))),
-    ),
-    "one order, half of the prompts random, five items, unequal noise": (
-        (160, 800),
-        400,
-        lambda rng, n: order_of(half_easy(rng, n, UNEQUAL)),
-    ),
-    "factions of 3 and 2, noise 1.0": ((10, 20, 40, 80), 200, lambda rng, n: order_of(gaussian(rng, n, [3, 2], 1.0))),
-    "factions of 3 and 2, three items, noise 1.0": (
-        (20, 40, 80),
-        200,
-        lambda rng, n: order_of(gaussian(rng, n, [3, 2], 1.0, 3)),
-    ),
-    "factions of 2 and 2, noise 1.0": ((20, 40, 80), 200, lambda rng, n: order_of(gaussian(rng, n, [2, 2], 1.0))),
-}
-
-
-def rejected(ranks: Ints, rng: np.random.Generator) -> bool:
-    """Does the test of one order reject at 5%?"""
-    return one_order_test(ranks, rng=rng, redraws=REDRAWS).test.p <= 0.05
-
-
-def factions(rng: np.random.Generator) -> Rows:
-    rows = []
-    for name, (sizes, studies, draw) in DRAWS.items():
-        for prompts in sizes:
-            found = float(np.mean([rejected(draw(rng, prompts), rng) for _ in range(studies)]))
-            error = np.sqrt(found * (1 - found) / studies)
-            rows.append([name, f"{prompts:,}", str(studies), f"{found:.3f} ± {error:.3f}"])
-    return rows
 
 
 CAREFUL = (1.0, 0.95, 0.9, 0.8)

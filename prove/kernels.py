@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from prove import _kernel_intervals, _kernel_others, _kernel_panels, _kernel_prompts
-from prove._kernel_panels import REDRAWS, Rows
+from prove._kernel_panels import Rows
 from prove._page import table, wrapped
 
 OUT = Path(__file__).parents[1] / "docs/methods/kernels-table.md"
@@ -34,14 +34,6 @@ class Part:
 
 
 PARTS = (
-    Part(
-        "Factions",
-        f"""How often the test of one order ([factions](factions.md)) rejects at 5%, ± its standard error;
-        {REDRAWS} redraws of prompts a test. Four items and five raters unless a row says otherwise. Where there is
-        one order the rate should be .05, where there are factions it is the power.""",
-        ("data", "prompts", "studies", "rejects"),
-        _kernel_panels.factions,
-    ),
     Part(
         "Crowds",
         """Three raters in ten toss coins, the others are right with chance eta ([crowd](crowd.md)); true scores of

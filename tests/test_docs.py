@@ -109,8 +109,8 @@ def printed(line: str, capsys: pytest.CaptureFixture[str]) -> dict:
 @pytest.mark.parametrize(
     ("command", "study"),
     [
-        ("check {} --draws 100 --faction-draws 200", "--prompts 10"),
-        ("check {} --draws 100 --faction-draws 200", "--prompts 6 --protocol ratings"),
+        ("check {} --draws 100", "--prompts 10"),
+        ("check {} --draws 100", "--prompts 6 --protocol ratings"),
         ("check {} --draws 100", "--prompts 2 --items 2 --raters 2"),
         ("anchor {} --draws 100", "--prompts 10"),
         ("plan --items 3 --raters 3 --prompts 20 --sims 100", ""),

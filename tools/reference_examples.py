@@ -88,7 +88,7 @@ def example(name: str) -> dict[str, Any]:
     study = simulate_study(SimulateSettings(prompts=40, tau=0.2, seed=7))
     if name == "anchor":
         return anchor(study, AnchorSettings(items=3, raters=3, draws=2000)).model_dump(mode="json")
-    report = check_study(study, CheckSettings(draws=500, faction_draws=200))
+    report = check_study(study, CheckSettings(draws=500))
     return report.model_copy(update={"seconds": 0.5}).model_dump(mode="json")
 
 

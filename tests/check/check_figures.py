@@ -179,11 +179,12 @@ def factions(panel: tuple[str, ...], verdict: str | None) -> FactionFigures:
         p=0.002 if found else 0.41,
         p_holm=0.022 if found else 1.0,
         power=0.93 if found else 0.55,
-        split=(panel[:3], panel[3:]),
-        within=0.28 if found else 0.15,
+        gap=estimate(0.13, 0.04) if found else estimate(-0.09, 0.05),
+        split=(panel[:3], panel[3:]) if found else None,
+        within=(0.28, 0.26) if found else (0.15, 0.14),
         between=0.01 if found else 0.12,
-        contrast=0.26 if found else 0.01,
-        law="simulated one-order panels, 500 draws",
+        least=0.14 if found else 0.03,
+        law="t with 63 degrees of freedom; camps chosen on other prompts",
     )
 
 

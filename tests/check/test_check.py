@@ -24,7 +24,7 @@ from salon.study import Checklist, Comparison, Criterion, Design, Item, Prompt, 
 
 RNG = np.random.default_rng
 GOLDEN = Path(__file__).parent.parent / "golden" / "check"
-QUICK = CheckSettings(draws=200, faction_draws=199, tie_repeats=3, null_draws=20_000)
+QUICK = CheckSettings(draws=200, tie_repeats=3, null_draws=20_000)
 
 
 def document(report: CheckReport) -> dict:
@@ -331,7 +331,7 @@ def test_a_side_that_wins_too_often_is_said() -> None:
         tables = {"prompts": [Prompt(id=f"p{n}") for n in range(60)], "items": items, "comparisons": rows}
         return Study.build("s", [Criterion(id="c")], tables=tables | {"raters": [Rater(id="r"), Rater(id="s")]})
 
-    quick = CheckSettings(draws=100, faction_draws=199)
+    quick = CheckSettings(draws=100)
     assert any("on the left won 100%" in warning for warning in check_study(study("left"), quick).warnings)
     assert not any("on the left" in warning for warning in check_study(study("either"), quick).warnings)
 

@@ -51,7 +51,7 @@ UNPRINTED = re.compile(
     r"""seconds$ | \.level$ | revision$ |
         \.shapes\.\d+\.(t_support|t_null|pmax_support|pmax_null|t_counts|pmax_counts)\.\d+$ |  # drawn
         \.raters\.(error|prompts)\.\d+\.\d+$ |                      # in the tooltip of each cell
-        \.(alpha|mean_W|panel|cap|next_rater|oracle|leave_one_out\w*|left_rate|mean_tau|kappa)\.n$ |
+        \.(alpha|mean_W|panel|cap|next_rater|oracle|leave_one_out\w*|left_rate|mean_tau|kappa|gap)\.n$ |
         \.(buckets\.[^.]+|shares\.\d+|comparisons|ratings|difference)\.n$ |
         \.left_out$ """,
     re.X,

@@ -19,7 +19,7 @@ from salon.store.nulls import null_for
 from salon.study import Checklist, Comparison, Criterion, Item, Ranking, Rater, Rating, Scale, Study
 
 RNG = np.random.default_rng
-SETTINGS = CheckSettings(draws=200, faction_draws=199, tie_repeats=5)
+SETTINGS = CheckSettings(draws=200, tie_repeats=5)
 
 
 def figures(study: Study, number: int = 0, **changes) -> CriterionFigures | None:

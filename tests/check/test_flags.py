@@ -128,7 +128,7 @@ def study_with_flag(*, kind: str | None = None) -> Study:
 
 
 def test_flags_enter_no_verdict_no_holm_and_no_rater_row() -> None:
-    quick = CheckSettings(draws=100, faction_draws=199)
+    quick = CheckSettings(draws=100)
     study = study_with_flag()
     report = check_study(study, quick)
     alone = check_study(study, quick, criteria=["c"])

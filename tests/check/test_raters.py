@@ -15,7 +15,7 @@ from salon.check.settings import CheckSettings
 from salon.study import Comparison, Criterion, Ranking, Rater, Rating, Scale, Study
 
 RNG = np.random.default_rng
-SETTINGS = CheckSettings(draws=200, faction_draws=199)
+SETTINGS = CheckSettings(draws=200)
 
 
 def rows(study: Study, settings: CheckSettings = SETTINGS) -> dict[str, RaterRow]:

@@ -17,7 +17,6 @@ from salon.check.results import (
 )
 from salon.check.settings import CheckSettings
 from salon.check.verdict import adjust, judge
-from salon.stats.factions import LEAST_CONTRAST
 
 SETTINGS = CheckSettings()
 
@@ -40,9 +39,9 @@ def criterion(
     )  # fmt: skip
 
 
-def camps(p: float | None, *, power: float = 0.9, contrast: float = 0.2, refused: str | None = None) -> FactionFigures:
+def camps(p: float | None, *, power: float = 0.9, refused: str | None = None) -> FactionFigures:
     return FactionFigures(
-        p=p, p_holm=p, power=power, split=(("ann", "bob"), ("cyd", "dee")), within=0.4, between=0.1, contrast=contrast,
+        p=p, p_holm=p, power=power, split=(("ann", "bob"), ("cyd", "dee")), within=(0.4, 0.5), between=0.1, least=0.28,
         refused=refused,
     )  # fmt: skip
 
@@ -92,12 +91,11 @@ def test_shared_preference_needs_power_against_factions() -> None:
     assert "50%" in weak.sentence
 
 
-def test_factions_need_a_contrast_worth_the_name() -> None:
+def test_factions_are_named() -> None:
     found = judged(criterion(1e-6, factions=camps(0.001)))
     assert found.verdict == "factions"
     assert "ann, bob against cyd, dee" in found.sentence
-    negligible = camps(0.001, contrast=LEAST_CONTRAST / 2)
-    assert judged(criterion(1e-6, factions=negligible)).verdict == "shared preference"
+    assert "+0.400 and +0.500 within the camps, +0.100 between" in found.sentence
 
 
 def test_factions_lost_to_holm_do_not_become_one_order() -> None:

@@ -68,7 +68,7 @@ def test_an_incomplete_ranking_is_a_stated_policy(salon) -> None:
     full = "".join(f"{r},p{p},{i},{n}\n" for r in ("ann", "bob") for p in range(6) for n, i in enumerate("abc", 1))
     Path("ranks.csv").write_text(RANKS + full + "cyd,p0,a,1\ncyd,p0,b,2\n")
     assert salon("import rankings ranks.csv -o study").code == 0
-    told = salon("check study --draws 200 --faction-draws 199 --json")
+    told = salon("check study --draws 200 --json")
     assert told.code == 0
     policies = json.loads(told.out)["criteria"][0]["policies"]
     assert "answers left out because they do not cover every item of their prompt: 1" in policies
@@ -78,7 +78,7 @@ def test_ties_in_a_ranking_are_a_stated_policy(salon) -> None:
     rows = "".join(f"{r},p{p},{i},{n}\n" for r in ("ann", "bob") for p in range(6) for i, n in zip("abc", (1, 1, 2)))
     Path("ranks.csv").write_text(RANKS + rows)
     assert salon("import rankings ranks.csv -o study").code == 0
-    told = salon("check study --draws 200 --faction-draws 199 --json")
+    told = salon("check study --draws 200 --json")
     criterion = json.loads(told.out)["criteria"][0]
     assert criterion["tie_rate"] == pytest.approx(1 / 3)
     assert any("ties (33.3%" in policy for policy in criterion["policies"])
@@ -164,7 +164,7 @@ def votes(raters: int, items: int, prompts: int = 30) -> str:
 @pytest.mark.parametrize(("raters", "items"), [(4, 3), (2, 3), (3, 2)])
 def test_shapes_that_cannot_cycle_are_a_stated_policy(salon, raters: int, items: int) -> None:
     Path("votes.csv").write_text(votes(raters, items))
-    told = salon("check votes.csv --draws 200 --faction-draws 199 --tie-repeats 3 --json")
+    told = salon("check votes.csv --draws 200 --tie-repeats 3 --json")
     assert told.code == 0
     cycle = json.loads(told.out)["criteria"][0]["tests"][2]
     assert cycle["p"] is None

@@ -21,7 +21,7 @@ from salon.store.folder import save_study
 from salon.study import Checklist, Criterion, Design, Item, Prompt, Ranking, Rater, Rating, Study
 
 RNG = np.random.default_rng
-QUICK = ("--draws", 200, "--faction-draws", 199, "--tie-repeats", 3, "--null-draws", 20_000)
+QUICK = ("--draws", 200, "--tie-repeats", 3, "--null-draws", 20_000)
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "nulls" / "cycle_rates.json").read_text())
 
 
@@ -200,7 +200,6 @@ def test_an_old_report_survives_a_failed_check(salon: Salon) -> None:
         ("--level", 1),
         ("--alpha", "nan"),
         ("--draws", 1),
-        ("--faction-draws", 150),
         ("--flag-from", "nan"),
         ("--smallest-tau", 2),
         ("--ties", "sideways"),
@@ -381,8 +380,6 @@ def test_real_files_are_checked_directly(salon: Salon, salon_data: Path, name: s
         salon_data / name,
         "--draws",
         200,
-        "--faction-draws",
-        199,
         "--tie-repeats",
         5,
         "--json",

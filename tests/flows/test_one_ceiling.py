@@ -75,7 +75,7 @@ def strict_rankings() -> Study:
 )
 def test_check_and_judges_have_one_ceiling(make) -> None:
     study = make()
-    quick = CheckSettings(draws=200, faction_draws=199, tie_repeats=3)
+    quick = CheckSettings(draws=200, tie_repeats=3)
     (found,) = check_study(study, quick, criteria=["c"]).criteria  # named, as flags are ranked only then
     (panel,) = panels(study, Places(study), ["c"])
     held = ceilings(panel.votes[:, 0], panel.votes[:, :2].sum(axis=1), panel.cluster, draws=200, rng=RNG(0))
@@ -91,7 +91,7 @@ def test_a_rater_has_one_vote_on_a_pair() -> None:
 
 
 def test_what_the_ceilings_leave_out_is_said() -> None:
-    quick = CheckSettings(draws=200, faction_draws=199, tie_repeats=3)
+    quick = CheckSettings(draws=200, tie_repeats=3)
     (found,) = check_study(flags(), quick, criteria=["c"]).criteria
     assert found.ceilings.left_out > 0
     assert any(f"left out of the ceilings: {found.ceilings.left_out}" in line for line in found.policies)
@@ -105,6 +105,6 @@ def test_what_the_ceilings_leave_out_is_said() -> None:
     ],
 )
 def test_answers_of_another_kind_are_counted(make, words: str) -> None:
-    (found,) = check_study(make(), CheckSettings(draws=200, faction_draws=199, tie_repeats=3)).criteria
+    (found,) = check_study(make(), CheckSettings(draws=200, tie_repeats=3)).criteria
     (said,) = [line for line in found.policies if words in line]
     assert said.endswith(": 120" if "rankings under" in said else ": 360")

@@ -13,7 +13,7 @@ from salon.cli.main import run
 from salon.report import disagreements
 from salon.store.folder import save_study
 
-QUICK = ("--draws", 200, "--faction-draws", 199, "--tie-repeats", 3)
+QUICK = ("--draws", 200, "--tie-repeats", 3)
 
 
 @pytest.fixture

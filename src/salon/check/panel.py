@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from salon.check.answers import Shape
-from salon.check.results import FactionFigures, RaterFigures
+from salon.check.results import FactionFigures, Figure, RaterFigures
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
 from salon.stats.agreement import pair_tau
@@ -18,8 +18,10 @@ from salon.study import Study
 MOST_RATERS = 24
 """A matrix of more raters than this cannot be read; the most active are shown and the rest counted."""
 MOST_PANELS = 10
-FACTION_PROMPTS = 2000
-"""Prompts the faction test looks at: its simulations cost time in proportion, and power is long complete."""
+MOST_FOLLOWED = 100
+"""Raters whose camps are looked for: the most active ones."""
+MOST_VOTES = 20_000_000
+"""Votes the search for camps looks at; of more, prompts are drawn at random."""
 
 NO_ERROR = 1e-7
 """Standard errors below are of taus that are the same on every prompt: they tell nothing of how sure their mean is."""
@@ -61,50 +63,71 @@ def rater_figures(study: Study, found: list[Shape]) -> RaterFigures | None:
 def faction_figures(
     study: Study, found: list[Shape], settings: CheckSettings, rng: np.random.Generator
 ) -> FactionFigures:
-    """The faction test on the largest shape, where raters can be followed from prompt to prompt.
+    """One taste or camps, where raters can be followed from prompt to prompt.
 
     Cohorts that never meet on a prompt are tested apart: p is the smallest times their number, power the smallest.
     """
-    shape = max(found, key=lambda one: one.n)
-    panels = _panels(shape)
-    if len(panels) > MOST_PANELS or max(len(raters) for raters, _ in panels) > MOST_RATERS:
-        return FactionFigures(refused="no panel of raters can be followed over the prompts: too many raters")
+    panels = _panels(found)
+    if len(panels) > MOST_PANELS:
+        return FactionFigures(refused=f"raters fall into {len(panels)} groups that share no prompt")
     results = []
     for raters, rows in panels:
-        chosen = rows if len(rows) <= FACTION_PROMPTS else np.sort(rng.choice(rows, FACTION_PROMPTS, replace=False))
-        part = Shape(shape.items, shape.raters, shape.ranks[chosen], shape.group[chosen], shape.rater[chosen])
+        followed, ranks = _followed(found, raters, rows, rng)
         try:
-            result = faction_test(_by_rater(part, raters), rng=rng, redraws=settings.faction_draws)
+            result = faction_test(ranks, rng=rng, level=settings.level)
         except StatsError as error:
             return FactionFigures(refused=error.needed + (f" (found {error.found})" if error.found else ""))
-        results.append((raters, result))
-    raters, result = min(results, key=lambda pair: pair[1].test.p)
-    labels = [study.label("raters", int(rater)) for rater in raters]
+        results.append((raters, followed, result))
+    raters, followed, result = min(results, key=lambda panel: panel[2].test.p)
+    labels = [study.label("raters", int(rater)) for rater in followed]
+    p = min(1.0, result.test.p * len(results))
     apart = "" if len(results) == 1 else f"; smallest p of {len(results)} panels, times {len(results)}"
+    most = "" if len(followed) == len(raters) else f"; the {len(followed)} most active of {len(raters):,} raters"
+    first, second = (tuple(labels[r] for r in camp) for camp in result.camps)
     return FactionFigures(
-        p=min(1.0, result.test.p * len(results)),
-        power=min(one.power for _, one in results),
-        split=(tuple(labels[r] for r in result.split.first), tuple(labels[r] for r in result.split.second)),
-        within=result.split.within,
-        between=result.split.between,
-        contrast=result.split.contrast,
-        law=f"{result.test.law}{apart}; power against {result.alternative}",
+        p=p,
+        power=min(one.power for _, _, one in results),
+        gap=Figure.of(result.gap),
+        split=(first, second) if p <= settings.alpha else None,
+        within=result.within,
+        between=result.between,
+        least=result.least,
+        law=f"{result.test.law}{apart}{most}; power against {result.alternative}",
     )
 
 
-def _panels(shape: Shape) -> list[tuple[NDArray[np.int32], NDArray[np.int64]]]:
-    """Raters who meet, directly or through others, and the prompts they answered."""
-    if shape.panel is not None:
-        return [(shape.panel, np.arange(shape.n))]
-    raters, code = np.unique(shape.rater, return_inverse=True)
-    code = code.reshape(shape.rater.shape)
-    links = sparse.coo_array(
-        (np.ones(code[:, 1:].size), (np.repeat(code[:, 0], shape.raters - 1), code[:, 1:].ravel())),
-        shape=(len(raters), len(raters)),
-    )
+def _panels(found: list[Shape]) -> list[tuple[NDArray[np.int32], list[NDArray[np.int64]]]]:
+    """Raters who meet, directly or through others, and the prompts of each shape that they answered."""
+    if len(found) == 1 and found[0].panel is not None:
+        return [(found[0].panel, [np.arange(found[0].n)])]
+    raters = np.unique(np.concatenate([shape.rater.ravel() for shape in found]))
+    codes = [np.searchsorted(raters, shape.rater) for shape in found]
+    one = np.concatenate([np.repeat(code[:, 0], code.shape[1] - 1) for code in codes])
+    other = np.concatenate([code[:, 1:].ravel() for code in codes])
+    links = sparse.coo_array((np.ones(len(one)), (one, other)), shape=(len(raters), len(raters)))
     count, component = csgraph.connected_components(links, directed=False)
-    of_prompt = component[code[:, 0]]
-    return [(raters[component == c], np.flatnonzero(of_prompt == c)) for c in range(count)]
+    return [
+        (raters[component == c], [np.flatnonzero(component[code[:, 0]] == c) for code in codes]) for c in range(count)
+    ]
+
+
+def _followed(
+    found: list[Shape], raters: NDArray[np.int32], rows: list[NDArray[np.int64]], rng: np.random.Generator
+) -> tuple[NDArray[np.int32], list[NDArray[np.int8]]]:
+    """The most active raters of a panel and their ranks by shape, of as many prompts as can be looked at."""
+    if len(raters) > MOST_FOLLOWED:
+        given = np.concatenate([shape.rater[at].ravel() for shape, at in zip(found, rows)])
+        answers = np.bincount(np.searchsorted(raters, given), minlength=len(raters))
+        raters = raters[np.sort(np.argsort(-answers, kind="stable")[:MOST_FOLLOWED])]
+    votes = sum(len(at) * shape.items * (shape.items - 1) // 2 for shape, at in zip(found, rows)) * len(raters)
+    ranks = []
+    for shape, at in zip(found, rows):
+        if votes > MOST_VOTES:
+            at = np.sort(rng.choice(at, max(1, len(at) * MOST_VOTES // votes), replace=False)) if len(at) else at
+        if len(at):
+            part = Shape(shape.items, shape.raters, shape.ranks[at], shape.group[at], shape.rater[at])
+            ranks.append(_by_rater(part, raters))
+    return raters, ranks
 
 
 def _most_active(found: list[Shape]) -> tuple[NDArray[np.int32], int]:

@@ -211,30 +211,36 @@ def faction_section(report: CheckReport) -> Section | None:
         return None
     columns = [
         Column("name", "Criterion"),
-        Column("p", "p", "p", hint="One shared order with each rater's own noise is the null; Holm's p below"),
-        Column("power", "Power", "percent", 1, "Chance that two factions with this mean tau would have shown"),
-        Column("within", "τ\u00a0within", "number"),
+        Column("p", "p", "p", hint="The null is one order, whatever the raters' noise; Holm's p below"),
+        Column("power", "Power", "percent", 1, "Chance that two unrelated camps would have shown"),
+        Column("within", "τ\u00a0within", hint="Mean τ within the larger and within the smaller camp"),
         Column("between", "τ\u00a0between", "number"),
-        Column("contrast", "Contrast", "number", hint="Beyond what each rater's own noise explains"),
-        Column("split", "Best split in two, or why not tested"),
+        Column("least", "Least under one order", "number", hint="One order keeps τ between at or above this"),
+        Column("gap", "Gap", "estimate", hint="Least under one order minus τ between; above 0 speaks for camps"),
+        Column("split", "Camps, or why they cannot be told"),
     ]
     rows = [{"name": c.name, **_faction_cells(c.factions)} for c in tested]
-    caption = "Test of one shared order against factions; the split is a description, not a second test."
+    caption = Markup(
+        "The two best camps, on prompts that did not choose them, with {} intervals. Camps are named where the gap is "
+        "significant."
+    ).format(level_words(report))
     words = (
-        "A low mean τ may come from one order with much noise or from several with little. Factions keep together from "
-        "prompt to prompt, so they show in the matrix of raters. Where the power is low, silence proves nothing."
+        "A low mean τ may come from one order with much noise or from camps with little. Camps keep together from "
+        "prompt to prompt, and agree less with each other than any raters of one order could, careful or not. Where "
+        "the power is low, a small gap is inconclusive."
     )
-    return Section("Factions", [Prose(words), Table(columns, rows, caption)], "One taste, or several?")
+    return Section("Factions", [Prose(words), Table(columns, rows, caption)], "One taste, or camps?")
 
 
 def _faction_cells(factions: FactionFigures) -> dict[str, object]:
     why = factions.refused or "not computed"
     cells: dict[str, object] = {
         name: Cell(getattr(factions, name), "" if getattr(factions, name) is not None else why)
-        for name in ("p", "power", "within", "between", "contrast")
+        for name in ("p", "power", "between", "least", "gap")
     }
+    cells["within"] = Markup(" / ").join(map(fixed, factions.within)) if factions.within else Cell(None, why)
     if factions.p is not None and factions.p_holm is not None:
         cells["p"] = Cell(factions.p, factions.law or "", holm(factions.p_holm))
     sides = [listed(map(whole, side)) for side in factions.split or ()]
-    cells["split"] = Markup(" | ").join(sides) if sides else f"Not tested: {why}" if factions.refused else "–"
+    cells["split"] = Markup(" | ").join(sides) if sides else f"Cannot tell: {why}" if factions.refused else "none"
     return cells

@@ -119,19 +119,28 @@ class CeilingFigures(Noun):
 
 
 class FactionFigures(Noun):
-    """Are there groups of raters whose agreement one shared order cannot explain?"""
+    """One taste or camps: are there groups of raters whose agreement one shared order cannot explain?"""
 
-    p: float | None = None
+    p: float | None = Field(
+        default=None, description="Chance of such a gap if all raters share one order, whatever their noise."
+    )
     p_holm: float | None = None
-    power: float | None = Field(default=None, description="Chance that two factions with this mean tau would show.")
-    split: tuple[tuple[str, ...], tuple[str, ...]] | None = Field(default=None, description="Best two-way split.")
-    within: float | None = None
-    between: float | None = None
-    contrast: float | None = Field(
-        default=None, description="Within minus between, beyond what each rater's own noise explains."
+    power: float | None = Field(default=None, description="Chance that two unrelated camps would show.")
+    gap: Figure | None = Field(
+        default=None,
+        description="How far the tau between the camps falls below the least that one order allows; at most 0 under "
+        "one order. Camps are chosen on other prompts than those that give the gap.",
+    )
+    split: tuple[tuple[str, ...], tuple[str, ...]] | None = Field(
+        default=None, description="The two camps, the larger first; only where the gap is significant."
+    )
+    within: tuple[float, float] | None = Field(default=None, description="Mean tau within the larger and smaller camp.")
+    between: float | None = Field(default=None, description="Mean tau between the camps.")
+    least: float | None = Field(
+        default=None, description="The least mean tau between the camps that one order allows, given those within."
     )
     law: str | None = None
-    refused: str | None = None
+    refused: str | None = Field(default=None, description="Why one taste and camps cannot be told apart here.")
 
 
 class RaterFigures(Noun):

@@ -28,7 +28,6 @@ class CheckSettings(Noun):
         description="The weakest mean tau worth seeing: without power for it, silence proves nothing.",
     )
     power: float = Field(0.8, gt=0, lt=1, description="Power a test needs before its silence counts.")
-    faction_draws: int = Field(500, ge=199, le=20_000, description="Redraws of prompts behind the faction test.")
     null_draws: int = Field(200_000, ge=10_000, description="Monte Carlo prompts where no exact null is feasible.")
     flag_from: float = Field(1, description="A flag counts as positive from this level on (1 = at least Minor).")
     seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")

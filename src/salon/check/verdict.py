@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from salon.check.results import CriterionFigures, FactionFigures, TestFigures, Verdict
 from salon.check.settings import CheckSettings
-from salon.stats.factions import LEAST_CONTRAST
 from salon.stats.signal_tests import holm
 
 
@@ -87,7 +86,7 @@ def _signal(criterion: CriterionFigures, settings: CheckSettings) -> Judged:
             "not distinguishable with this design",
             f"{agree}, but one shared order cannot be told from factions here: {why}.",
         )
-    if factions.p <= settings.alpha and (factions.contrast or 0) >= LEAST_CONTRAST:
+    if factions.p <= settings.alpha:
         if factions.p_holm <= settings.alpha:
             return Judged("factions", f"{agree}, {_camps(factions)}.")
         return Judged(
@@ -119,10 +118,11 @@ def _votes(criterion: CriterionFigures) -> Judged:
 
 def _camps(factions: FactionFigures) -> str:
     one, other = (", ".join(camp) for camp in factions.split or ((), ()))
+    within = " and ".join(f"{tau:+.3f}" for tau in factions.within or ())
     return (
         f"but not on one order: {one} against {other} "
-        f"(mean tau {factions.within or 0:+.3f} within the camps, {factions.between or 0:+.3f} between; "
-        f"p {factions.p_holm or 0:.2g} after Holm)"
+        f"(mean tau {within} within the camps, {factions.between or 0:+.3f} between, where one order allows no less "
+        f"than {factions.least or 0:+.3f}; p {factions.p_holm or 0:.2g} after Holm)"
     )
 
 

@@ -145,7 +145,7 @@ def pair_tau(ranks: ArrayLike) -> PairTau:
     pair's mean runs over the prompts both ranked, and `prompts` counts them. Equal ranks raise
     TiesNotAllowed.
     """
-    total, squares, prompts = _tau_sums(_strict_ranks(ranks))
+    total, squares, prompts = _tau_sums(strict_ranks(ranks))
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = total / prompts
         variance = np.maximum(squares - prompts * mean**2, 0) / np.where(prompts > 1, prompts - 1, np.nan)
@@ -217,7 +217,8 @@ def _rater_table(ranks: ArrayLike) -> FloatArray:
     return scores
 
 
-def _strict_ranks(ranks: ArrayLike) -> IntArray:
+def strict_ranks(ranks: ArrayLike) -> IntArray:
+    """Ranks (prompts, raters, items) as integers, once it is sure that no rater ties items."""
     r = np.asarray(ranks)
     if r.ndim != 3 or r.shape[2] < 2:
         raise BadValue("ranks must be (prompts, raters, items) with two items or more", found=f"shape {r.shape}")

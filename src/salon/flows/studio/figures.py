@@ -35,7 +35,7 @@ from salon.store.database.connected import now_ms
 from salon.study import Study
 from salon.study.tables import JUDGMENTS
 
-LIVE = CheckSettings(draws=300, tie_repeats=4, faction_draws=199, null_draws=20_000)
+LIVE = CheckSettings(draws=300, tie_repeats=4, null_draws=20_000)
 """Fewer draws than `salon check`: figures to watch, not to print."""
 PANEL = {
     "repeat_agreement": "Repeats answered alike",
