@@ -13,6 +13,7 @@ from salon.errors import BadFile, BadValue
 from salon.models.clip import Clip
 from salon.models.encoder import Encoder
 from salon.models.encoder_named import encoder_named
+from salon.models.peers import PEERS
 from salon.models.weights import MissingWeights
 
 
@@ -41,12 +42,13 @@ def siglip(tmp_path_factory):
 
 
 def test_clip_gives_the_vectors_of_the_network_itself(clip):
-    encoder, plain = encoder_named(f"clip:{clip}", batch=2), Clip.load(clip, device="cpu")
+    encoder, plain = encoder_named(f"clip:{clip}", batch=2), Clip.load(clip, PEERS["clip"], device="cpu")
     assert isinstance(encoder, Encoder)
     assert encoder.text_width == DIM
     assert [(part.name, part.width, part.aligned) for part in encoder.parts] == [("image", DIM, True)]
-    assert encoder.pictures(pictures(), "image") == pytest.approx(plain.images(pictures()).numpy(), abs=1e-6)
-    assert encoder.texts(TEXTS) == pytest.approx(plain.texts(TEXTS).numpy(), abs=1e-6)
+    seen = plain.embed_pixels(plain.pixels(pictures())).numpy()
+    assert encoder.pictures(pictures(), "image") == pytest.approx(seen, abs=1e-6)
+    assert encoder.texts(TEXTS) == pytest.approx(plain.embed_texts(TEXTS).numpy(), abs=1e-6)
     assert encoder.pictures([], "image").shape == (0, DIM)
 
 

@@ -15,7 +15,7 @@ from transformers import AutoModelForImageTextToText
 from salon.errors import BadFile, BadValue, UnknownReference
 from salon.models.preference import CARD, ModelCard, PreferenceModel
 from salon.models.preference_model import load_model
-from salon.models.qwen_reward import REWARD
+from salon.models.quality import REWARD
 from salon.models.reward_model import load_reward, log_odds, save_reward
 from salon.models.reward_network import DEFAULT_INSTRUCTION, open_parts
 from salon.models.weights import MissingWeights

@@ -1,6 +1,10 @@
-"""ImageReward and HPSv3 from their released layouts, against the same computation written down again."""
+"""ImageReward and HPSv3 from their released layouts.
+
+What they compute is checked against the peers' own numbers in test_peer_inputs.py and test_peer_numbers.py.
+"""
 
 import json
+import math
 
 import pytest
 import safetensors.torch
@@ -18,9 +22,12 @@ from transformers import (
     Qwen2VLImageProcessorPil,
 )
 
-from salon.errors import BadFile
-from salon.models.blip_reward import MEAN, SD, BlipReward, _pixels
-from salon.models.qwen_reward import REWARD, QwenReward
+from salon.errors import BadFile, BadValue
+from salon.models.blip_reward import BlipReward
+from salon.models.peers import PEERS
+from salon.models.prepare import prepare_picture
+from salon.models.quality import REWARD
+from salon.models.qwen_reward import QwenReward
 from salon.models.reward_network import open_parts
 from salon.models.weights import MissingWeights
 
@@ -62,28 +69,12 @@ def image_reward(tmp_path_factory):
     told = {"hidden_size": 32, "num_attention_heads": 2, "encoder_width": WIDE, "max_position_embeddings": 64, **shared}
     (folder / "med_config.json").write_text(json.dumps(told))
     tokenizer.save_pretrained(folder)
-    return folder, eyes, reader, head, tokenizer
-
-
-def test_image_reward_by_its_parts(image_reward):
-    folder, eyes, reader, head, tokenizer = image_reward
-    pixels = torch.stack([torch.from_numpy(_pixels(image, 32)) for image in pictures()])
-    read = tokenizer(TEXTS, padding="max_length", truncation=True, max_length=35, return_tensors="pt")
-    with torch.no_grad():
-        seen = eyes(pixels).last_hidden_state
-        hidden = reader(
-            input_ids=read["input_ids"], attention_mask=read["attention_mask"], encoder_hidden_states=seen,
-            encoder_attention_mask=torch.ones(seen.shape[:2], dtype=torch.long),
-        ).last_hidden_state[:, 0]  # fmt: skip
-        expected = (head(hidden).squeeze(-1) - MEAN) / SD
-    found = BlipReward(folder, device="cpu").scores(pictures(), TEXTS)
-    assert found == pytest.approx(expected.tolist(), abs=1e-5)
-    assert len(set(found)) == 3
+    return folder
 
 
 def test_the_end_of_the_text_is_seen_from_its_beginning(image_reward):
     """Attention runs both ways: the first token's state, which the head reads, knows the last word."""
-    network = BlipReward(image_reward[0], device="cpu")
+    network = BlipReward(image_reward, device="cpu")
     one, other = network.scores(pictures()[:1] * 2, ["a fair by the sea", "a fair by the gold"])
     assert one != pytest.approx(other, abs=1e-6)
 
@@ -138,24 +129,48 @@ def hpsv3(tmp_path_factory):
 
 
 def test_hpsv3_reads_mu_and_sigma_at_the_special_token(hpsv3):
+    """At flat positions: transformers' own 3-D positions are not HPSv3's."""
     folder, network, head = hpsv3
     scorer = QwenReward(folder, device="cpu")
-    batch = scorer._batch(pictures(), TEXTS)
+    batch = scorer.inputs([prepare_picture(image, PEERS["hpsv3"].pictures, 8) for image in pictures()], TEXTS)
     reward = network.config.text_config.vocab_size - 1
     assert (batch["input_ids"] == reward).sum(1).tolist() == [1, 1, 1]
     merged = batch["image_grid_thw"].prod(dim=1) // 4
     assert all(abs(count - 256) <= 32 for count in merged.tolist())  # whole patches in its own proportions
+    length = batch["input_ids"].shape[1]
     with torch.no_grad():
-        hidden = network.model(**batch).last_hidden_state
+        hidden = network.model(**batch, position_ids=torch.arange(length).expand(3, 3, length)).last_hidden_state
         mu, log_sigma = head(hidden[batch["input_ids"] == reward]).unbind(-1)
     found = scorer.scores(pictures(), TEXTS)
     assert [one for one, _ in found] == pytest.approx(mu.tolist(), abs=1e-5)
     assert [sigma for _, sigma in found] == pytest.approx(log_sigma.exp().tolist(), abs=1e-5)
 
 
+def test_sigma_is_not_clipped_anywhere(hpsv3, tmp_path):
+    """A head whose second output is far away gives exp of it, in scoring and in training on."""
+    for file in hpsv3[0].iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    state = safetensors.torch.load_file(tmp_path / "HPSv3.safetensors")
+    state["rm_head.5.weight"].zero_()
+    state["rm_head.5.bias"] = torch.tensor([1.0, -6.5])
+    safetensors.torch.save_file(state, tmp_path / "HPSv3.safetensors")
+    assert QwenReward(tmp_path, device="cpu").scores(pictures()[:1], TEXTS[:1]) == [
+        pytest.approx((1, math.exp(-6.5)), rel=1e-5)
+    ]
+    parts = open_parts(tmp_path, pixels=256 * 8**2)
+    with torch.no_grad():
+        found = parts.network(parts.questions(pictures()[:1], TEXTS[:1], [""]))
+    assert found.log_sigma.tolist() == pytest.approx([-6.5])
+
+
 def test_a_prompt_cannot_plant_a_second_token(hpsv3):
-    batch = QwenReward(hpsv3[0], device="cpu")._batch(pictures()[:1], [f"a {REWARD} square"])
+    scorer = QwenReward(hpsv3[0], device="cpu")
+    pixels = [prepare_picture(pictures()[0], PEERS["hpsv3"].pictures, 8)]
+    batch = scorer.inputs(pixels, [f"a {REWARD} square"])
     assert (batch["input_ids"] == hpsv3[1].config.text_config.vocab_size - 1).sum() == 1
+    assert "stands for a picture" in scorer.refusal(10, 10, "a <|image_pad|> b")
+    with pytest.raises(BadValue, match="one picture"):
+        scorer.inputs(pixels, ["a <|image_pad|> b"])
 
 
 def test_an_instruction_of_another_kind_is_refused(hpsv3, tmp_path):
@@ -180,3 +195,4 @@ def test_training_can_start_from_hpsv3(hpsv3):
     assert torch.allclose(told, torch.tensor(expected), atol=1e-5)
     assert torch.equal(parts.network.vlm.lm_head.weight, network.lm_head.weight)
     assert parts.questions.instruction == INSTRUCTION
+    assert parts.network.positions == "flat"

@@ -144,8 +144,7 @@ class OpenClip(nn.Module):
     def texts(self, ids: torch.Tensor) -> torch.Tensor:
         x = self.token_embedding(ids) + self.positional_embedding
         x = self.ln_final(self.transformer(x, self.attn_mask))
-        ends = (ids == 1).int().argmax(-1)
-        return x[torch.arange(len(x)), ends] @ self.text_projection
+        return x[torch.arange(len(x)), ids.argmax(-1)] @ self.text_projection
 
 
 def save_head(path: Path, width: int = DIM, prefix: str = "") -> nn.Sequential:

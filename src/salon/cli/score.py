@@ -151,6 +151,8 @@ def _print_runs(runs: Sequence[ScoreRun], folder: Path) -> None:
     say(f"scores of {runs[0].items:,} items are in {folder}", bold=True)
     print_table(None, ("scorer", "scored", "not scored", "known", "lowest", "highest", "higher is better"), rows)
     for run in runs:
+        for note in run.card.notes:
+            say(f"! {run.scorer}: {note}", bold=True)
         for reason, count in run.unscored.items():
             say(f"- {run.scorer}: {count:,} without a value: {reason}")
         say(run.signature, dim=True)

@@ -122,7 +122,7 @@ def _read_prompts(path: Path) -> dict[str, Prompt]:
     image = _column(IMAGE, table.column_names, path)
     found: dict[str, Prompt] = {}
     for number, row in enumerate(table.to_pylist(), 1):
-        name, prompt = Path(str(row[image])).as_posix(), _prompt_of(row)
+        name, prompt = Path(str(row[image])).as_posix(), _prompt_of(row, blank_is_text=path.suffix != ".csv")
         if found.setdefault(name, prompt) != prompt:
             raise BadValue("each picture may have one prompt", found=repr(name), where=f"{path}, row {number}")
     return {name: prompt for name, prompt in found.items() if prompt is not None}
@@ -185,10 +185,14 @@ def _column(wanted: tuple[str, ...], names: Iterable[str], path: Path) -> str:
     return found
 
 
-def _prompt_of(row: Mapping[str, Any]) -> Prompt | None:
-    """The prompt a row tells: a text, or the parts of a brief; None where it has neither."""
+def _prompt_of(row: Mapping[str, Any], *, blank_is_text: bool = True) -> Prompt | None:
+    """The prompt a row tells: a text, or the parts of a brief; None where it has neither.
+
+    An empty text is a prompt that says nothing, but an empty cell of a CSV file is one that was left out.
+    """
     parts = {part: str(row[part]) for part in PARTS if row.get(part)}
-    text = next((str(row[name]) for name in TEXT if row.get(name)), None)
+    texts = (str(row[name]) for name in TEXT if row.get(name) is not None)
+    text = next((text for text in texts if text or blank_is_text), None)
     if not parts:
         return None if text is None else text_prompt(text)
     told = "\n\n".join(parts.values()) if text is None else text

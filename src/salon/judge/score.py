@@ -46,6 +46,12 @@ class ScoreSettings(Noun):
     text: TextInput = Field("full", description="What scorers read of a prompt: intent, or all of it.")
     batch: int = Field(8, ge=1, le=4096, description="Items that a network looks at together.")
     device: str | None = Field(None, description="cpu, cuda, cuda:1 or mps  [default: the best there is]")
+    instruction: str | None = Field(
+        None, description="With hpsv3: file with its instruction  [default: instruction.txt, or the hpsv3 package's]"
+    )
+    other_instruction: bool = Field(
+        False, description="With hpsv3: take an instruction that is not the release's, and say so in the signature."
+    )
     limit: int | None = Field(None, ge=1, description="Only the first items of the study.")
     engine: Literal["here", "pool", "ray"] = Field(
         "here", description="Where scorers run: in this process, in several, or on Ray."

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-from PIL import Image
-
-from salon.errors import MissingExtra
+from salon.errors import BadFile, MissingExtra
 from salon.models.heads import linear_stack
-from salon.models.weights import State, best_device, first_there, from_hub, load_all, read_state
+from salon.models.peers import IMAGE_REWARD_MEAN, IMAGE_REWARD_SD, PEERS
+from salon.models.prepared_network import PreparedNetwork
+from salon.models.weights import MissingWeights, State, best_device, first_there, from_hub, load_all, read_state
+from salon.store.atomic import read_json
 
 try:
     import torch
@@ -20,12 +20,7 @@ except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("models") from None
 
 WEIGHTS = ("ImageReward.pt", "ImageReward.safetensors")
-MEAN, SD = 0.16717362830052426, 1.0333394966054072
-"""Of the head's output over its authors' data; scores are standardised with them."""
-_LONGEST = 35
-"""Tokens of the prompt that are read."""
-_PIXEL_MEAN = np.array([0.48145466, 0.4578275, 0.40821073], np.float32)
-_PIXEL_SD = np.array([0.26862954, 0.26130258, 0.27577711], np.float32)
+_PEER = PEERS["imagereward"]
 _VISION = {
     "cls_token": "embeddings.class_embedding",
     "pos_embed": "embeddings.position_embedding",
@@ -40,34 +35,74 @@ _INSIDE = {
 }
 
 
-class BlipReward:
+class BlipReward(PreparedNetwork):
     """ImageReward from a folder with its weights, med_config.json and BERT's tokenizer."""
 
     def __init__(self, folder: Path, *, device: str | None = None) -> None:
         self.device = device or best_device()
         weights = first_there(folder, WEIGHTS, of="ImageReward")
         state = read_state(weights)
-        told = json.loads(first_there(folder, ["med_config.json"], of="ImageReward").read_text())
-        self._tokenizer = from_hub(AutoTokenizer.from_pretrained, folder, what="BERT's tokenizer")
+        _require_names(state, str(weights))
+        told = _settings(first_there(folder, ["med_config.json"], of="ImageReward"))
+        rows = state["blip.text_encoder.embeddings.word_embeddings.weight"].shape[0]
+        self._tokenizer = _tokenizer(folder, rows)
         self._eyes = _vision(_under(state, "blip.visual_encoder."), str(weights)).to(self.device)
         self._reader = _text(_under(state, "blip.text_encoder."), told, str(weights)).to(self.device)
         self._head = linear_stack(_under(state, "mlp."), where=str(weights)).to(self.device)
+        self.rule, self.side = _PEER.pictures, int(self._eyes.config.image_size)
 
-    @torch.inference_mode()
-    def scores(self, images: Sequence[Image.Image], texts: Sequence[str]) -> list[float]:
-        """One number per picture and its prompt."""
-        pixels = torch.from_numpy(np.stack([_pixels(image, self._eyes.config.image_size) for image in images]))
-        seen = self._eyes(pixels.to(self.device)).last_hidden_state
-        read = self._tokenizer(
-            list(texts), padding="max_length", truncation=True, max_length=_LONGEST, return_tensors="pt"
-        ).to(self.device)
+    def numbers(self, pixels: torch.Tensor, texts: Sequence[str]) -> torch.Tensor:
+        """One number for each picture and its prompt."""
+        seen = self._eyes(pixels).last_hidden_state
+        tokens = self.tokens(texts)
         understood = self._reader(
-            input_ids=read["input_ids"],
-            attention_mask=read["attention_mask"],
+            input_ids=tokens["input_ids"],
+            attention_mask=tokens["attention_mask"],
             encoder_hidden_states=seen,
             encoder_attention_mask=torch.ones(seen.shape[:2], dtype=torch.long, device=self.device),
         ).last_hidden_state[:, 0]
-        return ((self._head(understood).squeeze(-1) - MEAN) / SD).tolist()
+        return (self._head(understood).squeeze(-1) - IMAGE_REWARD_MEAN) / IMAGE_REWARD_SD
+
+    def tokens(self, texts: Sequence[str]) -> Any:
+        """The texts as BERT takes them."""
+        return self._tokenizer(
+            list(texts), padding="max_length", truncation=True, max_length=_PEER.texts.longest, return_tensors="pt"
+        ).to(self.device)
+
+
+def _require_names(state: State, where: str) -> None:
+    """Say what a file of another model is, before its parts are looked for."""
+    needed = ("blip.visual_encoder.patch_embed.", "blip.text_encoder.embeddings.word_embeddings.", "mlp.layers.")
+    missing = [prefix for prefix in needed if not any(name.startswith(prefix) for name in state)]
+    if missing:
+        raise MissingWeights(
+            f"ImageReward's weights are needed, with names that begin with {', '.join(needed)}",
+            found=f"none with {', '.join(missing)}; the first are {', '.join(list(state)[:3])}",
+            where=where,
+        )
+
+
+def _tokenizer(folder: Path, rows: int) -> Any:
+    """BERT's, with BLIP's two words where the weights have rows for them."""
+    tokenizer = from_hub(AutoTokenizer.from_pretrained, folder, what="BERT's tokenizer")
+    tokens = [token for token in ("[DEC]", "[ENC]") if token not in tokenizer.get_vocab()]
+    if len(tokenizer) + len(tokens) <= rows:
+        tokenizer.add_special_tokens({"additional_special_tokens": tokens}, replace_extra_special_tokens=False)
+    if len(tokenizer) > rows:
+        raise BadFile(
+            f"a tokenizer of at most {rows:,} tokens is needed, as many as the weights have rows",
+            found=f"{len(tokenizer):,}",
+            where=str(folder),
+        )
+    return tokenizer
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    told = read_json(path, "ImageReward's settings of its text side are needed, as JSON")
+    missing = [name for name in ("encoder_width", "hidden_size", "num_attention_heads") if name not in told]
+    if missing:
+        raise BadFile("ImageReward's med_config.json is needed", found=f"no {', '.join(missing)}", where=str(path))
+    return told
 
 
 def _under(state: State, prefix: str) -> State:
@@ -89,7 +124,7 @@ def _vision(state: State, where: str) -> BlipVisionModel:
     )
     network = BlipVisionModel(config)
     load_all(network, renamed, where=where)
-    return network.eval()
+    return network.eval().requires_grad_(False)
 
 
 def _vision_name(name: str) -> str:
@@ -117,13 +152,4 @@ def _text(state: State, told: dict[str, object], where: str) -> BlipTextModel:
     )
     network = BlipTextModel(config, add_pooling_layer=False)
     load_all(network, known, where=where)
-    return network.eval()
-
-
-def _pixels(image: Image.Image, side: int) -> np.ndarray:
-    """The middle square: the shorter side is brought to the network's size."""
-    scale = side / min(image.size)
-    sized = image.resize(tuple(max(side, round(one * scale)) for one in image.size), Image.Resampling.BICUBIC)
-    left, top = (sized.width - side) // 2, (sized.height - side) // 2
-    square = np.asarray(sized.crop((left, top, left + side, top + side)), np.float32) / 255
-    return ((square - _PIXEL_MEAN) / _PIXEL_SD).transpose(2, 0, 1)
+    return network.eval().requires_grad_(False)

@@ -1,7 +1,7 @@
 """CLIP on current transformers: from a folder in the hub's layout, or from open_clip's weights beside such a folder.
 
-Without torchvision the picture processor works in Pillow; pixels then differ from torchvision's by up to 0.015, so the
-backend is part of the signature of every score.
+Pictures and texts are prepared by the rules in `peers`, not by transformers' processors: those change with the backend
+that is installed.
 """
 
 from __future__ import annotations
@@ -9,95 +9,139 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from PIL import Image
 
-from salon.errors import MissingExtra
+from salon.errors import BadFile, MissingExtra
+from salon.models.heads import linear_stack
 from salon.models.packages import package_version
-from salon.models.weights import State, best_device, from_hub, load_all, read_state
+from salon.models.peers import PEERS, Peer
+from salon.models.prepare import folder_rule, prepare_pictures
+from salon.models.prepared_network import PreparedNetwork
+from salon.models.weights import State, best_device, from_hub, load_all, load_whole, read_state
 
 try:
     import torch
+    from torch import Tensor, nn
     from torch.nn.functional import normalize
-    from transformers import AutoImageProcessor, AutoTokenizer, CLIPConfig, CLIPModel
+    from transformers import AutoConfig, AutoImageProcessor, AutoTokenizer, CLIPConfig, CLIPModel
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("models") from None
 
 BACKEND = f"transformers {package_version('transformers')}, pillow {package_version('pillow')}"
-Fit = Literal["crop", "pad"]
-"""How a picture meets the network's square: its middle, or whole on black."""
 
 
 class Clip:
     """Pictures and texts in one space, each row of length 1."""
 
-    def __init__(self, network: CLIPModel, folder: str | Path, *, fit: Fit = "crop", device: str | None = None) -> None:
+    def __init__(self, network: CLIPModel, folder: str | Path, peer: Peer, *, device: str | None = None) -> None:
         self.device = device or best_device()
-        self.network = network.eval().to(self.device)
-        self.fit = fit
+        self.network = network.eval().requires_grad_(False).to(self.device)
+        self.rule, self.side = peer.pictures, int(network.config.vision_config.image_size)
+        if peer.name in _BY_FOLDER:
+            processor = from_hub(AutoImageProcessor.from_pretrained, folder, what="CLIP's picture processor")
+            self.rule, side = folder_rule(peer.pictures, processor, where=str(folder))
+            if side != self.side:
+                raise BadFile(
+                    f"pictures of {self.side} x {self.side} pixels are needed by the network",
+                    found=f"{side} x {side} in preprocessor_config.json",
+                    where=str(folder),
+                )
         self._tokenizer = from_hub(AutoTokenizer.from_pretrained, folder, what="CLIP's tokenizer")
-        self._processor = from_hub(AutoImageProcessor.from_pretrained, folder, what="CLIP's picture processor")
+        self._open_clip = None
+        if peer.texts is not None and peer.texts.tokenizer == "open_clip":
+            from salon.models.open_clip_text import OpenClipTokenizer  # needs ftfy, which no other scorer does
+
+            self._open_clip = OpenClipTokenizer(self._tokenizer, where=str(folder))
 
     @classmethod
-    def load(cls, folder: str | Path, **options: Any) -> Clip:
+    def load(cls, folder: str | Path, peer: Peer, **options: Any) -> Clip:
         """From a folder in the hub's layout, or a hub name."""
-        network = from_hub(CLIPModel.from_pretrained, folder, what="a CLIP", dtype=torch.float32)
-        return cls(network, folder, **options)
+        config = from_hub(AutoConfig.from_pretrained, folder, what="a CLIP")
+        if not isinstance(config, CLIPConfig):
+            raise BadFile("a CLIP is needed", found=f"a model of type {config.model_type!r}", where=str(folder))
+        network = load_whole(CLIPModel.from_pretrained, folder, what="a CLIP", dtype=torch.float32)
+        return cls(network, folder, peer, **options)
 
     @classmethod
-    def load_open_clip(cls, weights: Path, folder: Path, **options: Any) -> Clip:
-        """From open_clip's weights; `folder` holds config, tokenizer and processor of the same network."""
+    def load_open_clip(cls, weights: Path, folder: Path, peer: Peer, **options: Any) -> Clip:
+        """From open_clip's weights; `folder` holds config and tokenizer of the same network."""
         config = from_hub(CLIPConfig.from_pretrained, folder, what="CLIP's config")
+        config.text_config.eos_token_id = 2  # transformers then reads a text at its largest id, as open_clip does
         network = CLIPModel(config)
         load_all(network, from_open_clip(read_state(weights)), where=str(weights))
-        return cls(network, folder, **options)
+        return cls(network, folder, peer, **options)
 
     @property
     def scale(self) -> float:
         """What a cosine is multiplied with to be a logit."""
         return float(self.network.logit_scale.detach().exp())
 
-    @torch.inference_mode()
-    def images(self, images: Sequence[Image.Image]) -> torch.Tensor:
-        """Pictures."""
-        found = self.network.get_image_features(pixel_values=self.pixels(images)).pooler_output
-        return normalize(found, dim=-1).cpu()
+    def embed_pixels(self, pixels: Tensor) -> Tensor:
+        """Prepared pictures in the shared space."""
+        return normalize(self.network.get_image_features(pixel_values=pixels).pooler_output, dim=-1)
 
-    @torch.inference_mode()
-    def texts(self, texts: Sequence[str]) -> torch.Tensor:
-        """Texts; what is longer than the network can read is cut."""
-        found = self.network.get_text_features(**self.tokens(texts)).pooler_output
-        return normalize(found, dim=-1).cpu()
+    def embed_texts(self, texts: Sequence[str]) -> Tensor:
+        """Texts in the shared space; what is longer than the network can read is cut."""
+        return normalize(self.network.get_text_features(**self.tokens(texts)).pooler_output, dim=-1)
 
-    def cosines(self, images: Sequence[Image.Image], texts: Sequence[str]) -> list[float]:
-        """How near each picture is to its own text."""
-        return (self.images(images) * self.texts(texts)).sum(-1).tolist()
-
-    def pixels(self, images: Sequence[Image.Image]) -> torch.Tensor:
+    def pixels(self, images: Sequence[Image.Image]) -> Tensor:
         """The pictures as the network takes them."""
-        side = self.network.config.vision_config.image_size
-        if self.fit == "pad":
-            images = [_padded(image, side) for image in images]
-        batch = self._processor(list(images), return_tensors="pt")["pixel_values"]
-        return batch.to(self.device)
+        return prepare_pictures(images, self.rule, self.side).to(self.device)
 
-    def tokens(self, texts: Sequence[str]) -> dict[str, torch.Tensor]:
+    def tokens(self, texts: Sequence[str]) -> dict[str, Tensor]:
         """The texts as the network takes them, padded to its full length as it was trained."""
         longest = self.network.config.text_config.max_position_embeddings
-        found = self._tokenizer(
+        if self._open_clip is not None:  # zeros after the end are never looked at: attention only looks back
+            return {"input_ids": torch.tensor(self._open_clip.batch(texts, longest), device=self.device)}
+        read = self._tokenizer(
             list(texts), padding="max_length", truncation=True, max_length=longest, return_tensors="pt"
         )
-        return {name: found[name].to(self.device) for name in ("input_ids", "attention_mask")}
+        return {name: read[name].to(self.device) for name in ("input_ids", "attention_mask")}
 
 
-def _padded(image: Image.Image, side: int) -> Image.Image:
-    """The whole picture in the middle of a black square."""
-    scale = side / max(image.size)
-    width, height = (max(1, round(one * scale)) for one in image.size)
-    square = Image.new("RGB", (side, side))
-    square.paste(image.resize((width, height), Image.Resampling.BICUBIC), ((side - width) // 2, (side - height) // 2))
-    return square
+_BY_FOLDER = ("clip", "pickscore", "mps")
+"""Scorers whose code asks the folder's own processor for sizes, mean and sd; the others have them fixed."""
+
+
+class ClipCosine(PreparedNetwork):
+    """exp(logit scale) times the cosine of a picture and its text; or 100 times the cosine where that is positive."""
+
+    def __init__(self, clip: Clip, *, as_clip_score: bool = False) -> None:
+        self.clip, self.rule, self.side, self.device = clip, clip.rule, clip.side, clip.device
+        self._as_clip_score = as_clip_score
+
+    def numbers(self, pixels: Tensor, texts: Sequence[str]) -> Tensor:
+        """(pictures,)."""
+        cosines = (self.clip.embed_pixels(pixels) * self.clip.embed_texts(texts)).sum(-1)
+        return 100 * cosines.clamp(min=0) if self._as_clip_score else self.clip.scale * cosines
+
+
+class ClipHead(PreparedNetwork):
+    """A head on the picture side of a CLIP; texts are not read."""
+
+    def __init__(self, clip: Clip, head: nn.Module) -> None:
+        self.clip, self.rule, self.side, self.device = clip, clip.rule, clip.side, clip.device
+        self._head = head.to(clip.device)
+
+    @classmethod
+    def load(cls, folder: Path, weights: Path, *, device: str | None = None) -> ClipHead:
+        """LAION's aesthetic predictor: a CLIP in the hub's layout, and its head beside it."""
+        clip = Clip.load(folder, PEERS["laion"], device=device)
+        head = linear_stack(read_state(weights), where=str(weights))
+        width = clip.network.config.projection_dim
+        if head[0].in_features != width or head[-1].out_features != 1:
+            raise BadFile(
+                f"a head from {width} features to one number is needed",
+                found=f"{head[0].in_features} to {head[-1].out_features}",
+                where=str(weights),
+            )
+        return cls(clip, head)
+
+    def numbers(self, pixels: Tensor, texts: Sequence[str]) -> Tensor:
+        """(pictures,)."""
+        return self._head(self.clip.embed_pixels(pixels)).squeeze(-1)
 
 
 # -- open_clip's names -----------------------------------------------------------------------------------------------
@@ -123,16 +167,16 @@ _BLOCK = re.compile(r"^(visual\.)?transformer\.resblocks\.(\d+)\.(.+)$")
 
 def from_open_clip(state: State) -> State:
     """open_clip's tensors under the names that transformers gives them; queries, keys and values taken apart."""
-    found: State = {}
+    renamed: State = {}
     for name, tensor in state.items():
         if name == "attn_mask":
             continue
         if block := _BLOCK.match(name):
             tower = "vision_model" if block[1] else "text_model"
-            found |= _block(f"{tower}.encoder.layers.{block[2]}", block[3], tensor)
+            renamed |= _block(f"{tower}.encoder.layers.{block[2]}", block[3], tensor)
         else:
-            found[_outside(name)] = tensor.T.contiguous() if name in _TURNED else tensor
-    return found
+            renamed[_outside(name)] = tensor.T.contiguous() if name in _TURNED else tensor
+    return renamed
 
 
 def _block(place: str, inner: str, tensor: torch.Tensor) -> State:

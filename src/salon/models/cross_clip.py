@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PIL import Image
-
 from salon.errors import MissingExtra
 from salon.models.clip import Clip
+from salon.models.peers import PEERS
+from salon.models.prepared_network import PreparedNetwork
 from salon.models.weights import State, first_there, from_hub, load_all, read_state
 
 try:
@@ -28,7 +28,7 @@ LET_THROUGH = 0.3
 """Words less similar to the condition than this share of the most similar one are hidden."""
 
 
-class CrossClip:
+class CrossClip(PreparedNetwork):
     """MPS from a folder with its weights, CLIP's config, tokenizer and processor, and condition.txt."""
 
     def __init__(self, folder: Path, *, device: str | None = None) -> None:
@@ -37,20 +37,20 @@ class CrossClip:
         condition = first_there(folder, ["condition.txt"], of="MPS").read_text(encoding="utf-8").strip()
         network = CLIPModel(from_hub(CLIPConfig.from_pretrained, folder, what="CLIP's config"))
         load_all(network, _under(state, "model."), where=str(weights))
-        self._clip = Clip(network, folder, device=device)
-        self._cross = cross_layers(_under(state, "cross_model."), where=str(weights)).to(self._clip.device)
-        self._condition = self._words([condition])[0]
+        self._clip = Clip(network, folder, PEERS["mps"], device=device)
+        self.rule, self.side, self.device = self._clip.rule, self._clip.side, self._clip.device
+        self._cross = cross_layers(_under(state, "cross_model."), where=str(weights)).to(self.device)
+        with torch.no_grad():
+            self._condition = self._words([condition])[0]
 
-    @torch.inference_mode()
-    def scores(self, images: Sequence[Image.Image], texts: Sequence[str]) -> list[float]:
-        """One logit per picture and its prompt."""
+    def numbers(self, pixels: torch.Tensor, texts: Sequence[str]) -> torch.Tensor:
+        """One logit for each picture and its prompt."""
         network = self._clip.network
         words, whole = self._words(texts)
-        patches = network.visual_projection(network.vision_model(self._clip.pixels(images)).last_hidden_state)
+        patches = network.visual_projection(network.vision_model(pixels).last_hidden_state)
         looked = self._cross(patches, words, self._hidden(words))[:, 0]
-        return (self._clip.scale * (normalize(looked, dim=-1) * normalize(whole, dim=-1)).sum(-1)).tolist()
+        return self._clip.scale * (normalize(looked, dim=-1) * normalize(whole, dim=-1)).sum(-1)
 
-    @torch.inference_mode()
     def _words(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
         """Every token of each text in the shared space, and each text as a whole."""
         network = self._clip.network
@@ -77,7 +77,7 @@ def cross_layers(state: State, *, where: str) -> CrossLayers:
     dim = state[f"{first}to_q.weight"].shape[1] if depth else 0
     layers = CrossLayers(dim, depth, head, heads)
     load_all(layers, {name: tensor for name, tensor in state.items() if "rotary_emb" not in name}, where=where)
-    return layers.eval()
+    return layers.eval().requires_grad_(False)
 
 
 class CrossLayers(nn.Module):

@@ -18,6 +18,7 @@ from PIL import Image
 from pydantic import Field, ValidationError
 
 from salon.errors import BadFile
+from salon.models.peers import Positions
 from salon.study.noun import Noun
 from salon.study.prompt import Part
 from salon.study.signature import Signature
@@ -50,6 +51,10 @@ class ModelCard(Noun):
     backbone_name: str = Field(description="How the encoder or backbone is named or found again.")
     form: str = Field(description="scalar, pairwise, antisymmetric; or the law of a reward model.")
     is_logit: bool = Field(description="Whether the logistic function of a difference of two scores is a probability.")
+    positions: Positions | None = Field(
+        None,
+        description="Of a reward model's tokens: flat as in HPSv3, m-rope, or the VLM's own; None: not stated.",
+    )
     temperature: dict[str, float] = Field(default_factory=dict, description="Learned factor of each criterion's logit.")
     settings: dict[str, Any] = Field(default_factory=dict, description="How it was trained.")
     study: str = Field(description="Name of the study.")

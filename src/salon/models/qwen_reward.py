@@ -1,4 +1,4 @@
-"""HPSv3: a Qwen2-VL whose head reads mu and sigma off the place of one special token."""
+"""HPSv3: a Qwen2-VL whose head reads mu and log sigma off the place of one special token."""
 
 from __future__ import annotations
 
@@ -9,70 +9,114 @@ from typing import Any, NamedTuple
 
 from PIL import Image
 
-from salon.errors import BadFile, MissingExtra
+from salon.errors import BadFile, BadValue, MissingExtra
 from salon.models.heads import reward_head
+from salon.models.hpsv3_instruction import PROMPT, Instruction, find_instruction
+from salon.models.peers import PEERS
+from salon.models.prepare import PatchLayout, Tensors, patch_rows, prepare_picture, prepare_tensor, refusal
+from salon.models.quality import REWARD, Quality, read_quality
+from salon.models.vlm import vlm_processor
 from salon.models.weights import MissingWeights, State, best_device, first_there, from_hub, read_state
 
 try:
     import torch
+    from torch import Tensor
     from transformers import (
         AutoImageProcessor,
         AutoTokenizer,
         Qwen2VLConfig,
         Qwen2VLForConditionalGeneration,
         Qwen2VLModel,
-        Qwen2VLProcessor,
     )
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("models") from None
 
 WEIGHTS = ("HPSv3.safetensors", "HPSv3.pth")
-REWARD = "<|Reward|>"
-PROMPT = "{text_prompt}"
-_PATCHES = 256
-"""Merged patches that every picture is brought to, in its own proportions."""
-
-
-class _ImageOnly(Qwen2VLProcessor):
-    """Qwen2-VL's processor without videos, which would need torchvision."""
-
-    def __init__(self, image_processor: Any = None, tokenizer: Any = None, chat_template: Any = None) -> None:
-        super().__init__(image_processor, tokenizer, None, chat_template=chat_template)
+_PEER = PEERS["hpsv3"]
+_PICTURE = "<|image_pad|>"
+"""Stands for one merged patch of the picture."""
+_FORBIDDEN = (_PICTURE, "<|video_pad|>")
+"""What a prompt may not hold: the network would look for another picture."""
 
 
 class QwenReward:
-    """HPSv3 from a folder: its weights, config, tokenizer and processor of Qwen2-VL-7B-Instruct, instruction.txt.
+    """HPSv3 from a folder: its weights, config, tokenizer and processor of Qwen2-VL-7B-Instruct, and its instruction.
 
-    The instruction is part of what the weights were trained on; the score means nothing under another wording.
+    `instruction` names a file to take in place of the folder's; `accept_other` takes a text that is not the release's.
     """
 
-    def __init__(self, folder: Path, *, device: str | None = None, dtype: str | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        device: str | None = None,
+        dtype: str | None = None,
+        instruction: str | Path | None = None,
+        accept_other: bool = False,
+    ) -> None:
         self.device = device or best_device()
         self.dtype = getattr(torch, dtype or ("float32" if self.device == "cpu" else "bfloat16"))
-        self.instruction = _instruction(folder)
-        self._processor, self._reward = _processor(folder)
         head, state, weights = _state(folder)
+        config = _config(folder, state, weights)
+        self.instruction = find_instruction(folder, _size(config), file=instruction, accept_other=accept_other)
+        self._tokenizer = _tokenizer(folder)
+        self._reward = self._tokenizer.convert_tokens_to_ids(REWARD)
+        self._layout = _layout(folder, config)
         self._head = head.to(self.device)
-        self._network = _backbone(folder, state, self.dtype, weights).to(self.device)
+        state = {name: tensor for name, tensor in state.items() if not name.startswith("lm_head.")}
+        self._network = _loaded(Qwen2VLModel, config, state, self.dtype, weights).to(self.device)
+        _require_rows(self._network, self._tokenizer, weights)
 
-    @torch.inference_mode()
     def scores(self, images: Sequence[Image.Image], texts: Sequence[str]) -> list[tuple[float, float]]:
-        """(mu, sigma) per picture and its prompt."""
-        batch = self._batch(images, texts)
-        hidden = self._network(**batch).last_hidden_state
-        there = hidden[batch["input_ids"] == self._reward].view(len(images), -1, hidden.shape[-1])
-        mu, log_sigma = self._head(there.float()).mean(dim=1).unbind(-1)
-        return list(zip(mu.tolist(), log_sigma.exp().tolist(), strict=True))
+        """(mu, sigma) for each picture and its prompt."""
+        with torch.inference_mode():
+            pixels = [prepare_picture(image, _PEER.pictures, self._layout.unit) for image in images]
+            mu, log_sigma = self._quality(pixels, texts)
+            return list(zip(mu.tolist(), log_sigma.exp().tolist(), strict=True))
 
-    def _batch(self, images: Sequence[Image.Image], texts: Sequence[str]) -> Any:
-        asked = [self.instruction.replace(PROMPT, text.replace(REWARD, "")) for text in texts]
-        messages = [
-            [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": text}]}] for text in asked
-        ]
-        written = self._processor.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        return self._processor(
-            text=written, images=[[image] for image in images], padding=True, return_tensors="pt"
-        ).to(self.device)
+    def tensor_scores(self, images: Tensors, texts: Sequence[str]) -> Tensor:
+        """(pictures, 2): mu and sigma, with a gradient back to the pictures."""
+        pixels = [prepare_tensor(image, _PEER.pictures, self._layout.unit) for image in images]
+        mu, log_sigma = self._quality(pixels, texts)
+        return torch.stack([mu, log_sigma.exp()], dim=1)
+
+    def refusal(self, width: int, height: int, text: str) -> str | None:
+        """Why a picture of this size with this text gets no number; None where it gets one."""
+        token = next((token for token in _FORBIDDEN if token in text), None)
+        if token is not None:
+            return f"the prompt holds {token}, which stands for a picture"
+        return refusal(width, height, _PEER.pictures, self._layout.unit)
+
+    def inputs(self, pixels: Sequence[Tensor], texts: Sequence[str]) -> dict[str, Tensor]:
+        """One batch of prepared pictures (3, height, width) with their prompts, padded at the right."""
+        cut = [patch_rows(image, self._layout) for image in pixels]
+        grids = torch.tensor([grid for _, grid in cut])
+        places = [int(grid.prod()) // self._layout.merge**2 for grid in grids]
+        written = [self._written(text, count) for text, count in zip(texts, places, strict=True)]
+        tokens = self._tokenizer(written, padding=True, return_tensors="pt")
+        batch = {
+            "input_ids": tokens["input_ids"],
+            "attention_mask": tokens["attention_mask"],
+            "pixel_values": torch.cat([rows for rows, _ in cut]),
+            "image_grid_thw": grids,
+        }
+        return {name: tensor.to(self.device) for name, tensor in batch.items()}
+
+    def _quality(self, pixels: Sequence[Tensor], texts: Sequence[str]) -> Quality:
+        inputs = self.inputs(pixels, texts)
+        inputs["pixel_values"] = inputs["pixel_values"].to(self._network.dtype)
+        return read_quality(self._network, self._head, self._reward, inputs, _PEER.positions)
+
+    def _written(self, text: str, places: int) -> str:
+        """The whole conversation; a prompt cannot bring a special token of its own."""
+        asked = self.instruction.text.replace(PROMPT, text.replace(REWARD, ""))
+        content = [{"type": "image"}, {"type": "text", "text": asked}]
+        chat = [{"role": "user", "content": content}]
+        written = self._tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
+        if written.count(_PICTURE) != 1:
+            reason = self.refusal(1, 1, text) or f"{written.count(_PICTURE)} times {_PICTURE} in the chat template"
+            raise BadValue("a conversation with one picture in it is needed", found=reason)
+        return written.replace(_PICTURE, _PICTURE * places)
 
 
 class ReleasedParts(NamedTuple):
@@ -82,21 +126,27 @@ class ReleasedParts(NamedTuple):
     """A whole Qwen2-VL, of transformers' own class."""
     head: torch.nn.Module
     processor: Any
-    instruction: str
+    instruction: Instruction | None
+    """None where it was not looked for."""
 
 
-def released_parts(folder: Path, dtype: str = "auto") -> ReleasedParts:
+def released_parts(folder: Path, dtype: str = "auto", *, with_instruction: bool = True) -> ReleasedParts:
     """HPSv3 from a folder as above, its network with the output layer that it was released with.
 
     A release without that layer, which no score needs, shares it with the layer that words come in by.
     """
     head, state, weights = _state(folder)
     whole = {name if name.startswith("lm_head.") else f"model.{name}": tensor for name, tensor in state.items()}
-    config = _config(folder, state)
+    config = _config(folder, state, weights)
+    instruction = find_instruction(folder, _size(config)) if with_instruction else None
     config.tie_word_embeddings = "lm_head.weight" not in whole
     number = getattr(torch, "float32" if dtype == "auto" else dtype)
     network = _loaded(Qwen2VLForConditionalGeneration, config, whole, number, weights)
-    return ReleasedParts(network, head, _processor(folder)[0], _instruction(folder))
+    processor = vlm_processor(str(folder), "qwen2_vl")
+    processor.tokenizer = _tokenizer(folder)
+    pixels = (_PEER.pictures.budget or 0) * _layout(folder, config).unit ** 2
+    processor.image_processor.size = {"shortest_edge": pixels, "longest_edge": pixels}
+    return ReleasedParts(network, head, processor, instruction)
 
 
 def _state(folder: Path) -> tuple[torch.nn.Module, State, str]:
@@ -107,28 +157,23 @@ def _state(folder: Path) -> tuple[torch.nn.Module, State, str]:
     return reward_head(head, where=str(weights)), state, str(weights)
 
 
-def check_instruction(text: str, *, where: str) -> str:
-    """`text`, where it holds a place for the prompt and the special token once."""
-    if PROMPT not in text or text.count(REWARD) != 1:
-        raise BadFile(
-            f"an instruction with {PROMPT} in it and one {REWARD} is needed", found=repr(text[-80:]), where=where
-        )
-    return text
-
-
-def _instruction(folder: Path) -> str:
-    path = first_there(folder, ["instruction.txt"], of="HPSv3")
-    return check_instruction(path.read_text(encoding="utf-8"), where=str(path))
-
-
-def _processor(folder: Path) -> tuple[_ImageOnly, int]:
-    """The processor, every picture at one number of pixels, and the id of the special token."""
+def _tokenizer(folder: Path) -> Any:
+    """Qwen2-VL's, with the special token."""
     tokenizer = from_hub(AutoTokenizer.from_pretrained, folder, what="Qwen2-VL's tokenizer", padding_side="right")
     tokenizer.add_special_tokens({"additional_special_tokens": [REWARD]}, replace_extra_special_tokens=False)
+    return tokenizer
+
+
+def _layout(folder: Path, config: Qwen2VLConfig) -> PatchLayout:
     pictures = from_hub(AutoImageProcessor.from_pretrained, folder, what="Qwen2-VL's picture processor")
-    pixels = _PATCHES * (pictures.patch_size * pictures.merge_size) ** 2
-    pictures.size = {"shortest_edge": pixels, "longest_edge": pixels}
-    return _ImageOnly(pictures, tokenizer, tokenizer.chat_template), tokenizer.convert_tokens_to_ids(REWARD)
+    vision = config.vision_config
+    stated = PatchLayout(pictures.patch_size, pictures.merge_size, pictures.temporal_patch_size)
+    built = PatchLayout(vision.patch_size, vision.spatial_merge_size, vision.temporal_patch_size)
+    if stated != built:
+        raise BadFile(
+            f"a picture processor for {built} is needed, as config.json says", found=str(stated), where=str(folder)
+        )
+    return built
 
 
 def _current_name(name: str) -> str:
@@ -138,23 +183,44 @@ def _current_name(name: str) -> str:
     return f"language_model.{name.removeprefix('model.')}" if name.startswith("model.") else name
 
 
-def _backbone(folder: Path, state: State, dtype: torch.dtype, where: str) -> Qwen2VLModel:
-    config = _config(folder, state)
-    state = {name: tensor for name, tensor in state.items() if not name.startswith("lm_head.")}
-    return _loaded(Qwen2VLModel, config, state, dtype, where)
+_WORDS_IN = "language_model.embed_tokens.weight"
 
 
-def _config(folder: Path, state: State) -> Qwen2VLConfig:
+def _config(folder: Path, state: State, where: str) -> Qwen2VLConfig:
+    """Qwen2-VL's config with as many rows of the vocabulary as the weights have."""
+    if _WORDS_IN not in state:
+        raise MissingWeights(
+            "weights of HPSv3 are needed: a Qwen2-VL and a head",
+            found=f"no model.embed_tokens.weight; the first names are {', '.join(list(state)[:3])}",
+            where=where,
+        )
     config = from_hub(Qwen2VLConfig.from_pretrained, folder, what="Qwen2-VL's config")
-    config.text_config.vocab_size = state["language_model.embed_tokens.weight"].shape[0]
+    config.text_config.vocab_size = state[_WORDS_IN].shape[0]
     return config
 
 
+def _size(config: Qwen2VLConfig) -> tuple[int, int]:
+    return config.text_config.hidden_size, config.text_config.num_hidden_layers
+
+
+def _require_rows(network: Any, tokenizer: Any, where: str) -> None:
+    """Every token needs its row: one past the end stops the run in the middle, or takes another's."""
+    rows = network.get_input_embeddings().weight.shape[0]
+    if len(tokenizer) > rows:
+        raise MissingWeights(
+            f"a row for each of the tokenizer's {len(tokenizer):,} tokens is needed, {REWARD} included",
+            found=f"{rows:,} rows in the weights",
+            where=where,
+            remedy="put the tokenizer of the same release beside the weights",
+        )
+
+
 def _loaded(kind: Any, config: Qwen2VLConfig, state: State, dtype: torch.dtype, where: str) -> Any:
-    network, told = kind.from_pretrained(None, config=config, state_dict=state, dtype=dtype, output_loading_info=True)
+    options = {"config": config, "state_dict": state, "dtype": dtype}
+    network, told = kind.from_pretrained(None, **options, output_loading_info=True, ignore_mismatched_sizes=True)
     wrong = [*told["missing_keys"], *told["unexpected_keys"], *told["mismatched_keys"]]
     if wrong:
         raise MissingWeights(
             "weights that fit Qwen2-VL are needed", found=f"{len(wrong)} that do not: {wrong[:3]}", where=where
         )
-    return network.eval()
+    return network.eval().requires_grad_(False)

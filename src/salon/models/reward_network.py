@@ -3,6 +3,9 @@
 At the place of one special token, <|Reward|>, the hidden state h of the last layer goes through an MLP h-1024-16-2 to
 (mu, log sigma): the quality of the picture under its prompt is N(mu, sigma^2). The VLM stays an object of transformers'
 own class with its own names of weights, so whatever loads that class loads a trained backbone.
+
+Released HPSv3 weights, and whatever is trained on from them, read flat positions; a bare VLM keeps its own. Which they
+are stands on a model's card and in its signature.
 """
 
 from __future__ import annotations
@@ -11,13 +14,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 from PIL import Image
 
 from salon.errors import BadValue, MissingExtra
 from salon.models.heads import new_reward_head, reward_head
-from salon.models.qwen_reward import PROMPT, REWARD, WEIGHTS, check_instruction, released_parts
+from salon.models.hpsv3_instruction import PROMPT, check_instruction
+from salon.models.peers import PEERS, Positions
+from salon.models.preference import CARD, read_card
+from salon.models.quality import REWARD, Quality, read_quality, vlm_positions
+from salon.models.qwen_reward import WEIGHTS, released_parts
 from salon.models.vlm import LoadedVlm
 from salon.models.weights import State, first_there, read_state
 
@@ -40,35 +47,24 @@ DEFAULT_INSTRUCTION = (
     f"The prompt: {PROMPT}\n"
     f"The score: {REWARD}"
 )
-LOG_SIGMA = (-4.0, 4.0)
-"""Range of log sigma; past it nothing changes any more but rounding."""
-
-
-class Quality(NamedTuple):
-    """What the network says of each picture: normal, with this mean and log standard deviation."""
-
-    mu: torch.Tensor
-    log_sigma: torch.Tensor
 
 
 class RewardNetwork(nn.Module):
     """The VLM and its head."""
 
-    def __init__(self, vlm: Any, head: nn.Module, token: int) -> None:
+    def __init__(self, vlm: Any, head: nn.Module, token: int, positions: Positions = "own") -> None:
         super().__init__()
         self.vlm = vlm
         self.rm_head = head
         self.token = token
         """Id of the special token."""
+        self.positions = positions
         self.extra = nn.ParameterDict()
         """What a law of wins learns beside the network: how likely ties are."""
 
     def forward(self, inputs: dict[str, torch.Tensor]) -> Quality:
         """(pictures,) mu and log sigma."""
-        hidden = self.vlm.base_model(**inputs).last_hidden_state
-        there = hidden[inputs["input_ids"] == self.token]  # one row for each picture
-        mu, log_sigma = self.rm_head(there.float()).unbind(-1)
-        return Quality(mu, log_sigma.clamp(*LOG_SIGMA))
+        return read_quality(self.vlm.base_model, self.rm_head, self.token, inputs, self.positions)
 
     def head_state(self) -> State:
         """The weights beside the VLM, by the names they are saved under."""
@@ -129,26 +125,27 @@ def open_parts(
     """
     folder = Path(source)
     if any((folder / name).is_file() for name in WEIGHTS):
-        made = _released(folder, dtype)
+        made = _released(folder, dtype, own_instruction=instruction is None)
     elif (folder / BACKBONE).is_dir():
         made = _trained(folder, dtype)
     else:
         made = _new(source, dtype, seed)
-    vlm, processor, head, own = made
+    vlm, processor, head, own, positions = made
     _set_dropout(head, dropout)
     text = instruction or own
-    network = RewardNetwork(vlm, head, _token(vlm, processor.tokenizer))
+    network = RewardNetwork(vlm, head, _token(vlm, processor.tokenizer), positions)
     return RewardParts(network, Questions(processor, check_instruction(text, where="instruction"), pixels=pixels))
 
 
-_Made = tuple[Any, Any, nn.Module, str]
-"""A VLM, its processor, a head, and an instruction."""
+_Made = tuple[Any, Any, nn.Module, str, Positions]
+"""A VLM, its processor, a head, an instruction, and the positions of its tokens."""
 
 
 def _new(source: str | Path, dtype: str, seed: int) -> _Made:
     loaded = LoadedVlm(source, device="cpu", dtype=dtype)
     width = loaded.model.get_input_embeddings().weight.shape[1]
-    return loaded.model, loaded.processor, new_reward_head(width, seed=seed), DEFAULT_INSTRUCTION
+    head = new_reward_head(width, seed=seed)
+    return loaded.model, loaded.processor, head, DEFAULT_INSTRUCTION, vlm_positions(loaded.model)
 
 
 def _trained(folder: Path, dtype: str) -> _Made:
@@ -159,12 +156,14 @@ def _trained(folder: Path, dtype: str) -> _Made:
         {name.removeprefix(HEAD): tensor for name, tensor in state.items() if name.startswith(HEAD)}, where=str(file)
     )
     own = first_there(folder, [INSTRUCTION], of="a reward model").read_text(encoding="utf-8")
-    return loaded.model, loaded.processor, head, own
+    stated = read_card(folder).positions if (folder / CARD).is_file() else None
+    return loaded.model, loaded.processor, head, own, stated or vlm_positions(loaded.model)
 
 
-def _released(folder: Path, dtype: str) -> _Made:
-    parts = released_parts(folder, dtype)
-    return parts.network, parts.processor, parts.head, parts.instruction
+def _released(folder: Path, dtype: str, *, own_instruction: bool) -> _Made:
+    parts = released_parts(folder, dtype, with_instruction=own_instruction)
+    text = "" if parts.instruction is None else parts.instruction.text
+    return parts.network, parts.processor, parts.head, text, PEERS["hpsv3"].positions
 
 
 def _token(vlm: Any, tokenizer: Any) -> int:

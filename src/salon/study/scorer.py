@@ -29,6 +29,8 @@ class ScorerCard(Noun):
     licence: str = ""
     """Of weights and method."""
     source: str = ""
+    notes: tuple[str, ...] = ()
+    """What users of the numbers must know beyond that, a sentence each."""
     criterion: str | None = None
     """Id of the one criterion it speaks about; None where it was made for none in particular."""
 

@@ -51,7 +51,7 @@ def reward_card(
     signature = Signature(
         method="reward", data=learned.data[:12], revision=learned.revision,
         settings=plain | {
-            "backbone": backbone, "criteria": ",".join(survey.criteria),
+            "backbone": backbone, "criteria": ",".join(survey.criteria), "positions": fitted.network.positions,
             "instruction": hashlib.sha256(instruction.encode()).hexdigest()[:12],
         }, seed=settings.seed,
     )  # fmt: skip
@@ -62,6 +62,7 @@ def reward_card(
         backbone=backbone,
         backbone_name=backbone_name,
         form=settings.law,
+        positions=fitted.network.positions,
         is_logit=settings.law == "ranknet",
         settings=settings.model_dump(),
         study=learned.study,
@@ -94,7 +95,7 @@ def reward_words(card: ModelCard) -> str:
         *(["", "**Simulated: no person gave the answers it learned from.**"] if card.simulated else []),
         "",
         f"- law of a vote: {card.form}; trained: {card.settings['learn']}",
-        f"- backbone: {card.backbone_name} ({card.backbone})",
+        f"- backbone: {card.backbone_name} ({card.backbone}); positions of its tokens: {card.positions}",
         f"- data: {inert(card.study)}, {card.data[:12]}",
         f"- criteria: {', '.join(inert(one.id) for one in card.criteria)}",
         "- trained on: " + ", ".join(f"{count:,} {what}" for what, count in card.trained_on.items()),

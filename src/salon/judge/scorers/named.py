@@ -35,6 +35,7 @@ RELEASED: dict[str, tuple[str, str]] = {
     "clip": ("clip_score", "CLIP score; any CLIP"),
     "pickscore": ("pickscore", "PickScore"),
     "hpsv2": ("hpsv2", "HPSv2.1"),
+    "hpsv2-published": ("hpsv2_published", "HPSv2.1 under the torchvision of its publication: no antialias"),
     "laion": ("laion_aesthetic", "LAION-Aesthetic-V2"),
     "imagereward": ("image_reward", "ImageReward"),
     "mps": ("mps", "MPS"),
@@ -80,6 +81,8 @@ def _released(kind: str, place: str, settings: ScoreSettings) -> Scorer:
     options: dict[str, Any] = {"device": settings.device, "batch": settings.batch}
     if kind != "laion":  # it reads no prompt
         options["text"] = settings.text
+    if kind == "hpsv3":
+        options |= {"instruction": settings.instruction, "other_instruction": settings.other_instruction}
     return getattr(_part("released"), RELEASED[kind][0])(place, **options)
 
 

@@ -23,7 +23,7 @@ from salon.models.preference_model import HeadsModel, load_model
 from salon.models.weights import model_fingerprint
 from salon.store.pictures import read_picture
 from salon.study.scorer import ScorerCard
-from salon.study.signature import Signature
+from salon.study.signature import Setting, Signature
 
 
 def trained_scorer(
@@ -52,7 +52,9 @@ def served_card(card: ModelCard, known: Criterionwise) -> ScorerCard:
 
 def trained_signature(card: ModelCard, criterion: str, weights: str) -> Signature:
     """Which model, criterion and weights made a number."""
-    settings = {"model": card.name, "criterion": criterion, "backbone": card.backbone_name}
+    settings: dict[str, Setting] = {"model": card.name, "criterion": criterion, "backbone": card.backbone_name}
+    if card.kind == "reward":
+        settings["positions"] = card.positions
     return Signature(method=f"trained-{card.kind}", data=weights, settings=settings)
 
 
