@@ -15,6 +15,7 @@ from PIL import Image
 
 from salon.errors import BadFile, MissingExtra
 from salon.models.heads import linear_stack
+from salon.models.open_clip_text import OpenClipTokenizer
 from salon.models.packages import package_version
 from salon.models.peers import PEERS, Peer
 from salon.models.prepare import folder_rule, prepare_pictures
@@ -51,8 +52,6 @@ class Clip:
         self._tokenizer = from_hub(AutoTokenizer.from_pretrained, folder, what="CLIP's tokenizer")
         self._open_clip = None
         if peer.texts is not None and peer.texts.tokenizer == "open_clip":
-            from salon.models.open_clip_text import OpenClipTokenizer  # needs ftfy, which no other scorer does
-
             self._open_clip = OpenClipTokenizer(self._tokenizer, where=str(folder))
 
     @classmethod
