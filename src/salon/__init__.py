@@ -38,6 +38,7 @@ _HOME = {
     "anchor": "salon.check.anchor",
     "builtin_criteria": "salon.study",
     "check_study": "salon.check.check",
+    "derive_rankings": "salon.fuse.derived_rankings",
     "export_study": "salon.store.export",
     "fuse_study": "salon.fuse.fuse",
     "merge": "salon.study",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+import salon
 from salon.cli.console import count, json_option, out, print_json, print_table, say
 from salon.cli.given import STUDY
 from salon.cli.options import SectionedCommand, options_from, settings_from
@@ -18,8 +19,13 @@ from salon.store.field_files import FIELD_FILES, Written, export_field
 from salon.store.folder import is_study, name_after, save_study
 from salon.store.formats import KINDS, Columns, Imported, ImportOptions, Policies, import_files
 from salon.store.place import open_place
+from salon.store.plain_table import plain_target, write_plain
 from salon.study import Study, builtin_criteria, builtin_criterion, merge
 
+if TYPE_CHECKING:
+    from salon.fuse.derived_rankings import DerivedRankings
+
+DERIVED = "rankings"
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a study that is there already.")
 
 
@@ -188,12 +194,20 @@ def _print_answers(study: Study) -> None:
 @click.argument("study", type=STUDY)
 @click.option(
     "--to",
-    type=click.Choice([*EXPORTS, *FIELD_FILES]),
+    type=click.Choice([*EXPORTS, *FIELD_FILES, DERIVED]),
     default="parquet",
     show_default=True,
     help="Form of the tables.",
 )
-@output_option("Folder to write.")
+@output_option("Folder to write; with --to rankings a file: .csv, .parquet or .jsonl.")
+@click.option(
+    "--equal",
+    type=click.Choice(["shared", "drawn", "leave-out"]),
+    default="shared",
+    show_default=True,
+    help="With --to rankings: items of equal strength share the better rank, are ordered by a seeded lot, or leave the "
+    "ranking out.",
+)
 @click.option(
     "--images", type=click.Path(path_type=Path, file_okay=False), help="Study folder with the pictures, for a database."
 )
@@ -204,6 +218,7 @@ def export(
     study: Path | str,
     to: str,
     output: Path,
+    equal: Literal["shared", "drawn", "leave-out"],
     images: Path | None,
     excel_safe: bool,
     overwrite: bool,
@@ -213,13 +228,19 @@ def export(
 
     The first four are study folders again: nothing is lost on the way, and every command takes them. hpdv2, hpdv3,
     pickapic, arena (FastChat's votes) and preflib hold answers only, one file for each criterion; what has no place
-    there is counted and told.
+    there is counted and told. rankings is one table: the ranking of every rater, prompt and criterion that the rater's
+    own comparisons give, with what was done about cycles, ties and missing pairs.
 
     \b
       salon export study --to csv -o tables
       salon export study --to huggingface -o upload
       salon export study --to hpdv3 -o pairs
+      salon export study --to rankings -o rankings.csv
     """
+    if to == DERIVED:
+        plain_target(output, overwrite=overwrite)
+        _print_rankings(salon.derive_rankings(open_place(study), equal=equal), output, overwrite, as_json)
+        return
     found = open_place(study)
     _refuse_to_replace(output, overwrite)
     if isinstance(study, Path) and output.exists() and output.resolve() == study.resolve():
@@ -232,6 +253,22 @@ def export(
     pictures = images or (study if isinstance(study, Path) else None)
     export_study(found, output, to, overwrite=overwrite, images=pictures, excel_safe=excel_safe)
     _print_written(found, output, as_json, to=to)
+
+
+def _print_rankings(derived: DerivedRankings, output: Path, overwrite: bool, as_json: bool) -> None:
+    write_plain(derived.table, output, overwrite=overwrite)
+    if as_json:
+        facts = {"rankings": derived.rankings, "counts": derived.counts, "policies": derived.policies}
+        print_json({"file": str(output), **facts, "signature": str(derived.signature)})
+        return
+    print_table(None, ("rankings", "number"), [("derived", f"{derived.rankings:,}"), *_numbers(derived.counts)])
+    for policy in derived.policies:
+        say(f"- {policy}")
+    say(f"wrote {output}")
+
+
+def _numbers(counts: dict[str, int]) -> list[tuple[str, str]]:
+    return [(name, f"{number:,}") for name, number in counts.items()]
 
 
 def _print_field(written: Written, output: Path, as_json: bool) -> None:
