@@ -86,6 +86,9 @@ def test_a_run_ends_in_a_table_and_says_what_is_provisional(capsys: pytest.Captu
     assert "1 answers of eye are open: run again" in text
     Path("says.jsonl").write_text(LINES.replace('"none": "timeout", ', ""))  # the outage is over; its text says nothing
     code, text = salon(capsys, "run", "board", *scripted("says.jsonl", "says.jsonl"))
+    assert code == 1, "one of eight answers cannot be read"
+    assert "may be unreadable" in text
+    code, text = salon(capsys, "run", "board", *scripted("says.jsonl", "says.jsonl"), "--most-unread", "1")
     assert code == 0
     assert "1 published entries of 1" in text
     assert "50.0 [" in text  # p1 fails by its answer, p2 by one that cannot be read
@@ -123,6 +126,22 @@ def test_an_outage_heals_and_nothing_is_paid_for_twice(capsys: pytest.CaptureFix
         # both judges are the same model at the same place: they share the store, and no question is sold twice
         assert set(server.sold.values()) == {1}
         assert server.sold.total() == 8
+
+
+def test_a_judge_that_answers_nonsense_publishes_nothing(capsys: pytest.CaptureFixture[str], bench: Path) -> None:
+    with ChatServer(lambda _: "Sure! The picture looks great.") as server:
+        at = ("--judge", f"eye=openai:tiny-1@{server.url}", "--judge", f"ear=openai:tiny-1@{server.url}")
+        run = ("run", "suite", "-g", "folder:ann", "-g", "folder:bob", "-o", "board", *at, "--concurrency", 1)
+        code, text = salon(capsys, *run)
+        assert code == 1
+        assert "Sure! The picture looks great." in text
+        assert '"PASS" or "FAIL"' in text
+        assert [read_published(entry("board", name)) for name in ("ann", "bob")] == [None, None]
+        assert len(server.seen) < 16, "it does not spend on"
+        server.brain = lambda _: '{"verdict": "PASS"}'
+        code, text = salon(capsys, *run)
+        assert code == 0
+        assert [read_result(entry("board", name)).capability.figure.value for name in ("ann", "bob")] == [100.0, 100.0]
 
 
 def test_a_spent_budget_leaves_the_rest_open(capsys: pytest.CaptureFixture[str], bench: Path) -> None:

@@ -47,6 +47,69 @@ def rows(study: Path, name: str = "tiny-1") -> list[dict]:
     return read_verdicts(study / "judges" / name).to_pylist()
 
 
+# -- an endpoint that answers nonsense ---------------------------------------------------------------------------------
+
+
+def test_a_judge_that_answers_in_the_wrong_form_is_stopped_and_asked_again_when_mended(
+    capsys, study: Path, server: ChatServer, tmp_path: Path
+) -> None:
+    (tmp_path / "prices.toml").write_text(PRICES)
+    named = ("judge", "run", study, "--model", f"openai:tiny-1@{server.url}", "--prices", tmp_path / "prices.toml")
+    server.brain = lambda _: "I like the first one best."
+    code, said = salon(capsys, *named, "--concurrency", "1")
+    assert code == 1
+    assert "6 pairs x 2 orders = 12 calls; 12 to ask, at most" in said.err
+    assert "I like the first one best." in said.err.partition("error:")[2], "the error quotes a reply"
+    assert '{"verdict": "A" or "B"}' in said.err.partition("error:")[2], "and says what was expected"
+    assert "not read: no verdict" in said.err.partition("error:")[0], "so does the first question, before the run"
+    assert len(server.seen) <= 5, "it does not spend on"
+    assert not (study / "judges").exists()
+    spent = len(server.seen)
+    code, said = salon(capsys, *named, "--dry-run", "--json")
+    assert (json.loads(said.out)["stored"], json.loads(said.out)["to_ask"]) == (0, 12), "what is asked again is priced"
+    code, said = salon(capsys, *named, "--dry-run")
+    assert "the first question" in said.err
+    assert "expected:" in said.err
+    assert len(server.seen) == spent
+
+    server.brain = lambda _: '{"verdict": "A"}'
+    code, said = salon(capsys, *named)
+    assert code == 0
+    assert "tiny-1: 12 of 12 verdicts read" in said.out
+    assert "asked again, because the stored reply could not be read" in said.out
+    assert "read as: type = " in said.err
+    assert len(server.seen) == spent + 12
+    with sqlite3.connect(tmp_path / "s.calls.sqlite") as store:
+        kept = store.execute("SELECT why, body FROM unusable").fetchall()
+    assert len(kept) == spent
+    assert {why for why, _ in kept} == {"unread: no verdict"}
+
+
+def test_unread_replies_can_be_kept(capsys, study: Path, server: ChatServer) -> None:
+    answers = iter(["perhaps"])
+    server.brain = lambda _: next(answers, '{"verdict": "A"}')
+    code, said = salon(capsys, "judge", "run", study, *at(server), "--most-unread", "0.1", "--json")
+    assert code == 0, "one of twelve"
+    assert json.loads(said.out)["unparsed"] == 1
+    bought = len(server.seen)
+    code, said = salon(capsys, "judge", "run", study, *at(server), "--keep-unread", "--json")
+    assert (code, json.loads(said.out)["unparsed"], len(server.seen)) == (0, 1, bought)
+    code, said = salon(capsys, "judge", "run", study, *at(server), "--json")
+    assert (code, json.loads(said.out)["unparsed"], len(server.seen)) == (0, 0, bought + 1)
+
+
+def test_an_endpoint_is_named_in_one_way_and_this_machine_needs_no_key(
+    capsys, study: Path, server: ChatServer, monkeypatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    for name in (f"openai:tiny-1@{server.url}", f"tiny-1@{server.url}"):
+        code, said = salon(capsys, "judge", "run", study, "--model", name, "--json")
+        assert (code, json.loads(said.out)["judge"]) == (0, "tiny-1")
+    code, said = salon(capsys, "judge", "run", study, "--model", f"tiny-1@{server.url}", "--endpoint", "http://x.y/v1")
+    assert code == 2
+    assert "named twice" in said.err
+
+
 # -- without a model -------------------------------------------------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ from salon.flows.bench.judging import any_study
 from salon.flows.bench.reported import SuiteRun
 from salon.flows.bench.run import run_suite
 from salon.judge.scripted import Scripted
+from salon.judge.unread import UnreadLimits
 from salon.judge.vlm import Conversation, NoReply
 from salon.store.atomic import held
 from salon.study import Ask, Failed
@@ -123,7 +124,10 @@ def test_what_cannot_be_read_is_a_failure_and_not_open(tmp_path: Path) -> None:
             return NoReply(kind="refused", reason="not this one")
         return "perhaps" if asked.point == "p2-red" else '{"verdict": "PASS", "why": "it is"}'
 
-    done = run(tmp_path / "board", "one", judges=eyes(odd))
+    stopped = run(tmp_path / "board", "one", judges=eyes(odd))
+    assert not stopped.is_complete, "more than a tenth cannot be read: the entry is not published unasked"
+    assert "may be unreadable" in stopped.stopped["eye"]
+    done = run(tmp_path / "board", "one", judges=eyes(odd), unread=UnreadLimits(most_unread=1))
     assert done.is_complete
     said = {row["point"]: row for row in read_answers(entry(tmp_path / "board")).to_pylist() if row["judge"] == "eye"}
     assert [said[point]["said"] for point in ("p1-red", "p2-red", "p3-red")] == ["unread", "unread", "pass"]

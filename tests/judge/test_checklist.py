@@ -15,6 +15,7 @@ from salon.judge.routing import judges_answers, settle
 from salon.judge.run import judge_study
 from salon.judge.scripted import Scripted
 from salon.judge.settings import JudgeSettings
+from salon.judge.unread import UnreadLimits
 from salon.store import open_study
 from salon.store.point_files import read_points, read_routes
 from salon.study.point import Point, Route, agreed, points_for, route_of
@@ -85,8 +86,9 @@ def test_answers_become_checklists_and_what_was_not_read_stays_open(tmp_path: Pa
     said = {"p2-a": '{"verdict": "PASS"}', "p2-b": '{"verdict": "fail"}', "p2-c": '{"verdict": "maybe"}'}
     judge = Scripted("j", lambda asked: said[asked.sights[0].item] if asked.point == "cups" else "PASS")
     run = judge_study(
-        open_study(tmp_path / "s"), tmp_path / "s", judge, CHECK, points=read_points(points_file(tmp_path))
-    )
+        open_study(tmp_path / "s"), tmp_path / "s", judge, CHECK, points=read_points(points_file(tmp_path)),
+        unread=UnreadLimits(most_unread=0.2),
+    )  # fmt: skip
     assert (run.questions, run.reasons) == (9, {"not an option": 1})
     lists = {one.item: one for one in open_study(tmp_path / "s/judges/j").nouns("checklists")}
     assert lists["p1-a"].points == ("title",)

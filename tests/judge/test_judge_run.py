@@ -26,6 +26,7 @@ from salon.judge.scripted import Scripted
 from salon.judge.settings import JudgeSettings
 from salon.judge.simulated import Simulated
 from salon.judge.truth import panel_truth
+from salon.judge.unread import UnreadLimits
 from salon.judge.vlm import NoReply, Reply, Vlm
 from salon.store import open_study
 from salon.study import Comparison, Ranking, Rating, Study, merge
@@ -42,6 +43,9 @@ def run(folder: Path, vlm: Vlm | None = None, study: Study | None = None, **more
     if not (folder / "study.toml").exists():
         saved(folder, study)
     return judge_study(open_study(folder), folder, vlm or Scripted("judge", better), chosen, **more)
+
+
+ANY = UnreadLimits(most_unread=1)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -183,6 +187,7 @@ def test_progress_counts_what_was_stored_unread_failed_and_spent(tmp_path: Path)
         Scripted("j", [*replies, NoReply(kind="timeout", reason="late")]),
         settings={"limit": 2, "criterion": ("type",)},
         progress=seen.append,
+        unread=ANY,
     )
     assert seen[-1] == Progress(4, done=4, stored=1, unparsed=2, failed=1, cost=0.75)
     assert [one.done for one in seen] == [0, 1, 2, 3, 4]
@@ -220,7 +225,7 @@ def test_studies_with_the_worst_labels(tmp_path: Path, study: Study, together: b
     if not all_pairs(study):
         return
     with TemporaryDirectory(dir=tmp_path) as folder:
-        report = judge_study(study, folder, Scripted("j", lambda _: answer), chosen, looks=False)
+        report = judge_study(study, folder, Scripted("j", lambda _: answer), chosen, looks=False, unread=ANY)
         rows = read_verdicts(report.folder).to_pylist()
         own = open_study(report.folder)
     asked = {(one.id, *pair) for one in study.criteria for pair in all_pairs(study)}

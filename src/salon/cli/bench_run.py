@@ -22,6 +22,7 @@ from salon.flows.bench.reported import SuiteRun
 from salon.flows.bench.run import run_suite
 from salon.generate.named import Terms, generators_named
 from salon.judge.scorers.named import scorer_named
+from salon.judge.unread import UnreadLimits
 from salon.study import Generator, Scorer
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -53,6 +54,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--as-is", is_flag=True, help="Publish although an outage left pictures missing: they fail for good.")
 @click.option("--picture-budget", type=click.FloatRange(0), help="The most that hosted generators may spend.")
 @options_from(JudgeTerms, section="On these terms judges answer")
+@options_from(UnreadLimits, section="On these terms judges answer")
 @click.option("--dry-run", is_flag=True, help="Say what would be made, asked and spent, and do nothing.")
 @json_option
 def run(
@@ -111,7 +113,7 @@ def run(
             report = run_suite(
                 suite, board, list(makers.values()), asked, _scorers(scorers, suite), carry=carry,
                 called={maker.name: text for text, maker in makers.items()}, licence=licence, by=by, as_is=as_is,
-                watch=watch,
+                unread=settings_from(UnreadLimits, flags), watch=watch,
             )  # fmt: skip
     if as_json:
         print_json(report.model_dump(mode="json"))

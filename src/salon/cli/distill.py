@@ -20,7 +20,7 @@ def distill() -> None:
     """Turn a VLM's comparisons into calibrated pseudo-scores, and train it to give them in one pass.
 
     \b
-      salon distill label study -o labels --model qwen --endpoint http://localhost:8000/v1 --key-env none
+      salon distill label study -o labels --model openai:qwen@http://localhost:8000/v1
       salon distill train study --labels labels --vlm weights/Qwen3-VL-8B-Instruct -o scorer
       salon distill evaluate study --model scorer --html report.html
     """

@@ -46,7 +46,7 @@ def label(study: Path, output: Path, overwrite: bool, dry_run: bool, as_json: bo
     got a reply, 1 when some did not.
 
     \b
-      salon distill label study -o labels --model qwen --endpoint http://localhost:8000/v1 --key-env none
+      salon distill label study -o labels --model openai:qwen@http://localhost:8000/v1
       salon distill label study -o labels --transformers ./Qwen3-VL-8B --adaptive --target-sd 0.8
       salon distill label study -o votes --source majority --model qwen --dry-run      how many calls?
       salon distill label study -o single --source pointwise --max-calls 30725 --model qwen

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from salon.calls.address import base_address, is_local
 from salon.calls.budget import Budget
 from salon.calls.limits import Limits
 from salon.calls.prices import Prices
@@ -32,6 +34,7 @@ from salon.study.point import Point
 
 RATES = {"accuracy": "accuracy", "bias": "position_bias", "ties": "tie_rate", "unparsed": "unparsed_rate"}
 """What a simulation may be told, and what `Simulated` calls it."""
+ENDPOINT = "https://api.openai.com/v1"
 WAYS = ("model", "transformers", "trained", "measured", "simulated", "script")
 """The ways to answer."""
 _SHARE = 16
@@ -41,9 +44,14 @@ _SHARE = 16
 class Named(Noun):
     """Who answers, and on which terms. One of the ways to answer (`WAYS`) is given."""
 
-    model: str | None = Field(None, description="Model at an endpoint that speaks the OpenAI chat protocol.")
-    endpoint: str = Field("https://api.openai.com/v1", description="Address of the endpoint.")
-    key_env: str = Field("OPENAI_API_KEY", description="Environment variable with the key; none for one without.")
+    model: str | None = Field(
+        None, description="Model at an endpoint that speaks the OpenAI chat protocol: MODEL or openai:MODEL@URL."
+    )
+    endpoint: str = Field(ENDPOINT, description="Address of the endpoint.")
+    key_env: str = Field(
+        "OPENAI_API_KEY",
+        description="Environment variable with the key; none for one without. This machine needs none.",
+    )
     allow_http: bool = Field(False, description="Allow plain http beyond this machine.")
     structured: Literal["auto", "schema", "json", "none"] = Field(
         "auto", description="How the endpoint is held to JSON; auto finds out what it can."
@@ -89,6 +97,27 @@ class Named(Noun):
     )
     name: str | None = Field(None, description="What to call it  [default: the name of its model]")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _split_model(cls, given: Any) -> Any:
+        """`openai:MODEL@URL` as model and endpoint."""
+        model = given.get("model") if isinstance(given, dict) else None
+        if not isinstance(model, str):
+            return given
+        model = model.removeprefix("openai:")
+        name, mark, url = model.rpartition("@http")
+        if not mark:
+            return given | {"model": model}
+        if given.get("endpoint", ENDPOINT) not in (ENDPOINT, f"http{url}"):
+            raise ValueError(f"the endpoint is named twice: {model} and {given['endpoint']}; leave --endpoint out")
+        return given | {"model": name, "endpoint": f"http{url}"}
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """The key for the endpoint; none where it is said so, and for a server of this machine when no key is set."""
+        needless = is_local(base_address(self.endpoint)) and not os.environ.get(self.key_env)
+        return () if self.key_env in ("", "none") or needless else (Secret(self.key_env),)
+
     @property
     def judge(self) -> str:
         """The judge's name."""
@@ -109,7 +138,7 @@ class Named(Noun):
             raise BadValue(
                 f"one of {', '.join(f'--{way}' for way in WAYS[:-1])} and --{WAYS[-1]} is needed",
                 found=" and ".join(f"--{way}" for way in given) or "none of them",
-                remedy="--model NAME --endpoint URL for a server, --simulated accuracy=0.7,bias=0.2 to try it out",
+                remedy="--model openai:NAME@URL for a server, --simulated accuracy=0.7,bias=0.2 to try it out",
             )
         if self.engine != "here" and self.transformers is None:
             raise BadValue(
@@ -157,7 +186,7 @@ def endpoint_vlm(named: Named, model: str, store: CallStore, budget: Budget | No
         model=model,
         base_url=named.endpoint,
         store=store,
-        secrets=(Secret(named.key_env),) if named.key_env not in ("", "none") else (),
+        secrets=named.secrets,
         limits=Limits(concurrency=named.concurrency, per_minute=named.per_minute),
         prices=None if named.prices is None else Prices.load(named.prices),
         budget=budget or Budget(named.budget),

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -150,18 +150,23 @@ class OpenAIChat:
         self.service.secret_headers(self.endpoint.base_url)
         return self._results(conversations)
 
-    def forecast(self, conversations: Iterable[Conversation]) -> Forecast:
-        """What `reply` would have to buy; nothing is sent."""
+    def forecast(
+        self, conversations: Iterable[Conversation], is_readable: Callable[[int, Reply | NoReply], bool] | None = None
+    ) -> Forecast:
+        """What `reply` would have to buy; nothing is sent. Stored replies that are not readable are asked again."""
         price = self.service.prices.models.get(self.endpoint.model)
         seen: set[str] = set()
         count = stored = broken = tokens_in = tokens_out = 0
         cost = None if price is None else Decimal(0)
-        for conversation in conversations:
+        for index, conversation in enumerate(conversations):
             count += 1
             question = self._looked_up(conversation)
             if isinstance(question, NoReply):
                 broken += 1
-            elif question.kept is not None or question.key in seen:
+            elif question.key in seen or (
+                question.kept is not None
+                and (is_readable is None or is_readable(index, read_reply(question.kept, question.asked)))
+            ):
                 stored += 1
             else:
                 seen.add(question.key)
@@ -170,6 +175,12 @@ class OpenAIChat:
                 tokens_out += order.output_tokens
                 cost = None if cost is None else cost + (self.service.prices.most(order) or 0)
         return Forecast(count, stored, broken, tokens_in, tokens_out, cost)
+
+    def put_aside(self, conversation: Conversation, why: str) -> None:
+        """Keep the stored answer as evidence and open its question again; its cost is not forgotten."""
+        question = self._looked_up(conversation)
+        if isinstance(question, _Question) and question.kept is not None:
+            self.store.set_aside(question.kept, why)
 
     def notes(self) -> list[str]:
         """What the report of a run should say about the calls."""

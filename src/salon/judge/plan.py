@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -102,6 +103,21 @@ class JudgePlan:
             revision=self.study.revision,
             settings=told,
         )
+
+    def size(self) -> str:
+        """How the number of calls comes about: 40 pairs x 2 orders x 10 criteria = 800 calls."""
+        one = self.questions[0]
+        subjects = len({(question.prompt, question.a, question.b) for question in self.questions})
+        factors = [f"{subjects:,} {'items' if one.b is None else 'pairs'}"]
+        factors += [] if one.b is None else ["2 orders"]
+        if one.point is not None:
+            factors.append(f"{len({question.point for question in self.questions}):,} points")
+        elif len(self.criteria) > 1 and not self.settings.together:
+            factors.append(f"{len(self.criteria):,} criteria")
+        factors += [f"{self.settings.samples:,} samples"] if self.settings.samples > 1 else []
+        counts = [int(factor.split()[0].replace(",", "")) for factor in factors]
+        total = f"{len(self.questions):,} calls"
+        return f"{' x '.join(factors)} = {total}" if math.prod(counts) == len(self.questions) else total
 
     def estimate(self) -> Estimate:
         """Calls and tokens; nothing is sent."""

@@ -22,6 +22,7 @@ from salon.judge.many import Reader
 from salon.judge.plan import JudgePlan, plan_run
 from salon.judge.record import Verdict
 from salon.judge.settings import JudgeSettings
+from salon.judge.unread import PutsAside, UnreadCount, UnreadLimits, expects_unread
 from salon.judge.vlm import Measuring, NoReply, Reply, Vlm
 from salon.store.folder import written_inside
 from salon.study import Study
@@ -88,30 +89,51 @@ def judge_study(
     progress: Watch | None = None,
     *,
     overwrite: bool = False,
+    unread: UnreadLimits | None = None,
     **given: Any,
 ) -> JudgeRun:
     """Ask `vlm` about the study in `folder` and write STUDY/judges/NAME; `given` goes to `plan_run`.
 
-    A folder that the same judge left with other settings is only replaced with `overwrite`.
+    A folder that the same judge left with other settings is only replaced with `overwrite`. TooManyUnread when more
+    answers cannot be read than `unread` allows; the folder is then as it was.
     """
-    return run_plan(plan_run(study, folder, settings, **given), vlm, progress, overwrite=overwrite)
+    return run_plan(plan_run(study, folder, settings, **given), vlm, progress, overwrite=overwrite, unread=unread)
 
 
-def run_plan(plan: JudgePlan, vlm: Vlm, progress: Watch | None = None, *, overwrite: bool = False) -> JudgeRun:
+def run_plan(
+    plan: JudgePlan,
+    vlm: Vlm,
+    progress: Watch | None = None,
+    *,
+    overwrite: bool = False,
+    unread: UnreadLimits | None = None,
+) -> JudgeRun:
     """As `judge_study`, for a plan that was made and checked before."""
     started = time.monotonic()
     target = judge_folder(plan.folder, vlm.name)
     check_may_replace(plan, vlm, overwrite=overwrite)
     foreseen = too_long_notes(plan, vlm)
-    told = _asked(plan, vlm, progress or (lambda _: None), foreseen)
+    limits = unread or UnreadLimits()
+    told, again = _asked(plan, vlm, progress or (lambda _: None), foreseen, limits)
     verdicts = [verdict for verdict_list, _ in told for verdict in verdict_list]
-    notes = (*foreseen, *plan.notes, *(vlm.notes() if isinstance(vlm, Noting) else ()))
+    repeated = [f"asked again, because the stored reply could not be read: {again:,}"] if again else []
+    notes = (*foreseen, *plan.notes, *repeated, *(vlm.notes() if isinstance(vlm, Noting) else ()))
     record = _record(plan, vlm, verdicts)
     judged = judged_study(plan, vlm.name, verdicts, simulated=record.simulated)
     with written_inside(target):
         check_may_replace(plan, vlm, overwrite=overwrite)  # again: another run may have ended since this one began
         write_judge(target, judged, verdicts, record)
     return _run(record, plan, target, verdicts, sum(stored for _, stored in told), time.monotonic() - started, notes)
+
+
+def reads(plan: JudgePlan, vlm: Vlm) -> Callable[[int, Reply | NoReply], bool]:
+    """Whether every verdict of a reply, given with the index of its question, can be read."""
+    reader = Reader(plan.study, plan.settings, vlm.name)
+
+    def is_readable(index: int, reply: Reply | NoReply) -> bool:
+        return all(verdict.unparsed is None for verdict in reader.verdicts(plan.questions[index], reply))
+
+    return is_readable
 
 
 def too_long_notes(plan: JudgePlan, vlm: Vlm) -> tuple[str, ...]:
@@ -131,13 +153,20 @@ def too_long_notes(plan: JudgePlan, vlm: Vlm) -> tuple[str, ...]:
     return (f"{told}; the first is {where}: {reason} ({SHORTER})",)
 
 
-def _asked(plan: JudgePlan, vlm: Vlm, watch: Watch, notes: tuple[str, ...] = ()) -> list[tuple[list[Verdict], bool]]:
-    """The verdicts of every question in order, and whether its reply was known already."""
+def _asked(
+    plan: JudgePlan, vlm: Vlm, watch: Watch, notes: tuple[str, ...], limits: UnreadLimits
+) -> tuple[list[tuple[list[Verdict], bool]], int]:
+    """The verdicts of every question in order, and whether its reply was known already; how many were asked again."""
     reader = Reader(plan.study, plan.settings, vlm.name)
+    asked_of = len(plan.criteria) if plan.settings.together else 1
+    simulated = expects_unread(vlm.signature.method)
+    allowed = UnreadLimits(most_unread=1) if simulated else limits
+    count = UnreadCount(vlm.name, plan.settings, asked_of * len(plan.questions), allowed)
     so_far = Progress(len(plan.questions), notes=notes)
     found: list[tuple[list[Verdict], bool]] = [([], False)] * len(plan.questions)
+    again: set[int] = set()
     watch(so_far)
-    for index, reply in _replies(plan, vlm):
+    for index, reply in _replies_read(plan, vlm, reader, again, keep=limits.keep_unread):
         verdicts = reader.verdicts(plan.questions[index], reply)
         stored = isinstance(reply, Reply) and reply.stored
         found[index] = (verdicts, stored)
@@ -151,15 +180,36 @@ def _asked(plan: JudgePlan, vlm: Vlm, watch: Watch, notes: tuple[str, ...] = ())
             cost=so_far.cost if bought is None else (so_far.cost or 0.0) + bought,
         )
         watch(so_far)
-    return found
+        count.add(verdicts)
+    return found, len(again)
 
 
-def _replies(plan: JudgePlan, vlm: Vlm) -> Iterator[tuple[int, Reply | NoReply]]:
-    """Exactly one reply for each question, also from a VLM that forgets one or answers twice."""
-    owed = set(range(len(plan.questions)))
-    replies = vlm.reply(plan.conversations())
+def _replies_read(
+    plan: JudgePlan, vlm: Vlm, reader: Reader, again: set[int], *, keep: bool
+) -> Iterator[tuple[int, Reply | NoReply]]:
+    """One reply for each question; a stored one that cannot be read is put aside and its question asked again.
+
+    The indices of such questions are added to `again`.
+    """
+    for index, reply in _replies(plan, vlm, range(len(plan.questions))):
+        stored = isinstance(reply, Reply) and reply.stored and isinstance(vlm, PutsAside) and not keep
+        reasons = [verdict.unparsed for verdict in reader.verdicts(plan.questions[index], reply)] if stored else []
+        if any(reasons) and isinstance(vlm, PutsAside):
+            vlm.put_aside(plan.messages.conversation(plan.questions[index]), f"unread: {next(filter(None, reasons))}")
+            again.add(index)
+        else:
+            yield index, reply
+    if again:
+        yield from _replies(plan, vlm, sorted(again))
+
+
+def _replies(plan: JudgePlan, vlm: Vlm, indices: Sequence[int]) -> Iterator[tuple[int, Reply | NoReply]]:
+    """Exactly one reply for each of these questions, also from a VLM that forgets one or answers twice."""
+    owed = set(indices)
+    replies = vlm.reply(plan.messages.conversation(plan.questions[index]) for index in indices)
     try:
-        for index, reply in replies:
+        for place, reply in replies:
+            index = indices[place] if 0 <= place < len(indices) else -1
             if index in owed:
                 owed.discard(index)
                 yield index, reply

@@ -23,6 +23,7 @@ from salon.judge.folder import judge_folder, judge_names, read_record, read_verd
 from salon.judge.plan import JudgePlan, plan_run
 from salon.judge.run import JudgeRun, Watch, run_plan
 from salon.judge.settings import JudgeSettings
+from salon.judge.unread import UnreadLimits
 from salon.judge.vlm import Vlm
 from salon.study import Criterion, Item, Study, builtin_criterion
 from salon.study.point import Point, points_for, settled_point
@@ -117,6 +118,7 @@ def judge_entry(
     watch: Watch | None = None,
     *,
     check: Callable[[Vlm], None] = lambda vlm: None,
+    unread: UnreadLimits | None = None,
 ) -> JudgeRun | None:
     """Ask one judge everything it is to say about an entry, and leave ENTRY/judges/ROLE; None where that is nothing.
 
@@ -131,7 +133,7 @@ def judge_entry(
         if vlm.name != role:
             raise BadValue("a judge is named as its role in the routes", found=repr(vlm.name), where=f"role {role!r}")
         check(vlm)
-        return run_plan(plan, vlm, watch, overwrite=True)
+        return run_plan(plan, vlm, watch, overwrite=True, unread=unread)
 
 
 def check_same_judge(role: str, vlm: Vlm, others: Mapping[str, Path]) -> None:

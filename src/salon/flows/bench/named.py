@@ -15,7 +15,6 @@ kept beside the board.
 from __future__ import annotations
 
 import importlib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from copy import copy
@@ -122,12 +121,8 @@ class _Opened:
         return Judge(opened, paid)
 
     def _endpoint(self, role: str, name: str) -> AbstractContextManager[Vlm]:
-        model, _, url = name.partition("@")
-        more: dict[str, Any] = {"endpoint": url} if url else {}
-        if url and not os.environ.get(self.terms.key_env):  # a server of one's own may need no key
-            more["key_env"] = "none"
-        named = Named(**self.terms.model_dump() | more, model=model, name=role)
-        return endpoint_vlm(named, model, self._calls(), self._purse)
+        named = Named(**self.terms.model_dump(), model=name, name=role)
+        return endpoint_vlm(named, named.model or name, self._calls(), self._purse)
 
     def _calls(self) -> CallStore:
         if self._store is None:

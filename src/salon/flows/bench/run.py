@@ -42,6 +42,7 @@ from salon.flows.bench.scoring import check_scorers, score_column
 from salon.generate.run import generate_items
 from salon.generate.settings import GenerateSettings
 from salon.judge.run import JudgeRun
+from salon.judge.unread import UnreadLimits
 from salon.judge.vlm import Vlm
 from salon.models.kept import Kept
 from salon.store.atomic import held
@@ -62,6 +63,7 @@ class _Run:
     watch: Watch
     kept: Kept | None
     as_is: bool
+    unread: UnreadLimits
     stopped: dict[str, str] = field(default_factory=dict)
 
 
@@ -77,6 +79,7 @@ def run_suite(
     licence: str = "",
     by: str = "",
     as_is: bool = False,
+    unread: UnreadLimits | None = None,
     kept: Kept | None = None,
     watch: Watch = lambda doing, done, wanted: None,
 ) -> SuiteRun:
@@ -84,7 +87,8 @@ def run_suite(
 
     `judges` are those of the suite's routes and its oracle by name, `scorers` those of its columns of EPS. `carry` is
     a board whose entries are brought along first. `called` says how a generator was named by whoever runs it. `as_is`
-    publishes entries although a generator's outage left pictures missing: they count as failures for good.
+    publishes entries although a generator's outage left pictures missing: they count as failures for good. A judge
+    whose answers cannot be read more often than `unread` allows is stopped, and its entries stay provisional.
     """
     started = time.monotonic()
     _check_open(suite)
@@ -96,7 +100,7 @@ def run_suite(
         if carry is not None:
             carry_entries(carry, board)
             board = open_board(folder)
-        run = _Run(board, suite, judges or {}, scorers or {}, watch, kept, as_is)
+        run = _Run(board, suite, judges or {}, scorers or {}, watch, kept, as_is, unread or UnreadLimits())
         _check_names(board, generators)
         terms = {"licence": licence, "by": by}
         done = [_generated(run, one, (called or {}).get(one.name, one.name), terms) for one in generators]
@@ -266,10 +270,10 @@ def _judged(run: _Run, entry: Entry, folder: Path, role: str) -> RoleRun | None:
     try:
         done = judge_entry(
             run.suite, entry, folder, role, run.judges[role],
-            lambda now: run.watch(f"{entry.name}: {role}", now.done, now.wanted), check=check,
+            lambda now: run.watch(f"{entry.name}: {role}", now.done, now.wanted), check=check, unread=run.unread,
         )  # fmt: skip
     except CallsStopped as error:
-        run.stopped[role] = f"{error.needed}" + (f": {error.found}" if error.found else "")
+        run.stopped[role] = "; ".join(str(part) for part in (error.needed, error.found, error.where) if part)
         return None
     if done is None:
         return None
