@@ -39,7 +39,7 @@ def server() -> Iterator[ChatServer]:
 
 
 def loop(server: ChatServer, folder: Path) -> RefineReport:
-    named = Named(model="tiny-1", endpoint=server.url, key_env="none")
+    named = Named(model="tiny-1", endpoint=server.url, key_env="none", most_tokens=0)  # asks nothing again
     with diagnosing_vlm(named, folder) as vlm:
         return refine_study(
             PROMPTS, Painter(), vlm, RefineSettings(rounds=1, control=False), folder, scorers=[Lightness()]

@@ -309,7 +309,9 @@ def test_where_lower_is_better_the_lowest_is_called() -> None:
     tables = {"prompts": [Prompt(id=f"p{p}", text="x") for p in range(12)], "items": items, "raters": [Rater(id="r")],
               "ratings": ratings}  # fmt: skip
     study = Study.build("flags", [flag], tables=tables)
-    routes = arena_routes(arena_snapshot(study))
+    with pytest.raises(TooFew, match="--criterion"):
+        arena_snapshot(study)
+    routes = arena_routes(arena_snapshot(study, criteria=["flag"]))
     assert [arm.generator for arm in routes.routes[0].arms] == ["clean", "wild"]
     assert "turned round" in routes.routes[0].scale
     assert choices(routes, [Prompt(id="a", text="x")])[0].generator == "clean"

@@ -95,7 +95,7 @@ def arena_snapshot(
             "an arena needs comparisons, rankings or ratings",
             found=", ".join(f"{n:,} {kind}" for kind, n in study.counts.items()) or "an empty study",
             where=f"study {study.name!r}",
-            remedy="collect some, or let a judge compare: salon judge run STUDY",
+            remedy="collect some, or let a judge compare: salon judge run STUDY; flags need --criterion",
         )
     scored = [scored_part(part, settings.fuse, progress) for part in parts]
     fits = joint_fits(scored, seed=settings.seed, progress=progress)
