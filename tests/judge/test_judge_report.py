@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from drawn_studies import Drawn, shared_ranks
 from judge_report_example import QUICK, both, full_report, judged, people, report, scorer, simulated_judge, verdict
+from scipy import stats
 
 from salon.errors import BadColumns, BadFile, BadValue, TooFew, UnknownReference
 from salon.flows.judge_report import report_judges
@@ -18,6 +19,7 @@ from salon.judge.report_settings import ReportSettings
 from salon.judge.run import judge_study
 from salon.judge.settings import JudgeSettings
 from salon.judge.simulated import Simulated
+from salon.stats.method_agreement import spearman_p
 from salon.store.folder import save_study
 from salon.study import Comparison, Criterion, Rater, Rating, Scale
 
@@ -75,7 +77,22 @@ def test_4320_pairs_in_two_orders_recover_the_judge():
         assert figure.high - figure.low < 0.06
     assert max(part.figures.identity_gap for part in one.criteria) < 1e-12
     assert one.wordings.p > 0.001
-    assert len(one.wordings.wordings) == 8
+    assert all(len(part.wordings.wordings) == 8 for part in one.criteria)
+    spreads = [np.std(part.wordings.means, ddof=1) for part in one.criteria]  # TASTE's Para sigma, within a criterion
+    assert [part.wordings.sd for part in one.criteria] == pytest.approx(spreads)
+    assert one.wordings.sd == pytest.approx(np.mean(spreads))
+
+
+def test_correlations_are_over_judges_of_pairs():
+    """Four judges and a scorer: the scorer has accuracy and unread pairs too, and is in no correlation."""
+    made = full_report()
+    assert len(made.judges) == 5
+    asked = [one for one in made.judges if one.kind == "pairs"]
+    for one in made.correlations:
+        assert one.n == 4
+        x, y = ([getattr(judge.macro, name).value for judge in asked] for name in (one.x, one.y))
+        assert one.value == pytest.approx(stats.spearmanr(x, y).statistic)
+        assert one.p == pytest.approx(spearman_p(x, y))
 
 
 def test_a_run_s_own_folder_is_read(tmp_path):

@@ -49,6 +49,30 @@ def test_strata_are_dealt_apart():
     assert wording_spread(scores, wordings, range(40), deals=99, rng=rng).p == 0.01
 
 
+def test_the_spread_is_within_criteria():
+    """Two criteria of two wordings each: the sds .5/sqrt(2) and 0 average; pooled by number they would cancel."""
+    scores = [1, 1, 1, 0, 0, 0, 1, 1, 0, 0]
+    wording = [0, 0, 1, 1, 0, 0, 1, 1, 0, 0]
+    criteria = [0, 0, 0, 0, 1, 1, 1, 1, 2, 2]  # the third has one wording, and no spread
+    rng = np.random.default_rng(0)
+    found = wording_spread(scores, wording, range(10), criteria=criteria, deals=99, rng=rng)
+    assert found.sd == pytest.approx((0.5 / np.sqrt(2) + 1 / np.sqrt(2)) / 2)
+    assert (found.wordings, found.means, found.pairs) == ((), (), ())
+    with pytest.raises(TooFew, match="under one criterion"):
+        wording_spread([1, 0], [0, 1], range(2), criteria=[0, 1], deals=99, rng=rng)
+
+
+def test_the_mean_spread_is_that_of_each_criterion_alone():
+    rng = np.random.default_rng(1)
+    score, wording, criteria = rng.random(720) < 0.6, rng.integers(0, 8, 720), np.arange(720) % 9
+    each = [np.std([score[(criteria == c) & (wording == w)].mean() for w in range(8)], ddof=1) for c in range(9)]
+    found = wording_spread(score, wording, range(720), criteria, criteria=criteria, deals=99, rng=rng)
+    assert found.sd == pytest.approx(np.mean(each))
+    assert found.sd == pytest.approx(found.expected, rel=0.25)
+    pooled = wording_spread(score, wording, range(720), criteria, deals=99, rng=rng)
+    assert pooled.sd < found.sd / 2  # what pooling by number hid
+
+
 def test_a_pair_keeps_its_wording_in_all_criteria():
     """Each pair has the same score under nine criteria: 40 pieces of evidence, not 360.
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.method_agreement import method_agreement
+from salon.stats.method_agreement import method_agreement, spearman_p
 
 
 def scores(rng, n=50, rho=0.95):
@@ -118,3 +118,20 @@ def test_edges():
         method_agreement([1, 2], [1, 2], pairs=[[1, 1]])
     with pytest.raises(BadValue, match="two different items"):
         method_agreement([1, 2], [1, 2], pairs=[[0, 2]])
+
+
+def test_p_of_few_pairs_is_over_all_orders():
+    """TASTE's six judges with rho .943: of 720 orders 12 are as far out, not the .005 of Student's t."""
+    x, y = [1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 6, 5]
+    assert stats.spearmanr(x, y).statistic == pytest.approx(0.943, abs=1e-3)
+    assert stats.spearmanr(x, y).pvalue == pytest.approx(0.005, abs=1e-3)
+    assert spearman_p(x, y) == pytest.approx(12 / 720)
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(2, 7)).round(0)  # with ties, against scipy's own permutation test
+    exact = stats.permutation_test(
+        (x,), lambda a: abs(stats.spearmanr(a, y).statistic), permutation_type="pairings", n_resamples=np.inf,
+        alternative="greater",
+    )  # fmt: skip
+    assert spearman_p(x, y) == pytest.approx(exact.pvalue)
+    x, y = rng.normal(size=(2, 20))
+    assert spearman_p(x, y) == pytest.approx(stats.spearmanr(x, y).pvalue)

@@ -148,7 +148,7 @@ def splits(larger: Ints, smaller: Ints) -> list[tuple[str, NDArray[np.bool_]]]:
 
 
 def wordings(met: Sequence[Met], settings: ReportSettings, rng: np.random.Generator) -> WordingFigures | None:
-    """Spread over wordings; None where there are no wordings to compare.
+    """Spread over wordings within criteria, averaged over them; None where there are no wordings to compare.
 
     A pair has the same wording under all criteria with as many of them, so it is dealt one for all of those.
     """
@@ -157,11 +157,14 @@ def wordings(met: Sequence[Met], settings: ReportSettings, rng: np.random.Genera
         for parts in zip(*((one.faced.wording[one.rows], one.panel.keys[one.rows], one.scores) for one in met))
     )
     most = np.repeat([one.faced.wording.max(initial=-1) for one in met], [len(one.rows) for one in met])
+    criterion = np.repeat(np.arange(len(met)), [len(one.rows) for one in met])
     known = wording >= 0
     units = np.stack([keys, most], axis=1)[known]
     _, unit = np.unique(units, axis=0, return_inverse=True)
     try:
-        found = wording_spread(scores[known], wording[known], unit, most[known], deals=settings.deals, rng=rng)
+        found = wording_spread(
+            scores[known], wording[known], unit, most[known], criteria=criterion[known], deals=settings.deals, rng=rng
+        )
     except StatsError:
         return None
     return WordingFigures(**{name: getattr(found, name) for name in WordingFigures.model_fields})

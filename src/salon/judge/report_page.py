@@ -241,6 +241,7 @@ def _correlations(report: JudgeReport) -> list[Block]:
         Column("x", "Figure"),
         Column("y", "With"),
         Column("rho", "Spearman", "estimate", 2),
+        Column("p", "p", "p", hint="Two-sided; over all orders up to eight judges"),
         Column("n", "Judges", "count"),
     ]
     rows = [
@@ -248,11 +249,18 @@ def _correlations(report: JudgeReport) -> list[Block]:
             "x": WORDS[one.x],
             "y": WORDS[one.y],
             "rho": Cell((one.value, one.low, one.high), one.reason or ""),
+            "p": one.p,
             "n": one.n,
         }
         for one in known
     ]
-    return [Table(columns, rows, "Over judges: which figures go together. Few judges make wide intervals.")]
+    return [
+        Table(
+            columns,
+            rows,
+            "Over judges of pairs, scorers left out: which figures go together. Few judges make wide intervals.",
+        )
+    ]
 
 
 def _method_section(report: JudgeReport) -> Section:

@@ -31,7 +31,7 @@ from salon.judge.results import Correlation, Figure, JudgeFigures, JudgesAgree, 
 from salon.judge.worst import worst_cases
 from salon.stats.ceilings import Ceilings, ceilings
 from salon.stats.judge_accuracy import accuracy_difference, kind_table, match_rate
-from salon.stats.method_agreement import method_agreement
+from salon.stats.method_agreement import method_agreement, spearman_p
 from salon.study import Study
 
 Signals = Mapping[str, tuple[str, str]]
@@ -202,13 +202,15 @@ def _agree(first: str, second: str, met: Mapping[str, Sequence[Met]], settings: 
 
 
 def _correlation(judges: Sequence[JudgeFigures], x: str, y: str) -> Correlation:
-    """Over the judges that have both figures."""
-    both = [(getattr(one.macro, x), getattr(one.macro, y)) for one in judges]
+    """Over the judges of pairs that have both figures; scorers see no order, so theirs are of another kind."""
+    both = [(getattr(one.macro, x), getattr(one.macro, y)) for one in judges if one.kind in ("pairs", "rater")]
     known = [(first.value, second.value) for first, second in both if first is not None and second is not None]
     if len(known) < 4:
-        reason = "at least four judges with both figures are needed"
+        reason = "at least four judges of pairs with both figures are needed"
         return Correlation(x=x, y=y, value=None, low=None, high=None, n=len(known), reason=reason)
-    found = method_agreement(*np.array(known).T)
+    first, second = np.array(known).T
+    found = method_agreement(first, second)
+    p = None if found.srcc is None else spearman_p(first, second)
     return Correlation(
-        x=x, y=y, value=found.srcc, low=found.srcc_low, high=found.srcc_high, n=found.n, reason=found.reason
+        x=x, y=y, value=found.srcc, low=found.srcc_low, high=found.srcc_high, p=p, n=found.n, reason=found.reason
     )

@@ -10,7 +10,7 @@ from salon.judge.report_parts import CHANCE, Names, every_judge
 from salon.judge.report_tick_results import TickJudged
 from salon.judge.results import BandFigures, JudgeFigures, JudgeReport, UsageFigures
 from salon.report import Block, Cell, Column, Figure, Section, Table, charts, numbers, value
-from salon.report.words import brief, counted, level_words, listed, sentence
+from salon.report.words import brief, level_words, listed, sentence
 
 MOST_IN_MATRIX = 24
 
@@ -21,7 +21,7 @@ def steady_section(report: JudgeReport, names: Names) -> Section | None:
     worded = [one for one in report.judges if one.wordings is not None]
     if worded:
         blocks.append(_wording_table(worded, names))
-        blocks += [_by_wording(worded, names)]
+        blocks.append(_by_criterion(worded, names))
     sampled = [one for one in every_judge(report) if one.self_agreement is not None]
     if sampled:
         columns = [
@@ -39,7 +39,9 @@ def steady_section(report: JudgeReport, names: Names) -> Section | None:
 def _wording_table(judges: Sequence[JudgeFigures], names: Names) -> Table:
     columns = [
         Column("judge", "Judge"),
-        Column("sd", "Paraphrase sd", "number", 3, "Standard deviation of accuracy over wordings"),
+        Column(
+            "sd", "Paraphrase sd", "number", 3, "Standard deviation over wordings of a criterion, mean over criteria"
+        ),
         Column("expected", "By chance", "number", 3, "The same if the wording made no difference"),
         Column("p", "p", "p", hint="Share of random deals of wordings with as large a spread"),
         Column("worst", "Criterion with the largest sd"),
@@ -59,20 +61,29 @@ def _wording_table(judges: Sequence[JudgeFigures], names: Names) -> Table:
     return Table(
         columns,
         rows,
-        "Wordings of the question: spread of accuracy over all criteria, against wordings dealt to the pairs by lot.",
+        "Wordings of the question: spread of accuracy within a criterion, mean over criteria, against wordings dealt "
+        "to the pairs by lot.",
     )
 
 
-def _by_wording(judges: Sequence[JudgeFigures], names: Names) -> Table:
-    numbers = sorted({number for one in judges for number in one.wordings.wordings})
+def _by_criterion(judges: Sequence[JudgeFigures], names: Names) -> Table:
+    """Each criterion has wordings of its own, so spreads stand beside each other, not accuracies."""
+    criteria = {part.criterion: part.name for one in judges for part in one.criteria if part.wordings is not None}
     columns = [Column("judge", "Judge")]
-    columns += [Column(str(number), f"Wording {number + 1}", "number", 3) for number in numbers]
+    columns += [Column(f"c{n}", brief(name), "number", 3) for n, name in enumerate(criteria.values())]
     rows = []
     for one in judges:
-        found = dict(zip(one.wordings.wordings, zip(one.wordings.means, one.wordings.pairs)))
-        cells = {str(n): Cell(found[n][0], "", counted(found[n][1], "pair")) if n in found else None for n in numbers}
+        found = {part.criterion: part.wordings for part in one.criteria if part.wordings is not None}
+        cells = {
+            f"c{n}": Cell(
+                found[id].sd, "", Markup("p {}").format(value(found[id].p, None, numbers.p_value(found[id].p)))
+            )
+            if id in found
+            else None
+            for n, id in enumerate(criteria)
+        }
         rows.append({"judge": names(one), **cells})
-    return Table(columns, rows, "Accuracy by wording.")
+    return Table(columns, rows, "Paraphrase sd by criterion.")
 
 
 def number_section(report: JudgeReport, names: Names) -> Section | None:

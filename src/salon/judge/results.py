@@ -53,10 +53,12 @@ class BucketFigures(Noun):
 class WordingFigures(Noun):
     """Accuracy by wording of the question."""
 
-    wordings: tuple[int, ...] = Field(description="Numbers of the wordings, from 0.")
+    wordings: tuple[int, ...] = Field(description="Numbers of one criterion's wordings, from 0; empty over several.")
     means: tuple[float, ...] = Field(description="Accuracy under each.")
-    pairs: tuple[int, ...] = Field(description="Pairs under each, counted once a criterion.")
-    sd: float = Field(description="Standard deviation of the means over wordings.")
+    pairs: tuple[int, ...] = Field(description="Pairs under each.")
+    sd: float = Field(
+        description="Standard deviation of a criterion's means over its wordings; over several criteria, the mean."
+    )
     expected: float = Field(description="The same if the wording made no difference: few pairs alone spread so.")
     p: float = Field(description="Share of random deals of wordings with as large a spread.")
     deals: int = Field(description="Random deals behind `expected` and `p`.")
@@ -128,7 +130,7 @@ class JudgeFigures(Noun):
         "content.",
     )
     criteria: tuple[CriterionJudged, ...] = Field(description="Criterion by criterion.")
-    wordings: WordingFigures | None = Field(default=None, description="Over all criteria; a pair keeps one wording.")
+    wordings: WordingFigures | None = Field(default=None, description="Mean over criteria of their spread.")
     self_agreement: Figure | None = Field(default=None, description="Chance that two samples of a question agree.")
     samples: int = Field(default=1, description="Most samples of one question.")
     bands: tuple[BandFigures, ...] = Field(default=(), description="Where its numbers lie; none for a judge of pairs.")
@@ -159,7 +161,10 @@ class Correlation(Noun):
     value: float | None = Field(description="Spearman's correlation; null where it cannot be given.")
     low: float | None = Field(description="Lower end of its interval.")
     high: float | None = Field(description="Upper end.")
-    n: int = Field(description="Judges with both figures.")
+    p: float | None = Field(
+        default=None, description="Two-sided: over all orders up to eight judges, by Student's t beyond; null without."
+    )
+    n: int = Field(description="Judges with both figures; scorers and judges that give numbers are left out.")
     reason: str | None = Field(default=None, description="Why it or its interval is absent.")
 
 

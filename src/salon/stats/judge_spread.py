@@ -1,11 +1,12 @@
 """How steady a judge is, and whether it tells strong from weak: wordings, samples, bands.
 
 * `wording_spread`: pairs get one of several wordings of the question by a hash of their ids, that is, by lot. With
-  m_w the mean score under wording w, the spread is the standard deviation of the m_w over wordings. Even if wording
-  did nothing it is not 0, because each m_w rests on few pairs: so the wordings are dealt out again among the units
-  (pairs) of each stratum; a pair keeps one wording for all its scores (criteria), as it did when it was asked. The
-  mean spread of those deals is `expected`, the share of deals with as large a spread `p`. The test is exact, as the
-  wordings were dealt at random.
+  m_cw the mean score of criterion c under its wording w, the spread of c is the standard deviation of the m_cw over w,
+  and the spread of a judge is the mean of those over criteria: wording 3 of one criterion and wording 3 of another are
+  different texts (TASTE's Para sigma). Even if wording did nothing it is not 0, because each m_cw rests on few pairs:
+  so the wordings are dealt out again among the units (pairs) of each stratum; a pair keeps one wording for all its
+  scores (criteria), as it did when it was asked. The mean spread of those deals is `expected`, the share of deals with
+  as large a spread `p`. The test is exact, as the wordings were dealt at random.
 * `self_agreement`: k samples of one question, k_o of them giving option o. The chance that two different samples agree
   is sum k_o (k_o - 1) / (k (k - 1)), unbiased for sum p_o^2 at any k; the mean over questions with k >= 2.
 * `band`: where a judge's numbers lie on their scale. `width` is the middle 80% as a share of the scale; `levels` the
@@ -32,6 +33,8 @@ from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Part = tuple[IntArray, FloatArray]
+"""Units and scores of one criterion."""
 _MOST_CELLS = 5_000_000
 
 
@@ -40,9 +43,11 @@ class WordingSpread:
     """Accuracy by wording of the question."""
 
     wordings: tuple[int, ...]
+    """Of one criterion, as `means` and `pairs`; of several these are empty."""
     means: tuple[float, ...]
     pairs: tuple[int, ...]
     sd: float
+    """Mean over criteria of the standard deviation of means over wordings."""
     expected: float
     """Mean sd if the wording made no difference."""
     p: float
@@ -70,10 +75,14 @@ def wording_spread(
     units: ArrayLike,
     strata: ArrayLike | None = None,
     *,
+    criteria: ArrayLike | None = None,
     deals: int,
     rng: np.random.Generator,
 ) -> WordingSpread:
-    """Spread of mean scores over wordings against that of wordings dealt anew to `units` within `strata`."""
+    """Spread of mean scores over wordings within `criteria`, against that of wordings dealt anew to `units`.
+
+    Wordings are dealt within `strata`. A criterion with one wording has no spread and is left out of the mean.
+    """
     score, given = np.asarray(scores, float), np.asarray(wordings, np.int64)
     layer = np.zeros(len(score), np.int64) if strata is None else np.asarray(strata)
     labels, wording = np.unique(given, return_inverse=True)
@@ -88,39 +97,54 @@ def wording_spread(
         raise BadValue("a unit has one wording and one stratum", found="a unit with several")
     order = np.argsort(layer[first], kind="stable")
     blocks = np.split(order, np.flatnonzero(np.diff(np.unique(layer[first][order], return_inverse=True)[1])) + 1)
-    weights = np.stack([np.bincount(unit, weights=score), np.bincount(unit).astype(float)])
-    means, sd = _spread(wording[first][None], weights, len(labels))
-    step = max(1, _MOST_CELLS // len(first))
+    of = np.zeros(len(score), np.int64) if criteria is None else np.asarray(criteria)
+    parts = [(unit[rows], score[rows]) for rows in (np.flatnonzero(of == one) for one in np.unique(of))]
+    sd = _spread(wording[first][None], parts, len(labels))
+    if np.isnan(sd[0]):
+        raise TooFew("a spread over wordings needs two of them under one criterion", found="one under each")
+    step = max(1, _MOST_CELLS // len(score))
     sizes = [min(step, deals - start) for start in range(0, deals, step)]
-    dealt = np.concatenate([_deal(wording[first], blocks, weights, len(labels), size, rng) for size in sizes])
+    dealt = np.concatenate([_deal(wording[first], blocks, parts, len(labels), size, rng) for size in sizes])
+    counts = np.bincount(wording)
+    alone = len(parts) == 1
     return WordingSpread(
-        wordings=tuple(map(int, labels)),
-        means=tuple(map(float, means[0])),
-        pairs=tuple(map(int, np.bincount(wording))),
+        wordings=tuple(map(int, labels)) if alone else (),
+        means=tuple(map(float, np.bincount(wording, weights=score) / counts)) if alone else (),
+        pairs=tuple(map(int, counts)) if alone else (),
         sd=float(sd[0]),
-        expected=float(dealt.mean()),
+        expected=float(np.nanmean(dealt)),
         p=(1 + int((dealt >= sd[0] - 1e-12).sum())) / (deals + 1),
         deals=deals,
     )
 
 
 def _deal(
-    wording: IntArray, blocks: list[IntArray], weights: FloatArray, of: int, deals: int, rng: np.random.Generator
+    wording: IntArray, blocks: list[IntArray], parts: list[Part], of: int, deals: int, rng: np.random.Generator
 ) -> FloatArray:
     """Spreads of `deals` random deals of the wordings to the units of each block."""
     again = np.empty((deals, len(wording)), np.int64)
     for block in blocks:
         again[:, block] = rng.permuted(np.tile(wording[block], (deals, 1)), axis=1)
-    return _spread(again, weights, of)[1]
+    return _spread(again, parts, of)
 
 
-def _spread(wording: IntArray, weights: FloatArray, of: int) -> tuple[FloatArray, FloatArray]:
-    """Means (deals, wordings) and their standard deviations, from the wording of each unit (deals, units)."""
+def _spread(wording: IntArray, parts: list[Part], of: int) -> FloatArray:
+    """Mean over criteria of the standard deviation over wordings, from the wording of each unit (deals, units)."""
     deals = len(wording)
-    cell = (wording + of * np.arange(deals)[:, None]).ravel()
-    total, n = (np.bincount(cell, weights=np.tile(w, deals), minlength=deals * of).reshape(deals, of) for w in weights)
-    means = total / n
-    return means, np.asarray(means.std(axis=1, ddof=1))
+    spreads = []
+    for unit, score in parts:
+        cell = (wording[:, unit] + of * np.arange(deals)[:, None]).ravel()
+        n = np.bincount(cell, minlength=deals * of).reshape(deals, of)
+        total = np.bincount(cell, weights=np.tile(score, deals), minlength=deals * of).reshape(deals, of)
+        means = np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0)
+        met = (n > 0).sum(axis=1)
+        gap = means - np.nanmean(means, axis=1, keepdims=True)
+        spreads.append(np.where(met > 1, np.sqrt(np.nansum(gap**2, axis=1) / np.maximum(met - 1, 1)), np.nan))
+    table = np.stack(spreads)
+    known = np.isfinite(table)
+    sums, count = np.where(known, table, 0).sum(axis=0), known.sum(axis=0)
+    spread: FloatArray = np.divide(sums, count, out=np.full(deals, np.nan), where=count > 0)
+    return spread
 
 
 def self_agreement(
