@@ -9,6 +9,7 @@ import shutil
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import torch
 from click.testing import CliRunner
 from peer_reference import TEXTS, TWINS, asked
 
@@ -51,6 +52,20 @@ def test_scores_of_square_networks(salon_peers, name):
     assert fails == ({"opaque-449x640.png"} if name.startswith("hpsv2") else set())  # where the release fails
     assert np.nanmax(apart) < TOLERANCE
     assert np.abs(np.array(scorer.score(first, every)) - expected[0]).max() / sd < TOLERANCE
+
+
+@pytest.mark.parametrize("name", ["pickscore", "hpsv2", "laion", "imagereward", "mps", "hpsv3"])
+def test_tensors_give_nearly_the_same_numbers(salon_peers, name):
+    """Exactly for HPSv2, which resizes floats; for the others without Pillow's rounding to 8 bits."""
+    folder = salon_peers / "scorers" / name
+    told, expected, sd = expected_numbers(folder, name)
+    scorer = scorer_named(f"{name}:{folder / 'weights'}", ScoreSettings(device="cpu"))
+    rows = [told["images"].index(image) for image in ("small-64x64.png", "tall-333x517.png", "odd-1023x767.png")]
+    shown = [read_picture(salon_peers / "scorers" / "images" / told["images"][row]).image for row in rows]
+    tensors = [torch.from_numpy(np.array(image)).permute(2, 0, 1).float() / 255 for image in shown]
+    with torch.no_grad():
+        found = scorer.score(tensors, [TEXTS["plain"]] * len(rows), differentiable=True).numpy()
+    assert np.abs(found - expected[rows, 0]).max() / sd < (TOLERANCE if name == "hpsv2" else 0.05)
 
 
 def test_mu_and_sigma_of_hpsv3(salon_peers):

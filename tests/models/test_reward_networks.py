@@ -3,24 +3,13 @@
 What they compute is checked against the peers' own numbers in test_peer_inputs.py and test_peer_numbers.py.
 """
 
-import json
 import math
 
 import pytest
 import safetensors.torch
 import torch
-from tiny_clip import TEXTS, bpe, pictures, save_head
-from torch import nn
-from transformers import (
-    BlipTextConfig,
-    BlipTextModel,
-    BlipVisionConfig,
-    BlipVisionModel,
-    PreTrainedTokenizerFast,
-    Qwen2VLConfig,
-    Qwen2VLForConditionalGeneration,
-    Qwen2VLImageProcessorPil,
-)
+from tiny_clip import TEXTS, pictures
+from tiny_rewards import INSTRUCTION, save_hpsv3, save_image_reward
 
 from salon.errors import BadFile, BadValue
 from salon.models.blip_reward import BlipReward
@@ -31,45 +20,10 @@ from salon.models.qwen_reward import QwenReward
 from salon.models.reward_network import open_parts
 from salon.models.weights import MissingWeights
 
-WIDE = 64  # one head of attention, as BLIP divides its width
-
-# -- ImageReward ------------------------------------------------------------------------------------------------------
-
-
-def old_vision_name(name):
-    """transformers' name as BLIP released it."""
-    for new, old in (("embeddings.class_embedding", "cls_token"), ("embeddings.position_embedding", "pos_embed"),
-                     ("embeddings.patch_embedding", "patch_embed.proj"), ("post_layernorm", "norm"),
-                     ("encoder.layers.", "blocks."), ("layer_norm", "norm"), ("self_attn.projection", "attn.proj"),
-                     ("self_attn.qkv", "attn.qkv")):  # fmt: skip
-        name = name.replace(new, old)
-    return f"blip.visual_encoder.{name}"
-
 
 @pytest.fixture(scope="module")
 def image_reward(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("imagereward")
-    torch.manual_seed(0)
-    shared = {"intermediate_size": 80, "num_hidden_layers": 2}
-    eyes = BlipVisionModel(BlipVisionConfig(
-        hidden_size=WIDE, num_attention_heads=1, image_size=32, patch_size=8, layer_norm_eps=1e-6, **shared
-    )).eval()  # fmt: skip
-    made = bpe(["[PAD]", "[CLS]", "[UNK]"])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=made, pad_token="[PAD]", cls_token="[CLS]", unk_token="[UNK]")
-    reader = BlipTextModel(BlipTextConfig(
-        vocab_size=len(tokenizer), hidden_size=32, num_attention_heads=2, encoder_hidden_size=WIDE, is_decoder=True,
-        max_position_embeddings=64, bos_token_id=None, eos_token_id=None, sep_token_id=None, **shared
-    ), add_pooling_layer=False).eval()  # fmt: skip
-    head = save_head(folder, 32)
-    state = {old_vision_name(name): tensor for name, tensor in eyes.state_dict().items()}
-    state |= {f"blip.text_encoder.{name}": tensor for name, tensor in reader.state_dict().items()}
-    state |= {f"mlp.layers.{name}": tensor for name, tensor in head.state_dict().items()}
-    state["blip.text_encoder.embeddings.position_ids"] = torch.arange(64)[None]
-    torch.save(state, folder / "ImageReward.pt")
-    told = {"hidden_size": 32, "num_attention_heads": 2, "encoder_width": WIDE, "max_position_embeddings": 64, **shared}
-    (folder / "med_config.json").write_text(json.dumps(told))
-    tokenizer.save_pretrained(folder)
-    return folder
+    return save_image_reward(tmp_path_factory.mktemp("imagereward"))
 
 
 def test_the_end_of_the_text_is_seen_from_its_beginning(image_reward):
@@ -81,51 +35,11 @@ def test_the_end_of_the_text_is_seen_from_its_beginning(image_reward):
 
 # -- HPSv3 ------------------------------------------------------------------------------------------------------------
 
-SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>",
-           "<|video_pad|>"]  # fmt: skip
-CHAT = (
-    "{%- for m in messages -%}<|im_start|>{{ m.role }}\n{%- for c in m.content -%}"
-    "{%- if c.type == 'image' -%}<|vision_start|><|image_pad|><|vision_end|>{%- else -%}{{ c.text }}{%- endif -%}"
-    "{%- endfor -%}<|im_end|>\n{%- endfor -%}{%- if add_generation_prompt -%}<|im_start|>assistant\n{%- endif -%}"
-)
-INSTRUCTION = "Rate it for: {text_prompt} <|Reward|> END"
-
 
 @pytest.fixture(scope="module")
 def hpsv3(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hpsv3")
-    torch.manual_seed(0)
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=bpe(SPECIAL), eos_token="<|im_end|>", pad_token="<|endoftext|>", chat_template=CHAT,
-        additional_special_tokens=SPECIAL,
-    )  # fmt: skip
-    ids = {name: tokenizer.convert_tokens_to_ids(f"<|{name}|>") for name in ("image_pad", "video_pad", "vision_start",
-                                                                             "vision_end")}  # fmt: skip
-    config = Qwen2VLConfig(
-        text_config={"vocab_size": len(tokenizer) + 1, "hidden_size": 32, "intermediate_size": 48,
-                     "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1,
-                     "max_position_embeddings": 2048,
-                     "bos_token_id": None, "eos_token_id": 2, "pad_token_id": 0,
-                     "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 3, 3]}},
-        vision_config={"depth": 1, "embed_dim": 32, "hidden_size": 32, "num_heads": 2, "mlp_ratio": 2, "patch_size": 4},
-        image_token_id=ids["image_pad"], video_token_id=ids["video_pad"],
-        vision_start_token_id=ids["vision_start"], vision_end_token_id=ids["vision_end"],
-    )  # fmt: skip
-    network = Qwen2VLForConditionalGeneration(config).eval()
-    head = nn.Sequential(
-        nn.Linear(32, 12), nn.ReLU(), nn.Dropout(), nn.Linear(12, 6), nn.ReLU(), nn.Linear(6, 2)
-    ).eval()
-    state = {}
-    for name, tensor in network.state_dict().items():  # as transformers 4 named them, when HPSv3 was released
-        old = name.replace("model.language_model.", "model.").replace("model.visual.", "visual.")
-        state[old] = tensor.clone()
-    state |= {f"rm_head.{name}": tensor for name, tensor in head.state_dict().items()}
-    safetensors.torch.save_file(state, folder / "HPSv3.safetensors")
-    config.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    Qwen2VLImageProcessorPil(patch_size=4, merge_size=2).save_pretrained(folder)
-    (folder / "instruction.txt").write_text(INSTRUCTION)
-    return folder, network, head
+    return folder, *save_hpsv3(folder)
 
 
 def test_hpsv3_reads_mu_and_sigma_at_the_special_token(hpsv3):

@@ -23,6 +23,7 @@ class PreparedNetwork:
     rule: PictureRule
     side: int
     device: str
+    dtype: torch.dtype = torch.float32
 
     def numbers(self, pixels: Tensor, texts: Sequence[str]) -> Tensor:
         """(pictures,) from prepared pictures, each with its text."""
@@ -36,7 +37,8 @@ class PreparedNetwork:
 
     def tensor_scores(self, images: Tensors, texts: Sequence[str]) -> Tensor:
         """(pictures,) with a gradient back to the pictures."""
-        return self.numbers(prepare_tensors(images, self.rule, self.side).to(self.device), texts)
+        pixels = prepare_tensors(images, self.rule, self.side)
+        return self.numbers(pixels.to(self.device, self.dtype), texts)
 
     def refusal(self, width: int, height: int, text: str) -> str | None:
         """Why a picture of this size with this text gets no number; None where it gets one."""
