@@ -45,6 +45,11 @@ class PanelStudy(Noun):
     generators: int = Field(description="Generators of its items; 0 where items do not name theirs.")
     criteria: tuple[PanelCriterion, ...]
     next_rater: Figure | None = Field(description="One more person, over all pairs of all criteria.")
+    count: Literal["pairs", "records"] = Field(
+        default="pairs",
+        description="What is counted: pairs with the votes of all people, or records as released evaluations do.",
+    )
+    repeats: int = Field(default=0, description="Records that repeat a pair; each counts.")
     signature_line: str
 
 
@@ -71,6 +76,9 @@ class RaterOnStudy(Noun):
     criteria: dict[str, Figure | None] = Field(description="Accuracy by id of the criterion; null: not asked.")
     pairs: int = Field(description="Pairs in the denominator.")
     panel_pairs: int = Field(description="Pairs with a majority of people, asked or not.")
+    equal: int | None = Field(
+        default=None, description="Records with equal numbers, which count as wrong; null where pairs are counted."
+    )
     order: GeneratorAgreement
     warnings: tuple[str, ...] = ()
 

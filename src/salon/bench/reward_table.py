@@ -62,6 +62,10 @@ class RewardScorer(Noun):
     is_logit: bool = Field(description="Whether a difference of 1 is odds of e; else the scale is the scorer's own.")
     measures: str
     digest: str = Field(description="Hash of the scores used.")
+    unscored: dict[str, int] = Field(
+        default_factory=dict,
+        description="Pictures without a number, by reason, where they were scored by this command.",
+    )
 
 
 class RewardTables(Noun):

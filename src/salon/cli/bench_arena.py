@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -12,14 +13,20 @@ from salon.bench.arena import FOLDER as ARENA
 from salon.bench.board import is_board
 from salon.bench.numbered import Snapshot, publish
 from salon.bench.rater_tables import FOLDER as RATERS
+from salon.bench.rater_tables import RaterTables
+from salon.bench.site.raters_page import raters_report
 from salon.cli.bench_arena_tables import print_arena, print_raters
-from salon.cli.console import json_option, print_json, say, working
+from salon.cli.console import html_option, json_option, print_json, say, working
 from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, BadValue
 from salon.flows.bench.arena import ArenaSettings, arena_snapshot
+from salon.flows.bench.picture_scores import named_scorers
 from salon.flows.bench.raters import rater_tables
+from salon.flows.bench.released_tests import read_tests, released_test_tables
 from salon.judge.report_settings import ReportSettings
+from salon.judge.score import ScoreSettings
+from salon.store.formats.picture_files import PictureFiles
 
 _BOARD = click.option(
     "--board", type=click.Path(path_type=Path, file_okay=False), help="Publish it on this board, as the next snapshot."
@@ -93,13 +100,26 @@ def arena(
 @_BOARD
 @click.option("--rater", "names", multiple=True, help="Only the scorer or judge with this name (repeatable).")
 @click.option("--check/--no-check", default=True, show_default=True, help="Test the signal of the people themselves.")
+@click.option(
+    "-s", "--scorer", "scorers", multiple=True, metavar="NAME",
+    help="Score with this now, as for salon score; each STUDY is then a test set of HPDv3, HPDv2, ImageReward or "
+    "Pick-a-Pic, whose every record counts as in the released evaluations (repeatable).",
+)  # fmt: skip
+@click.option("--image-root", type=click.Path(path_type=Path),
+              help="With --scorer: where relative paths begin  [default: the folder of the file]")  # fmt: skip
+@click.option("--remap", multiple=True, metavar="OLD=NEW",
+              help="With --scorer: absolute paths below OLD are below the folder NEW here (repeatable).")  # fmt: skip
+@options_from(ScoreSettings, only=("text", "batch", "device"))
 @options_from(ReportSettings)
+@html_option()
 @json_option
 def raters(
     studies: Sequence[Path | str],
     board: Path | None,
     names: Sequence[str],
     check: bool,
+    scorers: Sequence[str],
+    html: Path | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -112,18 +132,49 @@ def raters(
       salon bench raters study
       salon bench raters study-1 study-2 --board board
       salon bench raters study --rater hpsv3 --rater pickscore --json
+      salon bench raters hpdv3/test.json hpdv2/test.json -s hpsv3:hpsv3 -s pickscore:pickscore --html tables.html
     """
     settings = settings_from(ReportSettings, flags)
     _check_board(board)
-    found = [(given_study(one), one if isinstance(one, Path) and one.is_dir() else None) for one in studies]
-    with working("judging the raters") as step:
-        made = rater_tables(found, settings, names=names, check=check, progress=step)
+    if scorers:
+        made = _released_tests(studies, scorers, names, settings, flags)
+    else:
+        if flags["image_root"] or flags["remap"]:
+            raise BadValue("--image-root and --remap go with --scorer", found="no --scorer")
+        found = [(given_study(one), one if isinstance(one, Path) and one.is_dir() else None) for one in studies]
+        with working("judging the raters") as step:
+            made = rater_tables(found, settings, names=names, check=check, progress=step)
     made, said = _published(board, RATERS, made)
+    if html is not None:
+        raters_report(made).write(html)
     if as_json:
         print_json(made.model_dump(mode="json"))
     else:
         print_raters(made)
         _say_published(said)
+
+
+def _released_tests(
+    places: Sequence[Path | str],
+    scorers: Sequence[str],
+    names: Sequence[str],
+    settings: ReportSettings,
+    flags: dict[str, Any],
+) -> RaterTables:
+    if names:
+        raise BadValue("--rater names raters of studies, --scorer scorers of test sets", found="both")
+    wrong = [str(place) for place in places if not isinstance(place, Path) or place.is_dir()]
+    if wrong:
+        raise BadFile(
+            "with --scorer each STUDY is a file: a test set of HPDv3, HPDv2, ImageReward or Pick-a-Pic",
+            found="a folder or an address", where=wrong[0],
+            remedy="score a study's folder by salon score STUDY --scorer NAME, then leave out --scorer here",
+        )  # fmt: skip
+    scoring = settings_from(ScoreSettings, flags)
+    files = PictureFiles.of_flags(flags["image_root"], flags["remap"])
+    with TemporaryDirectory(prefix="salon-") as folder, working("scoring") as step:
+        tests = read_tests([Path(place) for place in places], files, Path(folder))
+        return released_test_tables(tests, named_scorers(scorers, scoring), settings, scoring, progress=step)
 
 
 def _check_board(board: Path | None) -> None:

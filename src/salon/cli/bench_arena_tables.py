@@ -105,9 +105,10 @@ def _print_matrix(matrix: WinMatrix) -> None:
     print_table("Wins of the row over the column, %", ("", *matrix.generators), rows)
 
 
-def _percent(share: Figure) -> str:
+def _percent(share: Figure, digits: int = 0) -> str:
     ends = (None, None) if share.low is None else (100 * share.low, 100 * share.high)  # type: ignore[operator]
-    return with_interval(share.model_copy(update={"value": 100 * share.value, "low": ends[0], "high": ends[1]}), 0)
+    scaled = share.model_copy(update={"value": 100 * share.value, "low": ends[0], "high": ends[1]})
+    return with_interval(scaled, digits)
 
 
 def _coverage(board: ArenaBoard) -> str:
@@ -144,7 +145,8 @@ def _print_routing(routing: RoutingTable) -> None:
 def print_raters(made: RaterTables) -> None:
     """Agreement by criterion beside ceilings, accuracy by study, and the order of generators."""
     for study in made.studies:
-        _print_agreement(study, made.raters)
+        if study.count == "pairs":
+            _print_agreement(study, made.raters)
     _print_accuracy(made)
     _print_order(made)
     for warning in made.warnings:
@@ -186,16 +188,32 @@ def _print_accuracy(made: RaterTables) -> None:
     rows = [(rater.rater, *(_accuracy(rater, study.study) for study in made.studies)) for rater in made.raters]
     rows.append(("ceiling: one more person", *(_share(study.next_rater) for study in made.studies)))
     print_table("Preference accuracy, %", ("rater", *(study.study for study in made.studies)), rows)
+    for study in made.studies:
+        if study.count == "records":
+            _print_records(study, made.raters)
     click.echo()
+
+
+def _print_records(study: PanelStudy, raters: Sequence[RaterRow]) -> None:
+    """How many records stand behind an accuracy, and which of them need a word."""
+    met = [(rater.rater, on) for rater in raters if (on := rater.on(study.study)) is not None]
+    ties = sum(one.tied for one in study.criteria)
+    say(
+        f"{study.study}: {met[0][1].panel_pairs:,} records; repeated pairs, each of which counts: {study.repeats:,}; "
+        f"pairs without a winner, left out: {ties:,}; equal numbers: "
+        + ", ".join(f"{name} {on.equal or 0:,}" for name, on in met)
+    )
 
 
 def _accuracy(rater: RaterRow, study: str) -> str:
     on = rater.on(study)
-    return MISSING if on is None else _share(on.accuracy)
+    if on is None:
+        return MISSING
+    return _share(on.accuracy) if on.equal is None else _share(on.accuracy, 1)
 
 
-def _share(figure: Figure | None) -> str:
-    return MISSING if figure is None else _percent(figure)
+def _share(figure: Figure | None, digits: int = 0) -> str:
+    return MISSING if figure is None else _percent(figure, digits)
 
 
 def _print_order(made: RaterTables) -> None:

@@ -10,12 +10,15 @@ import click
 
 from salon.bench.reward_page import reward_page
 from salon.bench.reward_table import RewardBoard, RewardPlace, RewardTables
-from salon.cli.console import html_option, json_option, print_json, print_table, say
+from salon.cli.console import html_option, json_option, print_json, print_table, say, working
 from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadValue
-from salon.flows.bench.rewards import RewardSettings, check_generator, reward_tables
+from salon.flows.bench.rewards import RewardSettings, check_generator, reward_scorers, reward_tables
+from salon.judge.score import ScoreSettings, scores_there
 from salon.report.numbers import with_interval
+from salon.store.folder import is_study
+from salon.store.formats import ImportOptions, Policies, import_files
 
 
 @click.command()
@@ -26,10 +29,12 @@ from salon.report.numbers import with_interval
     "names",
     metavar="NAME",
     multiple=True,
-    help="Only the scores of this name in STUDY/scores (repeatable).",
+    help="Only the scores of this name in STUDY/scores; or a scorer that scores now, as for salon score (repeatable).",
 )
 @click.option("-g", "--generator", help="The quality report of this generator: its place under every scorer.")
 @click.option("--by-category/--all-together", default=True, show_default=True, help="Also each category for itself.")
+@options_from(Policies, only=("layout", "prompt_lines"))
+@options_from(ScoreSettings, only=("text", "batch", "device"))
 @options_from(RewardSettings)
 @html_option()
 @json_option
@@ -44,6 +49,8 @@ def rewards(
 ) -> None:
     """Mean scores of the generators of STUDY by category, ranked, with intervals; from tables of `salon score`.
 
+    STUDY may also be the folder of HPDv3's benchmark: a folder for each category and model, a text for each picture.
+
     With --generator: where one generator is ahead of the others and where behind. Score a study by a model that was
     trained on a panel (salon score STUDY --model MODEL) and every criterion of it is a row.
 
@@ -51,11 +58,12 @@ def rewards(
       salon bench rewards study
       salon bench rewards study -s hpsv3 --missing shared
       salon bench rewards study -g new-generator --html report.html
+      salon bench rewards benchmark -s hpsv3:hpsv3 --overall categories --html table.html
     """
     settings = settings_from(RewardSettings, flags)
     if not isinstance(study, Path) or not study.is_dir():
         raise BadValue("a study's folder is needed: scores are kept in it", found=str(study))
-    made = reward_tables(given_study(study), study, settings, names=names, by_category=by_category)
+    made = _tables(study, settings, names, by_category, flags)
     if generator is not None:
         check_generator(made, generator)
     if html is not None:
@@ -68,9 +76,35 @@ def rewards(
             _print_board(board)
     else:
         _print_report(made, generator)
+    for scorer in made.scorers:
+        for reason, count in scorer.unscored.items():
+            say(f"warning: {scorer.name} gives no number to {count:,} pictures: {reason}", fg="yellow")
     for words in made.policies:
         say(f"policy: {words}", dim=True)
     say(made.signature_line, dim=True)
+
+
+def _tables(
+    place: Path, settings: RewardSettings, names: Sequence[str], by_category: bool, flags: dict[str, Any]
+) -> RewardTables:
+    """From tables of scores; or from pictures that are scored now: a benchmark's, or a study's by a scorer named so."""
+    scoring = settings_from(ScoreSettings, flags)
+    if is_study(place):
+        study = given_study(place)
+        if not names or any(name in scores_there(place) for name in names):
+            return reward_tables(study, place, settings, names=names, by_category=by_category)
+        paths = {item.id: place / item.image for item in study.nouns("items") if item.image}
+    else:
+        if not names:
+            raise BadValue("a scorer for the benchmark is needed", found="none", remedy="--scorer hpsv3:FOLDER")
+        policies = Policies(layout=flags["layout"], prompt_lines=flags["prompt_lines"])
+        imported = import_files("hpdv3-benchmark", [place], ImportOptions(policies=policies))
+        for note in imported.notes:
+            say(f"note: {note}", dim=True, err=True)
+        study, paths = imported.study, imported.paths
+    with working("scoring") as step:
+        scored = reward_scorers(study, paths, names, scoring, step)
+    return reward_tables(study, None, settings, by_category=by_category, scored=scored)
 
 
 def _print_board(board: RewardBoard) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from salon.bench.rater_tables import PanelStudy, RaterRow, RaterTables
+from salon.bench.rater_tables import PanelStudy, RaterOnStudy, RaterRow, RaterTables
 from salon.bench.site.frame import SitePage
 from salon.bench.site.material import Material
-from salon.report import Badge, Cell, Column, Note, Section, Table
+from salon.report import Badge, Cell, Column, Note, Page, Section, Table, located
 from salon.report.svg import element
-from salon.report.words import SIMULATED, brief, sentence
+from salon.report.words import SIMULATED, brief, one_way, sentence
 
 CEILING = "one more person"
 KINDS = {"pairs": "judge of pairs", "points": "judge of single pictures", "scorer": "scorer", "rater": "rater"}
@@ -34,6 +34,20 @@ def raters_page(material: Material) -> SitePage:
     )
 
 
+def raters_report(tables: RaterTables) -> Page:
+    """The same tables as a page of their own."""
+    here: RaterTables = located(tables)
+    return Page(
+        title="What raters are worth",
+        subtitle=f"{len(tables.raters)} scorers and judges against people on {_studies(tables)}.",
+        kicker="Salon bench raters",
+        banner=SIMULATED if any(study.simulated for study in tables.studies) else "",
+        sections=[*_sections(here)],
+        notes=[sentence(policy) for policy in tables.policies],
+        signature=one_way(tables.signature_line),
+    )
+
+
 def raters_summary(material: Material) -> Iterator[Section]:
     """For the front page: accuracy by study, with the way to the rest."""
     if material.raters:
@@ -49,10 +63,10 @@ def _studies(tables: RaterTables) -> str:
 def _sections(tables: RaterTables) -> Iterator[Section]:
     yield Section(
         "Preference accuracy",
-        [*_warnings(tables), _accuracy(tables)],
+        [*_warnings(tables), _accuracy(tables), *_records(tables)],
         "Share of pairs on which a rater sides with the majority.",
     )
-    for study in tables.studies:
+    for study in (study for study in tables.studies if study.count == "pairs"):
         yield Section(study.study, [_criteria(tables, study)], "Agreement with the panel, criterion by criterion.")
     yield Section("Order of generators", [_orders(tables)], "Do raters and people put generators in the same order?")
 
@@ -71,11 +85,46 @@ def _accuracy(tables: RaterTables) -> Table:
         row: dict[str, object] = {"rater": _name(rater), "kind": KINDS[rater.kind]}
         for k, study in enumerate(tables.studies):
             found = rater.on(study.study)
-            row[f"s{k}"] = Cell(found.accuracy, why=f"{found.pairs} of {found.panel_pairs} pairs") if found else None
+            row[f"s{k}"] = Cell(found.accuracy, why=_counted(study, found)) if found else None
         rows.append(row)
     columns = [Column("rater", "Rater"), Column("kind", "Kind")]
     columns += [Column(f"s{k}", brief(study.study, 30), "estimate", 3) for k, study in enumerate(tables.studies)]
     return Table(columns, rows, label="Preference accuracy")
+
+
+def _records(tables: RaterTables) -> Iterator[Table]:
+    """What stands behind accuracies over records; nothing where pairs are counted."""
+    rows = [
+        {
+            "study": study.study,
+            "rater": _name(rater),
+            "counted": on.pairs,
+            "equal": on.equal,
+            "records": on.panel_pairs,
+            "repeats": study.repeats,
+            "tied": study.criteria[0].tied,
+        }
+        for study in tables.studies
+        if study.count == "records"
+        for rater in tables.raters
+        if (on := rater.on(study.study)) is not None
+    ]
+    if rows:
+        columns = [
+            Column("study", "Test set"),
+            Column("rater", "Rater"),
+            Column("records", "Records", "count"),
+            Column("counted", "Counted", "count", hint="Records in the denominator."),
+            Column("repeats", "Repeat a pair", "count", hint="Records that repeat a pair; each counts."),
+            Column("equal", "Equal numbers", "count", hint="Records with equal numbers: they count as wrong."),
+            Column("tied", "No winner", "count", hint="Pairs without a winner: left out."),
+        ]
+        yield Table(columns, rows, label="Records behind the accuracies")
+
+
+def _counted(study: PanelStudy, found: RaterOnStudy) -> str:
+    words = f"{found.pairs} of {found.panel_pairs} {study.count}"
+    return words if found.equal is None else f"{words}, {found.equal} of equal numbers"
 
 
 def _criteria(tables: RaterTables, study: PanelStudy) -> Table:

@@ -251,7 +251,9 @@ def _generator_order(held: Held, judge: str, settings: ReportSettings) -> Genera
             reason="items do not name two generators" if len(names) < 2 else "no pair of two generators was answered",
         )  # fmt: skip
     sides = pair.reshape(2, -1)
-    tables = [_points(sides, cluster, len(present), points) for points in (votes, said, np.full(len(said), 0.5))]
+    tables = [
+        generator_points(sides, cluster, len(present), points) for points in (votes, said, np.full(len(said), 0.5))
+    ]
     rng = settings.rng(f"{judge}\norder of generators")
     made = generator_ranks(tables[0], tables[1], 2 * tables[2], draws=settings.draws, rng=rng, level=settings.level)
     return GeneratorAgreement(
@@ -274,7 +276,7 @@ def _decided(held: Held, met: Met, of_item: Ints) -> tuple[Ints, Ints, Floats, F
     return a[rows], b[rows], share, (choice[rows] + 1) / 2, met.panel.cluster[rows]
 
 
-def _points(sides: Ints, cluster: Ints, generators: int, points: Floats) -> Floats:
+def generator_points(sides: Ints, cluster: Ints, generators: int, points: Floats) -> Floats:
     """(clusters, generators): `points` to the first of each pair, the rest of 1 to the second."""
     _, row = np.unique(cluster, return_inverse=True)
     shape = int(row.max()) + 1, generators

@@ -6,8 +6,8 @@ Composes `judge` (tables written by `salon score`), `stats` (means over the same
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -18,12 +18,15 @@ from pydantic import Field
 from salon.bench.reward_table import RewardBoard, RewardPlace, RewardScorer, RewardTables
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
 from salon.flows.bench.duels import category_labels, item_categories, item_generators, item_prompts
+from salon.flows.bench.picture_scores import ScoredPictures, named_scorers, score_pictures
 from salon.judge.score import FOLDER as SCORES
-from salon.judge.score import read_run, read_scores, scores_file, scores_there
+from salon.judge.score import ScoreSettings, read_run, read_scores, scores_file, scores_there
 from salon.report.estimate import Figure
-from salon.stats.paired_means import PairedMeans, paired_means
+from salon.report.words import numbered
+from salon.stats.paired_means import PairedMeans, paired_means, stratified
 from salon.study import Signature, Study
 from salon.study.noun import Noun
+from salon.study.scorer import ScorerCard
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,12 +43,23 @@ COMMON = (
 )
 
 
+OVERALL = (
+    "The mean of all categories is the mean of the categories' means, as in HPSv3's released benchmark, whatever the "
+    "number of their prompts; its interval draws prompts within categories. A category of one prompt leaves none."
+)
+
+
 class RewardSettings(Noun):
     """How `salon bench rewards` works."""
 
     missing: Literal["refuse", "shared"] = Field(
         "refuse",
         description="Of a generator that lacks a prompt: refuse gives it no mean, shared drops the prompt for all.",
+    )
+    overall: Literal["prompts", "categories"] = Field(
+        "prompts",
+        description="What the mean of all categories is: over all prompts, or of the categories' means, as HPSv3's "
+        "released benchmark has it.",
     )
     level: float = Field(0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
     seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")
@@ -63,13 +77,17 @@ class _Items:
 
 def reward_tables(
     study: Study,
-    folder: Path,
+    folder: Path | None,
     settings: RewardSettings | None = None,
     *,
     names: Sequence[str] = (),
     by_category: bool = True,
+    scored: Sequence[ScoredPictures] = (),
 ) -> RewardTables:
-    """Boards of the generators of `study` under the tables of scores called `names` in its folder, or under all."""
+    """Boards of the generators of `study` under the tables of scores called `names` in its folder, or under all.
+
+    `scored` are numbers of scorers for the study's items, in their order; with them no folder is looked into.
+    """
     settings = settings or RewardSettings()
     generators, of_item = item_generators(study)
     items = _Items(generators, of_item, item_prompts(study), item_categories(study))
@@ -80,13 +98,16 @@ def reward_tables(
             where=f"study {study.name!r}",
         )
     scorers, boards = [], []
-    for name in names or _known(folder, study):
-        values, told = _scores(study, folder, name)
-        scorers.append(told)
+    tables = (
+        _scored_tables(scored) if scored else [_scores(study, folder, name) for name in names or _known(folder, study)]
+    )
+    for values, scorer in tables:
+        name = scorer.name
+        scorers.append(scorer)
         categories = category_labels(study) if by_category else ()
         for number, category in [(None, None), *enumerate(categories)]:
             among = np.ones(len(values), bool) if number is None else items.category == number
-            board = _board(name, category, values, items, among, settings)
+            board = _board(name, category, values, items, among, settings, strata=number is None)
             if board is not None:
                 boards.append(board)
     signature = _signature(study, scorers, settings, by_category)
@@ -99,7 +120,7 @@ def reward_tables(
         scorers=tuple(scorers),
         boards=tuple(boards),
         generators=generators,
-        policies=(POLICIES[settings.missing], *COMMON),
+        policies=(POLICIES[settings.missing], *((OVERALL,) if settings.overall == "categories" else ()), *COMMON),
         signature=signature,
         signature_line=str(signature),
     )
@@ -113,7 +134,45 @@ def check_generator(tables: RewardTables, generator: str) -> None:
         )
 
 
+def reward_scorers(
+    study: Study, paths: Mapping[str, Path], names: Sequence[str], settings: ScoreSettings,
+    progress: Callable[[str], None] = lambda step: None,
+) -> list[ScoredPictures]:  # fmt: skip
+    """Score the items of `study`, whose pictures are at `paths`, by scorers as `salon score` names them."""
+    prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
+    asked = [
+        (
+            item.model_copy(update={"image": str(paths[item.id])}) if item.id in paths else item,
+            prompts.get(item.prompt or ""),
+        )
+        for item in study.nouns("items")
+    ]
+    scorers = named_scorers(names, settings)
+    lower = [one.name for one in scorers if not getattr(one, "card", ScorerCard()).higher_is_better]
+    if lower:
+        raise DesignError("a reward is higher for the better picture", found=f"{lower[0]}: lower is better")
+    return [score_pictures(scorer, asked, settings, progress) for scorer in scorers]
+
+
 # -- tables of scores --------------------------------------------------------------------------------------------------
+
+
+def _scored_tables(scored: Sequence[ScoredPictures]) -> list[tuple[Floats, RewardScorer]]:
+    names = numbered(one.scorer.name for one in scored)
+    return [
+        (
+            one.values,
+            RewardScorer(
+                name=name,
+                signature=str(one.scorer.signature),
+                is_logit=one.card.is_logit,
+                measures=one.card.measures,
+                digest=hashlib.sha256(one.values.tobytes()).hexdigest()[:12],
+                unscored=one.unscored,
+            ),
+        )
+        for one, name in zip(scored, names)
+    ]
 
 
 def _known(folder: Path, study: Study) -> list[str]:
@@ -174,15 +233,23 @@ def _values(study: Study, file: Path) -> Floats:
 
 
 def _board(
-    scorer: str, category: str | None, values: Floats, items: _Items, among: NDArray[np.bool_], settings: RewardSettings
-) -> RewardBoard | None:
-    """None where the category has no pictures."""
+    scorer: str, category: str | None, values: Floats, items: _Items, among: NDArray[np.bool_],
+    settings: RewardSettings, *, strata: bool,
+) -> RewardBoard | None:  # fmt: skip
+    """None where the category has no pictures; `strata` where it holds all of them."""
     used = among & (items.generator >= 0) & (items.prompt >= 0)
+    weighed = strata and settings.overall == "categories"
+    if weighed:
+        used &= items.category >= 0
     if not used.any():
         return None
-    shape = int(items.prompt.max()) + 1, len(items.names)
+    prompt, stratum = items.prompt, None
+    if weighed:  # a prompt that stands in two categories counts in both
+        pairs, prompt = np.unique(np.stack([items.prompt, items.category]), axis=1, return_inverse=True)
+        prompt, stratum = prompt.reshape(-1), pairs[1]
+    shape = int(prompt.max()) + 1, len(items.names)
     asked, scored, total = (np.zeros(shape) for _ in range(3))
-    place = items.prompt[used], items.generator[used]
+    place = prompt[used], items.generator[used]
     there = ~np.isnan(values[used])
     np.add.at(asked, place, 1)
     np.add.at(scored, place, there)
@@ -190,7 +257,8 @@ def _board(
     rows, present = np.flatnonzero(asked.sum(axis=1)), np.flatnonzero(asked.sum(axis=0))
     asked, scored, total = (table[np.ix_(rows, present)] for table in (asked, scored, total))
     names = [items.names[number] for number in present]
-    return _placed(scorer, category, names, asked, scored, total, settings)
+    strata_of = None if stratum is None else stratum[rows]
+    return _placed(scorer, category, names, asked, scored, total, settings, strata_of)
 
 
 def _placed(
@@ -201,6 +269,7 @@ def _placed(
     scored: Floats,
     total: Floats,
     settings: RewardSettings,
+    strata: Ints | None,
 ) -> RewardBoard:
     """(prompts, generators): pictures listed, scored, and the sums of their scores."""
     lacks = scored < asked.max(axis=1, keepdims=True)  # fewer pictures than others have is a missing picture too
@@ -214,7 +283,12 @@ def _placed(
     if whole.any():
         x = total[kept][:, whole] / scored[kept][:, whole]
         rng = np.random.default_rng([settings.seed, 9])
-        made = paired_means(x, rng=rng, level=settings.level)
+        if strata is None:
+            made = paired_means(x, rng=rng, level=settings.level)
+        else:
+            made = replace(
+                paired_means(stratified(x, strata[kept]), rng=rng, level=settings.level), beats=(None,) * x.shape[1]
+            )
     order = {generator: number for number, generator in enumerate(np.flatnonzero(whole))}
     places = [
         _place(name, made, order.get(g), int(scored[:, g].sum()), int(lacks[:, g].sum()))
@@ -262,6 +336,7 @@ def _signature(study: Study, scorers: Sequence[RewardScorer], settings: RewardSe
         "scorers": ",".join(f"{one.name}@{one.digest}" for one in scorers),
         "missing": settings.missing,
         "by_category": by_category,
+        "overall": settings.overall,
         "level": settings.level,
     }
     return Signature(method="rewards", data=study.hash[:12], revision=study.revision, settings=told, seed=settings.seed)

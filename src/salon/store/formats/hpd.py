@@ -219,7 +219,7 @@ def _say_hpdv3(source: Source, seen: Counter[str], repeats: int) -> None:
     if repeats:
         source.say(
             f"{repeats:,} of {seen['records']:,} records repeat a pair: their votes are added up; "
-            "salon bench accuracy counts every record, as the released evaluation does"
+            "salon bench raters FILE --scorer NAME counts every record, as the released evaluation does"
         )
 
 

@@ -109,7 +109,7 @@ def _entries(source: Source, root: Path) -> list[_Entry]:
             "every picture needs its prompt: NAME.txt beside NAME.png",
             found=f"{len(without):,} of {len(pictures):,} without, the first {without[0].relative_to(root)}",
             where=str(root),
-            remedy="write the texts, or leave those pictures out and count them: --missing drop",
+            remedy="write the texts, or import the rest: salon import hpdv3-benchmark --missing drop",
         )
     source.leave_out("pictures without a text", len(without))
     lonely = len(texts) - len(texts & {path.with_suffix(".txt") for path in pictures})

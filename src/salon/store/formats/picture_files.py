@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -57,11 +57,15 @@ class PictureFiles:
     @classmethod
     def of(cls, source: Source) -> PictureFiles:
         """As the options of an import say."""
-        options = source.options
-        if options.image_root is not None and not Path(options.image_root).is_dir():
-            found = "a file" if Path(options.image_root).exists() else "nothing there"
-            raise BadFile("--image-root must be a folder", found=found, where=str(options.image_root))
-        return cls(options.image_root, tuple(parse_remap(text) for text in options.remap))
+        return cls.of_flags(source.options.image_root, source.options.remap)
+
+    @classmethod
+    def of_flags(cls, image_root: Path | None, remap: Sequence[str]) -> PictureFiles:
+        """As --image-root and --remap say; BadFile where a folder of theirs is not there."""
+        if image_root is not None and not image_root.is_dir():
+            found = "a file" if image_root.exists() else "nothing there"
+            raise BadFile("--image-root must be a folder", found=found, where=str(image_root))
+        return cls(image_root, tuple(parse_remap(text) for text in remap))
 
     def locate(self, path: str, beside: Path) -> tuple[Path, str] | str:
         """The file of a path, and its name below the folder it was found in; or why it has none."""

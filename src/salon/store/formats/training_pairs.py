@@ -191,7 +191,7 @@ def _ranked(text: str, sides: Sequence[str], rankings: Sequence[Sequence[float]]
         yield _Votes(text, sides[i], sides[j], won, lost, len(rankings) - won - lost)
 
 
-def _pickapic(path: Path, images: Path | None) -> Iterator[_Votes]:
+def pickapic_rows(path: Path, images: Path | None) -> Iterator[_Votes]:
     """Rows with a label; their pictures are kept below `images` under the hash of their bytes."""
     if images is None:
         raise BadValue("Pick-a-Pic holds its pictures inside: a folder for them is needed", remedy="name --images")
@@ -228,5 +228,5 @@ def _kept(cell: Any, images: Path) -> str:
 
 
 READERS: dict[str, Callable[[Path, Path | None], Iterator[_Votes]]] = {
-    "hpdv3": _hpdv3, "hpdv2": _hpdv2, "pickapic": _pickapic, "imagereward": _imagereward,
+    "hpdv3": _hpdv3, "hpdv2": _hpdv2, "pickapic": pickapic_rows, "imagereward": _imagereward,
 }  # fmt: skip
