@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from salon.bench.suite_folder import hashed
 from salon.errors import BadFile, BadValue, DesignError, TooFew
 from salon.flows.bench.freeze import carry_entries, field_reference, with_reference
 from salon.flows.bench.run import run_suite
+from salon.judge.scorers.table import TableScorer
 
 NAMES = ("one", "two", "three")
 
@@ -67,6 +69,61 @@ def test_another_scorer_than_the_references_is_refused_before_it_looks(tmp_path:
     suite = with_reference(board.suite, field_reference(board))
     with pytest.raises(DesignError, match="that the reference was frozen with"):
         run_suite(suite, tmp_path / "board", [Colors("four")], eyes(), {"eps": green(name="greener")})
+
+
+def hpsv3(folder: Path, boards: Sequence[Board], card: str) -> TableScorer:
+    """A table of numbers made elsewhere for the pictures of some boards, with a card beside it."""
+    folder.mkdir()
+    items = [one.item for board in boards for entry in board.entries for one in entry.pictures]
+    rows = [f"{item},{sum(item.encode()) % 7 / 2}" for item in items]
+    (folder / "hpsv3.csv").write_text("\n".join(["item,value", *rows]) + "\n")
+    if card:
+        (folder / "hpsv3.toml").write_text(card)
+    return TableScorer(folder / "hpsv3.csv")
+
+
+def test_eps_of_a_table_of_logits_made_elsewhere(tmp_path: Path) -> None:
+    """The field's table makes the reference; a later entry comes with a table of its own, of the same scorer."""
+    board = run_field(tmp_path / "field")
+    published = [read_published(entry_folder(board, name)) for name in NAMES]
+    card = 'scorer = "HPSv3 mu"\nis_logit = true\nmeasures = "Preference."\n'
+    with pytest.raises(DesignError, match=r"hpsv3.toml, beside the table: is_logit = true"):
+        field_reference(board, tables={"eps": hpsv3(tmp_path / "bare", [board], "")})
+    table = hpsv3(tmp_path / "one", [board], card)
+    reference = field_reference(board, tables={"eps": table})
+    assert reference.note == "Preference."
+    assert [read_published(entry_folder(board, name)) for name in NAMES] == published
+    suite = with_reference(board.suite, reference)
+    target = tmp_path / "board"
+    run_suite(suite, target, [Colors("four")], eyes(), {"eps": table}, carry=board)
+    four = replace(open_board(target), entries=[one for one in open_board(target).entries if one.name == "four"])
+    other = 'scorer = "HPSv2"\nis_logit = true\n'
+    with pytest.raises(DesignError, match="say the same `scorer` on their cards"):
+        run_suite(suite, target, scorers={"eps": hpsv3(tmp_path / "other", [four], other)})
+    later = hpsv3(tmp_path / "two", [four], card)
+    done = run_suite(suite, target, scorers={"eps": later})
+    assert done.is_complete
+    result = read_result(entry_folder(open_board(target), "four"))
+    points = {point.prompt: point.value for point in reference.preferences[0].points}
+    logits = logits_of(open_board(target), "four")
+    chances = [1 / (1 + np.exp(-(logits[prompt] - value))) for prompt, value in points.items()]
+    assert result.eps["eps"].figure.value == pytest.approx(100 * np.mean(chances))
+    assert read_result(entry_folder(open_board(target), "one")).eps["eps"].figure is not None
+
+
+def test_a_table_that_knows_half_an_entry_is_refused(tmp_path: Path) -> None:
+    board = run_field(tmp_path / "field")
+    table = hpsv3(tmp_path / "t", [board], 'is_logit = true\nscorer = "x"\n')
+    lines = table.file.read_text().splitlines()
+    table.file.write_text("\n".join(lines[:3]) + "\n")
+    with pytest.raises(BadValue, match="a value for every picture"):
+        field_reference(board, tables={"eps": TableScorer(table.file)})
+
+
+def run_field(folder: Path) -> Board:
+    """Three entries that nobody scored."""
+    run_suite(tiny_suite(), folder, [Colors(name) for name in NAMES], eyes())
+    return open_board(folder)
 
 
 def test_entries_go_to_boards_of_the_same_prompts_only(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from scored_study import Redness, study_in
 
-from salon.errors import BadColumns, BadFile, BadValue
+from salon.errors import BadColumns, BadFile, BadValue, InputError
 from salon.judge.measurements.table import MEASUREMENTS
 from salon.judge.score import ScoreSettings, read_scores, score_study
 from salon.judge.scorers.named import scorer_lines, scorer_named
@@ -164,6 +164,33 @@ def test_scores_made_elsewhere(tmp_path, form):
     other = tmp_path / "other.csv"
     other.write_text("item,value\na,1\n")
     assert TableScorer(other).signature.data != table.signature.data
+
+
+def test_a_table_says_what_its_numbers_are(tmp_path):
+    """By a card beside it, or by the record that salon score leaves; whoever made them is the scorer."""
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.csv").write_text(f"item,value\n{name},1\n")
+        (tmp_path / f"{name}.toml").write_text('scorer = "HPSv3"\nis_logit = true\nhigher_is_better = false\n')
+    first, second = (TableScorer(tmp_path / f"{name}.csv") for name in ("a", "b"))
+    assert str(first.signature) == str(second.signature)
+    assert (first.card.is_logit, first.card.higher_is_better, first.card.source) == (True, False, "a.csv")
+    assert (first.knows("a"), first.knows("b")) == (True, False)
+    (tmp_path / "c.csv").write_text("item,value\na,1\n")
+    (tmp_path / "c.json").write_text(json.dumps({"card": {"is_logit": True}, "signature": "hpsv3|x", "scorer": "c"}))
+    assert TableScorer(tmp_path / "c.csv").card.is_logit
+    assert "hpsv3|x" in str(TableScorer(tmp_path / "c.csv").signature)
+
+
+@pytest.mark.parametrize(
+    ("card", "words"),
+    [("is_logit = maybe", "card of a table"), ("logit = true", "logit"), ("scorer = 3", "named by a text"),
+     ("is_logit = 'perhaps'", "is_logit")],
+)  # fmt: skip
+def test_cards_that_say_nothing(tmp_path, card, words):
+    (tmp_path / "t.csv").write_text("item,value\na,1\n")
+    (tmp_path / "t.toml").write_text(card)
+    with pytest.raises(InputError, match=words):
+        TableScorer(tmp_path / "t.csv")
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from salon.bench import entry as files
 from salon.bench.board import Board, check_new_name, entry_folder
@@ -20,16 +23,33 @@ from salon.bench.reference import FieldScorer, make_reference
 from salon.bench.suite import Reference, Suite
 from salon.bench.suite_folder import POINTS, ROUTES, hashed, prompts_hash
 from salon.errors import BadFile, BadValue
+from salon.flows.bench.scoring import check_scorers, table_logits
 from salon.judge.score import FOLDER
+from salon.judge.scorers.table import TableScorer
 from salon.store.atomic import whole_folder
 from salon.study.scorer import ScorerCard
 
 
-def field_reference(board: Board, note: str = "") -> Reference:
-    """The reference that the scored entries of a board make; those that were retracted are no part of the field."""
+def field_reference(board: Board, note: str = "", tables: Mapping[str, TableScorer] | None = None) -> Reference:
+    """The reference that the scored entries of a board make; those that were retracted are no part of the field.
+
+    `tables` are scores made elsewhere, by column: they stand in the place of those in the entries' folders, which stay
+    as they were published.
+    """
+    tables = tables or {}
+    check_scorers(replace(board.suite, reference=None), tables)
     entries = [entry for entry in board.entries if entry.retracted is None]
-    field = [(entry, read_logits(entry_folder(board, entry.name))) for entry in entries]
-    return make_reference(board.suite, field, field_scorers(board), note or _measured(board))
+    field = [(entry, _logits(board, entry, tables)) for entry in entries]
+    scorers = field_scorers(board, tables)
+    words = " ".join(dict.fromkeys(card.measures for _, _, card in scorers.values() if card.measures))
+    return make_reference(board.suite, field, scorers, note or words)
+
+
+def _logits(board: Board, entry: files.Entry, tables: Mapping[str, TableScorer]) -> pa.Table:
+    """The logits in an entry's folder, those of a column with a table from there."""
+    kept = read_logits(entry_folder(board, entry.name))
+    kept = kept.filter(pc.invert(pc.is_in(kept.column("preference"), pa.array(list(tables), pa.string()))))
+    return pa.concat_tables([kept, *(table_logits(entry, column, table) for column, table in tables.items())])
 
 
 def check_field(board: Board, suite: Suite) -> None:
@@ -54,10 +74,12 @@ def with_reference(suite: Suite, reference: Reference) -> Suite:
     return hashed(replace(suite, reference=reference, frozen=True))
 
 
-def field_scorers(board: Board) -> dict[str, FieldScorer]:
+def field_scorers(board: Board, tables: Mapping[str, TableScorer] | None = None) -> dict[str, FieldScorer]:
     """Name, signature and card of the scorer behind every column, as they stand beside the entries' scores."""
     cards = dict(_cards(board))
-    found: dict[str, FieldScorer] = {}
+    found: dict[str, FieldScorer] = {
+        column: (table.name, str(table.signature), table.card) for column, table in (tables or {}).items()
+    }
     for entry in board.entries:
         table = read_logits(entry_folder(board, entry.name))
         for column, signature in zip(table.column("preference").to_pylist(), table.column("scorer").to_pylist()):
@@ -87,11 +109,6 @@ def _cards(board: Board) -> Iterator[tuple[str, tuple[str, ScorerCard]]]:
             told = json.loads(path.read_text(encoding="utf-8"))
             card = ScorerCard.parse(told["card"], where=str(path))
             yield told["signature"], (told["scorer"], card)
-
-
-def _measured(board: Board) -> str:
-    """What the scorers say they measure."""
-    return " ".join(dict.fromkeys(card.measures for _, _, card in field_scorers(board).values() if card.measures))
 
 
 # -- carrying over -----------------------------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ from salon.flows.bench.scoring import check_scorers, score_column
 from salon.generate.run import generate_items
 from salon.generate.settings import GenerateSettings
 from salon.judge.run import JudgeRun
+from salon.judge.scorers.table import TableScorer
 from salon.judge.unread import UnreadLimits
 from salon.judge.vlm import Vlm
 from salon.models.kept import Kept
@@ -230,10 +231,7 @@ def _finished(run: _Run, entry: Entry, made: int = 0) -> EntryRun:
         return EntryRun(entry=entry.name, status="published", before=True)
     check_pictures(folder, entry)
     judged = [one for role in suite_roles(run.suite) if (one := _judged(run, entry, folder, role))]
-    for column, scorer in run.scorers.items():
-        if not _is_scored(entry, read_logits(folder), column, scorer):
-            rows = score_column(run.suite, entry, folder, column, scorer, run.watch, run.kept)
-            write_logits(folder, _with(read_logits(folder), "preference", column, rows))
+    _score(run, entry, folder)
     missing = Counter((one.missing or "").partition(":")[0] for one in entry.pictures if one.image is None)
     result = entry_result(run.suite, entry, read_answers(folder), read_logits(folder))
     waits = not run.as_is and any(kind in OUTAGES for kind in missing)
@@ -250,7 +248,19 @@ def _finished(run: _Run, entry: Entry, made: int = 0) -> EntryRun:
     )
 
 
+def _score(run: _Run, entry: Entry, folder: Path) -> None:
+    """The columns that an entry lacks, by the scorers that are there."""
+    for column, scorer in run.scorers.items():
+        if not _is_scored(entry, read_logits(folder), column, scorer):
+            rows = score_column(run.suite, entry, folder, column, scorer, run.watch, run.kept)
+            if not rows.num_rows and isinstance(scorer, TableScorer):
+                continue  # a table of other entries takes nothing away from this one
+            write_logits(folder, _with(read_logits(folder), "preference", column, rows))
+
+
 def _is_scored(entry: Entry, logits: pa.Table, column: str, scorer: Scorer) -> bool:
+    if isinstance(scorer, TableScorer):
+        return False  # reading it again costs nothing, and its numbers may have been mended
     rows = zip(*(logits.column(name).to_pylist() for name in ("preference", "scorer", "item")))
     known = {item for named, by, item in rows if (named, by) == (column, str(scorer.signature))}
     return known >= {one.item for one in entry.pictures if one.image is not None}
