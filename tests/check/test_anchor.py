@@ -60,7 +60,7 @@ def test_ties_are_broken_every_way_there_is() -> None:
     assert report.mean_tau == pytest.approx(np.mean(taus), abs=0.015)
     assert report.tie_rate == pytest.approx(2 / 3)
     assert report.tie_control == pytest.approx(0, abs=0.02)
-    assert report.warnings == ()
+    assert report.warnings == ("only 2 prompts: their intervals, by prompts drawn again, are too narrow",)
 
 
 def test_stable_ties_warn_with_the_control() -> None:
@@ -79,23 +79,67 @@ def test_random_ratings_carry_no_signal_unless_ties_are_shared() -> None:
     assert stable.tie_control == pytest.approx(stable.mean_tau, abs=0.03)
 
 
-def test_one_catalogue_is_dealt_into_panels() -> None:
-    """Ten raters of one list make three panels of three; one rater is over. Intervals come from panels."""
-    ranks = shared_ranks(1, 10, 8, 1.0, RNG(3))
-    report = drawn(Drawn(1, 8).rank(ranks).study(), items=3, raters=3)
-    assert (report.cluster, report.clusters, report.left_out) == ("panel", 3, 0)
-    assert report.intervals["mean_tau"].low <= report.mean_tau <= report.intervals["mean_tau"].high
+def sparse(raters: int, items: int, seed: int, share: float = 0.5) -> np.ndarray:
+    """(1, raters, items) worth with noise, a share of it unknown; raters differ in how much they judged."""
+    rng = RNG(seed)
+    values = RNG(99).normal(size=items) + 1.5 * rng.normal(size=(1, raters, items))
+    values[rng.random(values.shape) > share * 2 * rng.random((1, raters, 1))] = np.nan
+    return values
 
 
-def test_panels_that_share_too_little_are_counted() -> None:
-    """Five raters know one half of a catalogue, seven the other: of six pairs those across share nothing."""
-    values = np.full((1, 12, 10), np.nan)
-    values[0, :5, :5] = RNG(4).normal(size=(5, 5))
-    values[0, 5:, 5:] = RNG(5).normal(size=(7, 5))
-    study = Drawn(1, 10).rate(values).study()
-    counts = {(r.clusters, r.left_out) for r in (drawn(study, raters=2, seed=seed) for seed in range(4))}
-    assert all(clusters + left_out == 6 for clusters, left_out in counts)
-    assert all(left_out % 2 == 1 for _, left_out in counts)  # five raters cannot pair off among themselves
+@pytest.mark.parametrize("by", ["panels", "items"])
+def test_a_catalogue_with_gaps_against_every_possible_draw(by: str) -> None:
+    """All panels of three of nine raters and all sets of three of six items, weighed as each way of drawing does."""
+    values = sparse(9, 6, 3, 0.8)
+    known = np.isfinite(values[0])
+    ranks, weights, panels, met = [], [], 0, set()
+    for raters in combinations(range(9), 3):
+        sets = [items for items in combinations(range(6), 3) if known[np.ix_(raters, items)].all()]
+        panels += bool(sets)
+        met |= set(raters) if sets else set()
+        for items in sets:
+            ranks.append((-values[0][np.ix_(raters, items)]).argsort(axis=1).argsort(axis=1))
+            who = known[:, list(items)].all(axis=1).sum()
+            weights.append(1 / len(sets) if by == "panels" else 1 / len(list(combinations(range(who), 3))))
+    k = votes_rankings(np.array(ranks))
+    exact = [np.average(x, weights=weights) for x in (kendall_t(k, 3), p_max(k, 3).mean(axis=1), cycles(k, 3, 3))]
+    report = drawn(Drawn(1, 6).rate(values).study(), items=3, raters=3, draws=40_000, draw_by=by)
+    assert figures(report)[1:] == pytest.approx(exact, abs=0.012)
+    assert report.panels == panels
+    assert report.tried - report.left_out <= report.draws == 40_000
+    assert (report.cluster, report.clusters) == ("rater", len(met))
+
+
+def test_panels_are_drawn_until_enough_are_usable() -> None:
+    """One panel in some sixty shares four items; seeds agree far better than a few disjoint panels would."""
+    study = Drawn(1, 30).rate(sparse(150, 30, 4, 0.4)).study()
+    runs = [drawn(study, seed=seed, draws=4000) for seed in range(4)]
+    assert all(run.panels > 3000 and run.left_out > 20 * run.panels for run in runs)
+    assert np.ptp([run.mean_tau for run in runs]) < 0.03
+    assert all("drawn again" in run.policies[1] for run in runs)
+    assert not any(run.warnings for run in runs)
+
+
+def test_few_panels_and_few_raters_are_told() -> None:
+    ranks = shared_ranks(1, 7, 8, 1.0, RNG(3))
+    few = drawn(Drawn(1, 8).rank(ranks).study(), items=3, raters=5)
+    assert few.panels == 21
+    assert any("only 21 different panels" in words for words in few.warnings)
+    assert any("no intervals: 7 raters" in words for words in few.warnings)
+    assert few.intervals["mean_tau"].low is None
+    ten = drawn(Drawn(1, 8).rank(shared_ranks(1, 10, 8, 1.0, RNG(3))).study(), items=3, raters=3)
+    assert any("only 10 raters" in words for words in ten.warnings)
+    assert ten.intervals["mean_tau"].low <= ten.mean_tau <= ten.intervals["mean_tau"].high
+    prompts = drawn(Drawn(3, 4).rank(random_ranks(3, 5, 4, RNG(1))).study())
+    assert any("only 3 prompts" in words for words in prompts.warnings)
+
+
+def test_raters_who_share_nothing_are_refused() -> None:
+    values = np.full((1, 6, 12), np.nan)
+    for rater in range(6):
+        values[0, rater, 2 * rater : 2 * rater + 2] = 1
+    with pytest.raises(TooFew, match="--draw-by items"):
+        drawn(Drawn(1, 12).rate(values).study(), raters=2, items=2)
 
 
 def test_prompts_without_a_panel_are_left_out_and_counted() -> None:

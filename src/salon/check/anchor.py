@@ -1,52 +1,36 @@
 """A reference anchor: another data set's agreement, cut down to the same number of items and raters.
 
 Each draw takes a panel of R raters and p items all of them judged, ranks the items again for each rater, and goes
-through the same statistics as a study. With several groups (prompts) the panel is drawn inside a group and intervals
-come from groups drawn again; with a single group (ten sushi, one catalogue of films) raters are dealt into disjoint
-panels and intervals come from panels drawn again, since draws that share raters are not independent.
+through the same statistics as a study (`anchor_draws`). With several groups (prompts) the panel is drawn inside a group
+and intervals come from groups drawn again. With a single group (ten sushi, one catalogue of films) every draw is a new
+panel; panels share raters, and intervals come from raters left out one at a time (`stats.panel_means`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from salon.check.anchor_draws import Draws, draw_catalogue, draw_prompts
+from salon.check.anchor_scores import AnchorSettings, GroupScores, photographs, score_groups
 from salon.check.answers import rank_scores
 from salon.check.results import STATISTICS, AnchorFigures, Interval
 from salon.check.signal import percentiles
-from salon.errors import TooFew, UnknownReference
+from salon.errors import StatsError, TooFew, UnknownReference
+from salon.stats.panel_means import panel_means
 from salon.stats.signal import cycles, cycles_possible, kendall_t, median_of_counts, p_max, votes_rankings
 from salon.study import Signature, Study
 from salon.study.noun import Noun
 
 Figures = dict[str, NDArray[np.float64]]
 RESAMPLES = 2000
-MAX_TRIES = 50
-"""Panels that share too few items are drawn again this often before a group is given up."""
-
-
-class AnchorSettings(Noun):
-    """How `salon anchor` draws."""
-
-    items: int = Field(4, ge=2, le=12, description="Items per draw (p).")
-    raters: int = Field(5, ge=2, le=100, description="Raters per draw (R).")
-    ties: Literal["random", "stable"] = Field(
-        "random",
-        description="How ties become strict orders: at random, afresh in every draw; or by item order, the same for "
-        "every rater, which manufactures agreement (only to reproduce papers that did so).",
-    )
-    draws: int = Field(20_000, ge=100, le=2_000_000, description="Draws of R raters and p items.")
-    top_items: int = Field(100, ge=2, description="In a catalogue without prompts, only the most judged items.")
-    top_generators: int | None = Field(None, ge=2, description="Keep only this many generators, the best by mean rank.")
-    drop: tuple[str, ...] = Field((), description="Leave out items of this generator or source (repeatable).")
-    criterion: str | None = Field(None, description="Which criterion, when the file holds several.")
-    level: float = Field(0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
-    seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")
+HALF = 0.5
+FEW_PANELS, FEW_PROMPTS, FEW_RATERS = 200, 10, 50
+"""Fewer of these deserve a warning."""
 
 
 class AnchorReport(Noun):
@@ -58,7 +42,11 @@ class AnchorReport(Noun):
     raters: int
     draws: int
     clusters: int
-    cluster: Literal["prompt", "panel"]
+    cluster: Literal["prompt", "rater"]
+    panels: int = Field(default=0, description="Different panels of raters behind the draws; 0 with prompts.")
+    tried: int = Field(
+        default=0, description="Panels (or sets of items) drawn until there were enough; prompts, where there are any."
+    )
     median_T: float
     mean_tau: float
     mean_pmax: float
@@ -72,7 +60,7 @@ class AnchorReport(Noun):
     tie_control: float = Field(
         description="Mean tau after each rater's values are shuffled: 0 unless the tie-break manufactures agreement."
     )
-    left_out: int = Field(description="Groups or panels without enough raters who judged the same items.")
+    left_out: int = Field(description="Of those, how many have too few raters who judged the same items.")
     policies: tuple[str, ...]
     warnings: tuple[str, ...]
     signature: Signature
@@ -87,24 +75,15 @@ class AnchorReport(Noun):
 ANCHORED = [name for name in STATISTICS if name in AnchorReport.model_fields]
 
 
-@dataclass(frozen=True)
-class _Scores:
-    """One group's answers: (raters, items), higher = better, NaN where a rater did not judge an item."""
-
-    group: int
-    scores: NDArray[np.float32]
-
-
 def anchor(study: Study, settings: AnchorSettings) -> AnchorReport:
     """The four statistics of `study` at p items and R raters."""
     rng = np.random.default_rng(settings.seed)
-    groups = _groups(study, _criterion(study, settings), settings)
-    drawn, cluster, left_out = _draw(groups, settings, rng)
-    n, R, p = drawn.shape
-    ranks = rank_scores(drawn.reshape(n * R, p), ties=settings.ties, rng=rng).reshape(n, R, p)
+    drawn = _draw(score_groups(study, _criterion(study, settings), settings), settings, rng)
+    n, R, p = drawn.scores.shape
+    flat = drawn.scores.reshape(n * R, p)
+    ranks = rank_scores(flat, ties=settings.ties, rng=rng).reshape(n, R, p)
     figures = _figures(ranks)
-    once = np.ones((1, cluster.max() + 1))
-    shuffled = rng.permuted(drawn.reshape(n * R, p), axis=1)
+    shuffled = rng.permuted(flat, axis=1)
     control = rank_scores(shuffled, ties=settings.ties, rng=rng).reshape(n, R, p)
     tie_control = float(kendall_t(votes_rankings(control), R).mean())
     signature = Signature(
@@ -116,29 +95,52 @@ def anchor(study: Study, settings: AnchorSettings) -> AnchorReport:
         },
         seed=settings.seed,
     )
-    values: dict[str, float | None] = {k: float(v[0]) for k, v in _statistics(figures, cluster, once).items()}
-    intervals = _intervals(figures, values, cluster, settings, rng)
+    once = np.ones((1, int(drawn.cluster.max()) + 1))
+    values: dict[str, float | None] = {k: float(v[0]) for k, v in _statistics(figures, drawn.cluster, once).items()}
+    intervals = _intervals(figures, values, drawn, settings, rng)
     if not cycles_possible(p, R):
         values["cycle_rate"], intervals["cycle_rate"] = None, Interval(low=None, high=None)
+    clusters = len(np.unique(drawn.cluster if drawn.raters is None else drawn.raters))
+    panels = drawn.panels
     return AnchorReport(
         name=study.name,
         items=p,
         raters=R,
         draws=n,
-        clusters=len(np.unique(cluster)),
-        cluster="panel" if len(groups) == 1 else "prompt",
+        clusters=clusters,
+        cluster="prompt" if drawn.raters is None else "rater",
+        panels=panels,
+        tried=drawn.tried,
         **values,
         intervals=intervals,
         level=settings.level,
         ties=settings.ties,
-        tie_rate=_tie_rate(drawn),
+        tie_rate=_tie_rate(drawn.scores),
         tie_control=tie_control,
-        left_out=left_out,
-        policies=_policies(settings, left_out),
-        warnings=_warnings(settings, tie_control, float(figures["T"].mean())),
+        left_out=drawn.tried - drawn.usable,
+        policies=(*_policies(settings, drawn), *_photograph_policy(study, settings)),
+        warnings=(
+            *_warnings(settings, tie_control, float(figures["T"].mean())),
+            *_few(drawn, clusters, panels, settings),
+        ),
         signature=signature,
         signature_line=str(signature),
     )
+
+
+def _draw(groups: list[GroupScores], settings: AnchorSettings, rng: np.random.Generator) -> Draws:
+    shape = settings.draws, settings.raters, settings.items
+    if len(groups) == 1:
+        drawn = draw_catalogue(groups[0].scores, *shape, settings.draw_by, rng)
+    else:
+        drawn = draw_prompts([one.scores for one in groups], *shape, rng)
+    if drawn is None:
+        raise TooFew(
+            f"{settings.raters} raters who judged the same {settings.items} items are needed",
+            found=f"no such panel in {len(groups)} groups",
+            remedy="ask for fewer items or raters, or draw items first with --draw-by items",
+        )
+    return drawn
 
 
 def _criterion(study: Study, settings: AnchorSettings) -> int:
@@ -152,160 +154,6 @@ def _criterion(study: Study, settings: AnchorSettings) -> int:
             remedy="--criterion with one of " + ", ".join(ids),
         )
     return ids.index(settings.criterion)
-
-
-def _groups(study: Study, criterion: int, settings: AnchorSettings) -> list[_Scores]:
-    """Score matrices of every group, from whichever protocol the criterion has (rankings before ratings)."""
-    group, rater, item, score = _entries(study, criterion)
-    keep = ~np.isin(item, _dropped(study, settings)) & ~study.crowds[rater] & (group >= 0)
-    group, rater, item, score = (column[keep] for column in (group, rater, item, score))
-    if settings.top_generators is not None and len(group):
-        keep = np.isin(item, _top_generators(study, item, group, rater, score, settings.top_generators))
-        group, rater, item, score = (column[keep] for column in (group, rater, item, score))
-    order = np.lexsort((item, rater, group))
-    group, rater, item, score = (column[order] for column in (group, rater, item, score))
-    starts = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1]))) if len(group) else np.zeros(0, int)
-    made = []
-    for start, end in zip(starts, np.append(starts[1:], len(group))):
-        part = slice(start, end)
-        made.append(_Scores(int(group[start]), _matrix(rater[part], item[part], score[part], settings)))
-    return made
-
-
-def _entries(study: Study, criterion: int) -> tuple[NDArray[np.int32], ...]:
-    """group, rater, item and score (higher = better) of every judged item."""
-    rankings = study.rankings
-    rows = np.flatnonzero((rankings.criterion == criterion) & (rankings.repeat == 0))
-    if len(rows):
-        lengths = np.diff(rankings.offsets)
-        chosen = np.repeat(np.isin(np.arange(len(rankings)), rows), lengths)
-        row = np.repeat(np.arange(len(rankings)), lengths)[chosen]
-        return rankings.group[row], rankings.rater[row], rankings.items[chosen], -rankings.ranks[chosen]
-    ratings = study.ratings
-    rows = np.flatnonzero((ratings.criterion == criterion) & (ratings.repeat == 0))
-    scale = study.criteria[criterion].scale
-    sign = -1 if scale is not None and not scale.higher_is_better else 1
-    if len(rows):
-        return ratings.group[rows], ratings.rater[rows], ratings.item[rows], sign * ratings.value[rows]
-    raise TooFew(
-        "an anchor needs rankings or ratings",
-        found="only comparisons or other judgments",
-        where=f"study {study.name!r}",
-        remedy="run salon check on the study itself",
-    )
-
-
-def _matrix(
-    rater: NDArray[np.int32], item: NDArray[np.int32], score: NDArray[np.float64], settings: AnchorSettings
-) -> NDArray[np.float32]:
-    raters, row = np.unique(rater, return_inverse=True)
-    items, column, judged = np.unique(item, return_inverse=True, return_counts=True)
-    most = np.argsort(-judged, kind="stable")[: settings.top_items]
-    place = np.full(len(items), -1)
-    place[np.sort(most)] = np.arange(len(most))  # item order is kept: `stable` breaks ties by it
-    kept = place[column] >= 0
-    matrix = np.full((len(raters), len(most)), np.nan, np.float32)
-    matrix[row[kept], place[column[kept]]] = score[kept]
-    return matrix
-
-
-def _dropped(study: Study, settings: AnchorSettings) -> NDArray[np.int64]:
-    """Items of the generators or sources to leave out."""
-    if not settings.drop:
-        return np.zeros(0, np.int64)
-    table = study.table("items")
-    hit = np.zeros(table.num_rows, bool)
-    for name in ("generator", "source"):
-        if name in table.column_names:
-            hit |= np.isin(np.array(table.column(name).cast("string").to_pylist(), object), settings.drop)
-    if not hit.any():
-        raise UnknownReference("items to drop must exist", found=", ".join(settings.drop), where="generator or source")
-    return np.flatnonzero(hit)
-
-
-def _top_generators(study: Study, item, group, rater, score, most: int) -> NDArray[np.int64]:  # type: ignore[no-untyped-def]
-    """Items of the `most` generators with the best mean rank within a rater's answer."""
-    table = study.table("items")
-    if "generator" not in table.column_names:
-        raise UnknownReference("--top-generators needs items that name their generator", found="none do")
-    column = table.column("generator").combine_chunks()
-    code = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    order = np.lexsort((-score, rater, group))
-    starts = np.concatenate(([True], (np.diff(group[order]) != 0) | (np.diff(rater[order]) != 0)))
-    first = np.maximum.accumulate(np.where(starts, np.arange(len(order)), 0))
-    rank = np.arange(len(order)) - first
-    of = code[item[order]]
-    named = of >= 0
-    counts = np.bincount(of[named], minlength=len(column.dictionary))
-    mean = np.bincount(of[named], weights=rank[named], minlength=len(column.dictionary)) / np.maximum(counts, 1)
-    mean[counts == 0] = np.inf
-    return np.flatnonzero(np.isin(code, np.argsort(mean, kind="stable")[:most]))
-
-
-def _draw(
-    groups: list[_Scores], settings: AnchorSettings, rng: np.random.Generator
-) -> tuple[NDArray[np.float32], NDArray[np.int64], int]:
-    """Scores (n, R, p) of the draws, the cluster of each, and how many groups or panels could give none."""
-    clusters = len(groups)
-    if clusters == 1:
-        made = _panels(groups[0].scores, settings, rng)
-        clusters = len(groups[0].scores) // settings.raters
-    else:
-        # As in a check, a rater counts in a prompt when they judged all of it; catalogues too sparse for that fall
-        # back on whatever items a panel shares.
-        whole = [one.scores[np.isfinite(one.scores).all(axis=1)] for one in groups]
-        fit = [scores for scores in whole if len(scores) >= settings.raters and scores.shape[1] >= settings.items]
-        wanted = -(-settings.draws // max(len(fit), 1))
-        made = [_within(scores, wanted, settings, rng) for scores in fit]
-        if not made:
-            wanted = -(-settings.draws // max(len(groups), 1))
-            made = [_sharing(one.scores, wanted, settings, rng) for one in groups]
-    made = [drawn for drawn in made if len(drawn)]
-    if not made:
-        raise TooFew(
-            f"{settings.raters} raters who judged the same {settings.items} items are needed",
-            found=f"no such panel in {len(groups)} groups",
-            remedy="ask for fewer items or raters",
-        )
-    cluster = np.repeat(np.arange(len(made)), [len(drawn) for drawn in made])
-    return np.concatenate(made), cluster, clusters - len(made)
-
-
-def _within(
-    scores: NDArray[np.float32], wanted: int, settings: AnchorSettings, rng: np.random.Generator
-) -> NDArray[np.float32]:
-    """`wanted` draws of R raters and p items from a matrix without gaps; items keep their order."""
-    raters = rng.random((wanted, scores.shape[0])).argsort(axis=1)[:, : settings.raters]
-    items = np.sort(rng.random((wanted, scores.shape[1])).argsort(axis=1)[:, : settings.items], axis=1)
-    return scores[raters[:, :, None], items[:, None, :]]
-
-
-def _sharing(
-    scores: NDArray[np.float32], wanted: int, settings: AnchorSettings, rng: np.random.Generator
-) -> NDArray[np.float32]:
-    """Up to `wanted` draws of R raters and p of the items they share."""
-    made = []
-    for _ in range(wanted * (len(scores) >= settings.raters)):
-        for _ in range(MAX_TRIES):
-            panel = scores[rng.permutation(len(scores))[: settings.raters]]
-            shared = panel[:, np.isfinite(panel).all(axis=0)]
-            if shared.shape[1] >= settings.items:
-                made.append(_within(shared, 1, settings, rng)[0])
-                break
-        else:
-            break
-    return np.array(made, np.float32)
-
-
-def _panels(
-    scores: NDArray[np.float32], settings: AnchorSettings, rng: np.random.Generator
-) -> list[NDArray[np.float32]]:
-    """Raters of one group dealt once into disjoint panels, each giving the same number of draws from its items."""
-    R = settings.raters
-    dealt = rng.permutation(len(scores))[: len(scores) // R * R].reshape(-1, R)
-    shared = [scores[panel][:, np.isfinite(scores[panel]).all(axis=0)] for panel in dealt]
-    usable = [panel for panel in shared if panel.shape[1] >= settings.items]
-    return [_within(panel, -(-settings.draws // len(usable)), settings, rng) for panel in usable]
 
 
 def _figures(ranks: NDArray[np.int8]) -> Figures:
@@ -335,19 +183,45 @@ def _statistics(figures: Figures, cluster: NDArray[np.int64], weights: NDArray[n
 def _intervals(
     figures: Figures,
     values: Mapping[str, float | None],
-    cluster: NDArray[np.int64],
+    drawn: Draws,
     settings: AnchorSettings,
     rng: np.random.Generator,
 ) -> dict[str, Interval]:
-    """Percentile intervals from whole clusters drawn again."""
-    clusters = int(cluster.max()) + 1
+    """Percentile intervals from whole prompts drawn again; in a catalogue, from raters left out one at a time."""
+    if drawn.raters is not None:
+        return _rater_intervals(figures, drawn.raters, settings)
+    clusters = int(drawn.cluster.max()) + 1
     weights = rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=RESAMPLES).astype(float)
-    drawn = _statistics(figures, cluster, weights)
+    again = _statistics(figures, drawn.cluster, weights)
     return {
-        name: percentiles(name, value, drawn[name], clusters, settings.level)
+        name: percentiles(name, value, again[name], clusters, settings.level)
         for name in ANCHORED
         if (value := values[name]) is not None
     }
+
+
+def _rater_intervals(figures: Figures, raters: NDArray[np.int64], settings: AnchorSettings) -> dict[str, Interval]:
+    """Means by the jackknife over raters; the median where the interval of the law of T leaves one half."""
+    means = np.column_stack([figures[name] for name in ("T", "p_max", "cycle")])
+    support = np.unique(figures["T"])
+    below = figures["T"][:, None] <= support + 1e-9
+    try:
+        found = panel_means(np.hstack([means, below]), raters)
+    except StatsError:
+        return dict.fromkeys(ANCHORED, Interval(low=None, high=None))
+    low, high = found.interval(settings.level)
+    ends = {"mean_tau": (-1.0, 1.0), "mean_pmax": (0.5, 1.0), "cycle_rate": (0.0, 1.0)}
+    made = {
+        name: Interval(low=float(max(low[place], least)), high=float(min(high[place], most)))
+        for place, (name, (least, most)) in enumerate(ends.items())
+    }
+    if not figures["cycle"].any():  # no cycle was drawn: what as many panels without a common rater still allow
+        bound = 1 - (1 - settings.level) ** (1 / (found.raters // raters.shape[1]))
+        made["cycle_rate"] = Interval(low=0.0, high=float(bound))
+    reached = high[3:] >= HALF, low[3:] >= HALF
+    median = (float(support[np.argmax(over)]) if over.any() else float(support[-1]) for over in reached)
+    made["median_T"] = Interval(low=next(median), high=next(median))
+    return {name: made[name] for name in ANCHORED}
 
 
 def _tie_rate(drawn: NDArray[np.float32]) -> float:
@@ -356,7 +230,7 @@ def _tie_rate(drawn: NDArray[np.float32]) -> float:
     return tied / (p * (p - 1) / 2)
 
 
-def _policies(settings: AnchorSettings, left_out: int) -> tuple[str, ...]:
+def _policies(settings: AnchorSettings, drawn: Draws) -> tuple[str, ...]:
     ties = (
         "ties broken at random, afresh in every draw"
         if settings.ties == "random"
@@ -364,8 +238,37 @@ def _policies(settings: AnchorSettings, left_out: int) -> tuple[str, ...]:
     )
     if not cycles_possible(settings.items, settings.raters):
         ties += f"; strict majorities of {settings.raters} raters on {settings.items} items cannot cycle"
-    gaps = f"a draw uses only raters who judged all its items; {left_out:,} prompts or panels gave no draw"
-    return (ties, gaps)
+    gaps = "a draw uses only raters who judged all its items"
+    out = drawn.tried - drawn.usable
+    if drawn.raters is None:
+        return (ties, f"{gaps}; {out:,} prompts gave no draw")
+    what = "panels" if settings.draw_by == "panels" else "sets of items"
+    how = f"{gaps}; of {drawn.tried:,} {what} drawn, {out:,} had too few of them and were drawn again"
+    return (ties, how, "intervals are for other raters of the same items, raters left out one at a time")
+
+
+def _photograph_policy(study: Study, settings: AnchorSettings) -> list[str]:
+    count = int(photographs(study).sum())
+    if not count:
+        return []
+    return [
+        f"photographs among generated pictures: {count:,} {'left out' if settings.photographs == 'drop' else 'kept'}"
+    ]
+
+
+def _few(drawn: Draws, clusters: int, panels: int, settings: AnchorSettings) -> list[str]:
+    """What rests on little."""
+    if drawn.raters is None:
+        few = clusters < FEW_PROMPTS
+        return [f"only {clusters:,} prompts: their intervals, by prompts drawn again, are too narrow"] if few else []
+    said = []
+    if panels < FEW_PANELS:
+        said.append(f"only {panels:,} different panels of {settings.raters} raters could be drawn: figures are unsure")
+    if clusters < 2 * settings.raters:
+        said.append(f"no intervals: {clusters:,} raters are too few for panels of {settings.raters}")
+    elif clusters < FEW_RATERS:
+        said.append(f"only {clusters:,} raters are in these panels: intervals are approximate")
+    return said
 
 
 def _warnings(settings: AnchorSettings, control: float, tau: float) -> tuple[str, ...]:

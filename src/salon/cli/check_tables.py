@@ -232,10 +232,11 @@ def print_anchor(report: AnchorReport) -> None:
         (STATISTICS[name].title or name, _with(getattr(report, name), ends)) for name, ends in report.intervals.items()
     ]
     print_table(None, ("", "value"), rows)
-    say(f"{report.draws:,} draws from {report.clusters:,} {report.cluster}s; {report.tie_rate:.1%} of pairs tied")
+    panels = f" in {report.panels:,} different panels" if report.panels else ""
+    say(f"{report.draws:,} draws of {report.clusters:,} {report.cluster}s{panels}; {report.tie_rate:.1%} of pairs tied")
     for policy in report.policies:
         say(f"policy: {policy}")
-    say(f"intervals: {report.level:.0%}, {report.cluster}s drawn again", dim=True)
+    say(f"intervals: {report.level:.0%}", dim=True)
     say(report.signature_line, dim=True)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import little_files as little
 import pytest
 
+from salon.check.anchor import AnchorSettings, anchor
 from salon.errors import BadColumns, BadFile, BadValue, SalonError
 from salon.store.formats import KINDS, Columns, ImportOptions, Policies, import_files, read_study, recognize
 
@@ -128,6 +129,28 @@ def test_hpdv2_ranks_from_zero_and_no_people(tmp_path: Path) -> None:
     study = read_study("hpdv2", [little.write(tmp_path, "t.json", little.as_json([record]))])
     assert rankings(study) == [("consensus", ("b", "a"), (1, 2))]
     assert kinds_of_raters(study) == {"consensus": "crowd"}
+
+
+def test_the_photograph_of_hpdv2_is_no_generator_and_no_part_of_an_anchor(tmp_path: Path) -> None:
+    """Nine generators in one order; the photograph, everybody's favorite, stands after them on half of the prompts."""
+    records = []
+    for number in range(20):
+        size = 9 + number % 2
+        order = [*range(2, 11), 1][:size] if size == 10 else list(range(1, 10))
+        people = [{"rank": order, "user_hash": f"u{n}"} for n in range(5)]
+        images = [f"{number}-{place}.jpg" for place in range(size)]
+        records.append({"prompt": f"p{number}", "image_path": images, "rank": order, "raw_annotations": people})
+    imported = import_files("hpdv2", [little.write(tmp_path, "test.json", little.as_json(records))])
+    items = {item.id: item for item in imported.study.nouns("items")}
+    assert (items["1-9.jpg"].generator, items["1-9.jpg"].source) == (None, "photograph")
+    assert items["1-8.jpg"].generator == "place-8"
+    assert any("tenth image" in note for note in imported.notes)
+    report = anchor(imported.study, AnchorSettings(draws=100, top_generators=4))
+    assert (report.mean_tau, report.clusters) == (1, 20)
+    assert any("10 left out" in policy for policy in report.policies)
+    assert any(
+        "10 kept" in policy for policy in anchor(imported.study, AnchorSettings(draws=100, photographs="keep")).policies
+    )
 
 
 def test_hpdv3_counts_votes_and_never_claims_a_side(tmp_path: Path) -> None:

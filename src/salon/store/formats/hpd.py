@@ -24,6 +24,8 @@ from salon.study import Design, builtin_criterion
 CRITERION = builtin_criterion("hps/overall")
 CONSENSUS = "consensus"
 MAX_VOTES = 1000
+GENERATORS = 9
+"""Of the test set of HPDv2; whatever stands after them is a photograph."""
 
 
 def _prompt(ledger: Ledger, record: Record, id: str | None = None) -> str:
@@ -90,11 +92,18 @@ def _by(source: Source, ledger: Ledger, record: Record) -> dict[str, str]:
     return {"criterion": CRITERION.id, "rater": ledger.rater(CROWD, "crowd")}
 
 
+def _made_by(place: int) -> dict[str, str]:
+    """The test set shows nine generators in one order, and on some prompts a photograph after them."""
+    return {"generator": f"place-{place}"} if place < GENERATORS else {"source": "photograph"}
+
+
 def _test_record(source: Source, ledger: Ledger, record: Record) -> None:
     prompt = _prompt(ledger, record)
     paths = record.texts("image_path")
-    items = [_item(ledger, path, record, prompt=prompt, generator=f"place-{place}") for place, path in enumerate(paths)]
-    source.say("generators are named by their place in the list (place-0, ...); a tenth image is the COCO photograph")
+    items = [_item(ledger, path, record, prompt=prompt, **_made_by(place)) for place, path in enumerate(paths)]
+    source.say("generators are named by their place in the list (place-0, ...)")
+    if len(paths) > GENERATORS:
+        source.say("a tenth image is the COCO photograph: it has no generator, and salon anchor leaves it out")
     if not record.has("raw_annotations"):
         source.say(f"records without raw_annotations keep their one rank list, as the crowd {CONSENSUS!r}")
         rater = ledger.rater(CONSENSUS, "crowd")
