@@ -18,6 +18,7 @@ from waiting import until
 
 from salon.bench.board import entry_folder, open_board, read_answers, read_published, read_result
 from salon.bench.suite_folder import save_suite
+from salon.cli.bench_standings import _prompts
 
 PRICES = "[models.tiny-1]\ninput = 10.0\noutput = 100.0\nimage_tokens = 100\n"
 LINES = (
@@ -219,3 +220,11 @@ def test_misuse_says_what_is_needed(
     code, text = salon(capsys, *arguments)
     assert (code, said in text) == (2, True), text
     assert not Path("board").exists()
+
+
+def test_standings_say_how_many_prompts_each_axis_rests_on() -> None:
+    titles = {"capability": "Capability", "eps": "EPS", "overall": "Overall"}
+    assert _prompts({"capability": 192, "eps": 165, "overall": 165}, titles) == (
+        "prompts: Capability 192, EPS 165, Overall 165"
+    )
+    assert _prompts({"capability": 12, "overall": 12}, titles) == "12 prompts"

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 import salon
 from salon.flows.simulate.ppaint_like import PpaintTruth, ppaint_like_study, ppaint_like_truth
+from salon.fuse.anchored import anchored
+from salon.fuse.compare import values
+from salon.fuse.groups import study_groups
 from salon.fuse.results import FuseReport
 from salon.study import Study
 
@@ -69,3 +72,25 @@ def test_both_constructions_give_one_order(study: Study) -> None:
     assert anchored.srcc > 0.985
     assert anchored.decisions > 0.96
     assert anchored.ks_pass == anchored.groups == 3
+
+
+def test_only_rating_anchors_make_categories_comparable() -> None:
+    """Categories 1.5 logits apart: no comparison shows it. Unanchored scores put all categories at one level."""
+    study, truth = ppaint_like_study(SEED, levels=1.5), ppaint_like_truth(SEED, levels=1.5)
+    groups = list(study_groups(study, salon.FuseSettings(), [CRITERION]))
+    planted = truth.score[:, truth.criteria.index(CRITERION)].reshape(3, 50)
+    apart = planted[0].mean() - planted[2].mean()
+    found = {}
+    for pulled in (True, False):
+        fused_groups = anchored(groups, "anchored-davidson", salon.FuseSettings(), None, pulled=pulled)
+        scores = values(fused_groups)
+        found[pulled] = scores[0].mean() - scores[2].mean()
+    assert apart > 1
+    assert found[True] == pytest.approx(apart, abs=0.45)
+    assert abs(found[False]) < 0.2 * apart
+
+
+def test_levels_change_nothing_within_a_category() -> None:
+    """The same seed with and without levels: comparisons are equal answer for answer."""
+    plain, levelled = (ppaint_like_study(SEED, levels=levels, items=12).table("comparisons") for levels in (0.0, 2.0))
+    assert plain.equals(levelled)

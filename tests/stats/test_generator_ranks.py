@@ -87,3 +87,14 @@ def test_the_error_s_interval_reaches_as_far_below_as_above():
     made = generator_ranks(people, model, pairs, draws=300, rng=rng).nmse
     assert made.low == pytest.approx(max(0.0, 2 * made.value - made.high))
     assert 0 < made.low < made.value < made.high
+
+
+def test_each_generator_counts_the_prompts_it_stood_in():
+    """Four generators; the last one meets the others on three of ten prompts only, and two prompts have no pair."""
+    pairs = np.zeros((12, 4))
+    pairs[:10, :3] = 2
+    pairs[:3, 3] = 2
+    won = pairs * np.array([0.8, 0.5, 0.3, 0.4])
+    found = generator_ranks(won, won, pairs, draws=200, rng=np.random.default_rng(0))
+    assert [one.n for one in found.people] == [10, 10, 10, 3]
+    assert found.spearman.n == 10

@@ -23,6 +23,7 @@ from salon.stats.judge_accuracy import (
     identity_gap,
     judge_accuracy,
     kind_table,
+    macro_difference,
     match_rate,
     pair_kinds,
     pair_scores,
@@ -265,3 +266,27 @@ def test_the_bound_counts_the_prompts_that_a_share_rests_on():
 def test_one_prompt_has_no_interval():
     one = figures([(WITH, WITH), (WITH, AGAINST)], [3, 3]).pooled
     assert (one.accuracy.value, one.accuracy.low, one.accuracy.high) == (0.75, None, None)
+
+
+def test_a_criterion_counts_its_own_prompts():
+    """Nine criteria on prompts of their own: each rests on 8 prompts, not on all 72, and their mean on all."""
+    prompts = np.repeat(np.arange(72), 6)
+    criteria = prompts // 8
+    verdicts = np.random.default_rng(0).choice([1, -1], size=(len(prompts), 2))
+    found = judge_accuracy(
+        kind_table(verdicts, prompts, criteria, of=9), draws=200, rng=np.random.default_rng(1), level=0.95
+    )
+    assert {part.accuracy.n for part in found.by_criterion} == {8}
+    assert found.pooled.accuracy.n == found.macro.accuracy.n == 72
+
+
+def test_prompts_without_an_answer_do_not_count():
+    """A difference rests on prompts that one of the two answered."""
+    first = np.zeros((10, 1, 6), np.int64)
+    first[:4, 0, 0] = 3
+    second = np.zeros_like(first)
+    second[:4, 0, 1] = 3
+    made = macro_difference(
+        lambda t: t[:, 0] / t.sum(axis=1), first, second, draws=200, rng=np.random.default_rng(0), level=0.95
+    )
+    assert made.n == 4

@@ -29,9 +29,17 @@ def print_standings(board: Board) -> None:
     _print_others(board, {one.entry for one in results})
     if results:
         one = results[0]
-        level = f"{card.level:.0%} intervals over {one.capability.figure.n} prompts"
+        counted = {axis: places[axis][one.entry].figure.n for axis in axes}
+        level = f"{card.level:.0%} intervals over {_prompts(counted, titles)}"
         say(f"{level}; ranks hold together; a missing picture or an unread answer is a failure", dim=True)
         say(f"suite {one.suite} {one.suite_hash[:16]}", dim=True)
+
+
+def _prompts(counted: dict[str, int], titles: dict[str, str]) -> str:
+    """How many prompts count, axis by axis where they differ."""
+    if len(set(counted.values())) == 1:
+        return f"{next(iter(counted.values()))} prompts"
+    return "prompts: " + ", ".join(f"{titles[axis]} {n}" for axis, n in counted.items())
 
 
 def _axes(board: Board, results: list[EntryResult]) -> list[str]:

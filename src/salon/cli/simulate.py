@@ -45,6 +45,12 @@ PRESETS = ("taste-like", "taste-drawn", "ppaint-like", "designers")
     help="With --preset designers: the study that salon generate drew; -o may be the same folder.",
 )
 @click.option("--controls", is_flag=True, help="Add random raters and factions to taste-like.")
+@click.option(
+    "--category-levels",
+    type=click.FloatRange(0, 20),
+    default=0.0,
+    help="With --preset ppaint-like: how far the best category lies above the mean of all, in logits.",
+)
 @options_from(SimulateSettings)
 @overwrite_option
 @json_option
@@ -55,6 +61,7 @@ def simulate(
     preset: str | None,
     posters: Path | None,
     controls: bool,
+    category_levels: float,
     overwrite: bool,
     as_json: bool,
     **flags: Any,
@@ -68,6 +75,7 @@ def simulate(
       salon simulate -o study --preset taste-like                nine criteria, ten designers: the shape of TASTE
       salon simulate -o study --preset taste-drawn               the same shape, 2,880 posters drawn and judged
       salon simulate -o study --preset ppaint-like               the same experts compare and rate paintings
+      salon simulate -o study --preset ppaint-like --category-levels 1
       salon simulate -o judged --preset designers --posters study
       salon simulate -o study --prompts 200 --tau 0.2            one shared order, mean tau 0.2
       salon simulate -o study --model uniform                    no preference at all
@@ -89,13 +97,16 @@ def simulate(
     if controls and preset != "taste-like":
         raise BadValue("--controls belongs to taste-like", found=preset or "no --preset",
                        remedy="leave it out, or use --preset taste-like")  # fmt: skip
+    if category_levels and preset != "ppaint-like":
+        raise BadValue("--category-levels belongs to ppaint-like", found=preset or "no --preset",
+                       remedy="leave it out, or use --preset ppaint-like")  # fmt: skip
     seed = flags["seed"] if "seed" in given else None
     if preset == "taste-drawn":
         _check_own(given - {"seed", "prompts"}, seed)
         study, truth = _drawn(output, flags["prompts"], seed)
     else:
         if preset:
-            study, truth = _preset(preset, given - {"seed"}, seed, controls, posters)
+            study, truth = _preset(preset, given - {"seed"}, seed, controls, category_levels, posters)
         else:
             settings = settings_from(SimulateSettings, flags)
             study, truth = simulate_study(settings), planted(settings)
@@ -107,7 +118,7 @@ def simulate(
 
 
 def _preset(
-    preset: str, given: set[str], seed: int | None, controls: bool, posters: Path | None
+    preset: str, given: set[str], seed: int | None, controls: bool, levels: float, posters: Path | None
 ) -> tuple[Study, tuple[Planted, ...]]:
     _check_own(given, seed)
     if preset == "taste-like":
@@ -115,7 +126,7 @@ def _preset(
     if posters is not None:
         settings = DesignerSettings() if seed is None else DesignerSettings(seed=seed)
         return designers_study(posters, settings), designers_planted(posters, settings)
-    return ppaint_like_study(seed), ppaint_like_planted(seed)
+    return ppaint_like_study(seed, levels=levels), ppaint_like_planted(seed, levels=levels)
 
 
 def _drawn(output: Path, prompts: int, seed: int | None) -> tuple[Study, tuple[Planted, ...]]:

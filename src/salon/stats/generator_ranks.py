@@ -67,12 +67,15 @@ def generator_ranks(
     total = table.sum(axis=0, keepdims=True)
     sides, spread = _values(total), _values(draw_totals(*row_kinds(table), draws=draws, rng=rng))
 
-    def estimate(value: FloatArray, drawn: FloatArray) -> Estimate | None:
-        return _estimate(float(value[0]), drawn, clusters, level)
+    behind = int((n > 0).any(axis=1).sum())
+
+    def estimate(value: FloatArray, drawn: FloatArray, prompts: int = behind) -> Estimate | None:
+        return _estimate(float(value[0]), drawn, prompts, level)
 
     reason = _why_not(*(side[0] for side in sides))
     shares = [
-        tuple(estimate(side[:, g], drawn[:, g]) for g in range(won.shape[1])) for side, drawn in zip(sides, spread)
+        tuple(estimate(side[:, g], drawn[:, g], int((n[:, g] > 0).sum())) for g in range(won.shape[1]))
+        for side, drawn in zip(sides, spread)
     ]
     if reason is not None:
         return GeneratorRanks(shares[0], shares[1], None, None, None, reason)

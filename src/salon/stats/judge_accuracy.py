@@ -194,10 +194,11 @@ def macro_difference(
         return macro_mean(of, split[:, 0]) - macro_mean(of, split[:, 1])
 
     value = float(difference(both.sum(axis=0, keepdims=True).astype(float))[0])
-    if prompts == 1:
+    answered = int(((first + second)[:, here].sum(axis=(1, 2)) > 0).sum())
+    if answered == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
     return interval(
-        value, difference(drawn_totals(both, draws, rng)), n=prompts, unit="prompt", level=level, within=BOTH_SIDES
+        value, difference(drawn_totals(both, draws, rng)), n=answered, unit="prompt", level=level, within=BOTH_SIDES
     )
 
 
@@ -278,7 +279,7 @@ def drawn_totals(table: FloatArray | IntArray, draws: int, rng: np.random.Genera
 
 
 def _estimate(of: Ratio, rows: IntArray, drawn: FloatArray, *, level: float) -> Estimate | None:
-    n, total = len(rows), rows.sum(axis=0, keepdims=True).astype(float)
+    n, total = prompts_behind(rows, of[1]), rows.sum(axis=0, keepdims=True).astype(float)
     value = float(macro_mean(_share(of), total)[0])
     if np.isnan(value):
         return None
@@ -286,6 +287,12 @@ def _estimate(of: Ratio, rows: IntArray, drawn: FloatArray, *, level: float) -> 
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
     behind = fewest_behind(rows, of[1])
     return interval(value, macro_mean(_share(of), drawn), n=n, unit="prompt", level=level, ends=SHARE, behind=behind)
+
+
+def prompts_behind(rows: IntArray, *bottoms: Statistic) -> int:
+    """Prompts of (prompts, criteria, kinds) with something in a denominator under any criterion."""
+    held = [of(rows[:, k].astype(float)) > 0 for of in bottoms for k in range(rows.shape[1])]
+    return int(np.any(held, axis=0).sum())
 
 
 def fewest_behind(rows: IntArray, *bottoms: Statistic) -> int:

@@ -44,6 +44,7 @@ from salon.stats.judge_accuracy import (
     fewest_behind,
     macro_difference,
     macro_mean,
+    prompts_behind,
 )
 from salon.stats.resample import BOTH_SIDES, SHARE, check_settings, interval, ratio
 from salon.stats.result import Estimate
@@ -228,7 +229,8 @@ _SHARES: dict[str, tuple[Statistic, ...]] = {
 
 
 def _estimate(name: str, rows: IntArray, drawn: FloatArray, *, level: float) -> Estimate | None:
-    n, total = len(rows), rows.sum(axis=0, keepdims=True).astype(float)
+    bottoms = _SHARES.get(name, (_all,))
+    n, total = prompts_behind(rows, *bottoms), rows.sum(axis=0, keepdims=True).astype(float)
     value = float(macro_mean(_FIGURES[name], total)[0])
     if np.isnan(value):
         return None

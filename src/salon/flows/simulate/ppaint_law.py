@@ -2,7 +2,8 @@
 
 Item i has a latent value q_id under criterion d, in units of the noise of one comparison. Items were screened into
 three tiers of equal size, z_i = 1, 0, -1 (high, medium, low), and q_id = spread (sqrt(shared) sqrt(3/2) z_i +
-sqrt(1 - shared) e_id), e normal: two criteria correlate by `shared`, and what they share is the tier. Rater r sees
+sqrt(1 - shared) e_id), e normal: two criteria correlate by `shared`, and what they share is the tier. `levels` lifts
+and lowers whole categories, under all criteria; no comparison shows it, as pairs stay within a category. Rater r sees
 q_rid = q_id + u_rid: u is a taste of their own, normal with standard deviation `taste`, the same whatever they are
 asked; two criteria's tastes correlate by `shared` too. The fifth criterion, overall quality, is the mean of the other
 four at their spread.
@@ -64,6 +65,13 @@ class PpaintSettings(Noun):
     shared: float = _fitted("shared", "Correlation of any two of the first four criteria.", ge=0, le=1)
     steepness: float = _fitted("steepness", "Of the score 1 + 4 logistic(steepness q).", gt=0)
     rating_noise: float = _fitted("rating_noise", "Standard deviation of e'.", ge=0)
+    levels: float = Field(
+        0.0,
+        ge=0,
+        le=20,
+        description="How far the mean of the best category lies above that of all, in logits; the others stand evenly "
+        "below it. 0: all categories have one mean.",
+    )
     ties: float = Field(1.0, ge=0, description="Times each rater's tie threshold.")
     sides: float = Field(1.0, ge=0, description="Times each rater's lean to the left.")
     scale_use: float = Field(1.0, ge=0, description="Times each rater's offset and log gain; 0: all use one scale.")
@@ -114,11 +122,16 @@ def tiers(settings: PpaintSettings) -> Ints:
     return np.arange(settings.items) % 3
 
 
+def category_levels(settings: PpaintSettings) -> Floats:
+    """(categories,) mean of q in each category: from `levels` down to -`levels`, evenly."""
+    return settings.levels * np.linspace(1, -1, settings.categories) if settings.categories > 1 else np.zeros(1)
+
+
 def draw_latent(settings: PpaintSettings, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """q (categories, items, criteria) and u (categories, raters, items, criteria)."""
     s = settings
     screened = np.broadcast_to(np.sqrt(1.5) * (1.0 - tiers(s)), (s.categories, s.items))
-    q = s.spread * _criteria(screened, s.shared, rng)
+    q = s.spread * _criteria(screened, s.shared, rng) + category_levels(s)[:, None, None]
     u = s.taste * _criteria(rng.standard_normal((s.categories, s.raters, s.items)), s.shared, rng)
     return q, u
 

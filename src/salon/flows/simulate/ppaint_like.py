@@ -135,6 +135,8 @@ def ppaint_like_planted(seed: int | None = None, **changes: Any) -> tuple[Plante
     s = _settings(seed, changes)
     tau = 2 / np.pi * np.arcsin(s.spread**2 / (s.spread**2 + s.taste**2))
     truth = f"values of spread {s.spread:.3g}, each rater's own taste of spread {s.taste:.3g} (logits)"
+    if s.levels:
+        truth += f"; categories from +{s.levels:g} down to -{s.levels:g}"
     mean = "; the mean of the other four"
     return tuple(
         Planted(f"ppaint/{name}", "thurstone", s.taste, float(tau), truth + mean * (name == "overall"))
