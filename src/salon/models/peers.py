@@ -117,7 +117,7 @@ PEERS: Mapping[str, Peer] = {
              "exp(logit scale) cos"),
         Peer("hpsv3", "HPSv3",
              "hpsv3 1.0.0: inference.py, dataset/utils.py and model/qwen2vl_trainer.py on transformers 4.45.2",
-             PictureRule("patches", budget=256), TextRule("Qwen2-VL", padded=False), "the place of <|Reward|>",
+             PictureRule("patches", budget=256), TextRule("Qwen2-VL", padded=False), "the place of the special token",
              "mu; sigma = exp(second output), not clipped", positions="flat"),
     )
 }  # fmt: skip
