@@ -14,6 +14,7 @@ from salon.check.raters import rater_rows
 from salon.check.results import AnchorFigures, CheckReport, CriterionFigures
 from salon.check.settings import CheckSettings
 from salon.check.signal import Lookup
+from salon.check.together import study_ceilings
 from salon.check.verdict import adjust, judge
 from salon.errors import TooFew
 from salon.store.nulls import null_for
@@ -76,6 +77,7 @@ def check_study(
         signature_line=str(signature),
         level=settings.level,
         criteria=tuple(ordered),
+        together=study_ceilings(study, ordered, settings),
         raters=rater_rows(study, ordered, settings),
         flags=flags,
         protocols=matched.criteria,

@@ -40,6 +40,7 @@ def ceiling_section(report: CheckReport) -> Section | None:
     absent = [Note(Markup("No ceilings: {}.").format(listed(missing)), "thin")] if missing else []
     figure = [_figure(criteria)] if len(criteria) <= MOST_DRAWN else []
     blocks = [quote, *figure, _quoted(report, criteria), _papers(report, criteria), *absent]
+    blocks += _together(report)
     return Section("Ceilings", [*blocks, *_buckets(report, criteria)], "How good can a model get on these answers?")
 
 
@@ -92,6 +93,33 @@ def _papers(report: CheckReport, criteria: Sequence[CriterionFigures]) -> Table:
         "vote; the cap is not a bound: an oracle may exceed it."
     ).format(level_words(report))
     return Table(columns, rows, caption)
+
+
+def _together(report: CheckReport) -> list[Block]:
+    """One row for the whole study."""
+    one = report.together
+    if one is None:
+        return []
+    names = {c.criterion: c.name for c in report.criteria}
+    columns = [Column("pairs", "Pairs", "count")]
+    columns += [
+        Column(name, header, "estimate") for name, header in (("next_rater", "Next rater"), ("oracle", "Oracle"))
+    ]
+    columns += [Column(name, OF_PAPERS[name][0], "estimate") for name in ("panel", "leave_one_out", "cap")]
+    columns += [Column(f"b{n}", name.replace("-", "–"), "estimate") for n, name in enumerate(one.pooled.buckets)]
+    shares = {f"b{n}": share for n, share in enumerate(one.pooled.buckets.values())}
+    row = {
+        name: getattr(one.pooled, name) for name in ("pairs", "next_rater", "oracle", "panel", "leave_one_out", "cap")
+    }
+    caption = Markup(
+        "The whole study: all pairs of {} together, with {} intervals. The mean panel over criteria is {}, from "
+        "{} ({}) to {} ({})."
+    ).format(
+        counted(one.criteria, "criterion", "criteria"), level_words(report), fixed(one.mean_panel),
+        fixed(one.lowest_panel), names.get(one.lowest, one.lowest), fixed(one.highest_panel),
+        names.get(one.highest, one.highest),
+    )  # fmt: skip
+    return [Table(columns, [row | shares], caption, sortable=False)]
 
 
 def _buckets(report: CheckReport, criteria: Sequence[CriterionFigures]) -> list[Block]:

@@ -11,12 +11,14 @@ from salon.check.report_parts import Cohorts, main_shape, measured, triple
 from salon.check.report_signal import references, why_missing
 from salon.check.results import CheckReport, CriterionFigures, ShapeFigures
 from salon.report import SMALL, Figure, Figures, Note, Prose, Section, charts
-from salon.report.words import counted, fixed, gathered, listed
+from salon.report.words import brief, counted, fixed, gathered, listed
 
 MOST_BARS = 6
 """Splits drawn as bars with their numbers; more become a histogram."""
 MOST_SHAPES = 6
+MOST_ANCHORS = 4
 T_TOLD = "T, the mean τ between the raters of one prompt, over its null. Solid line: median. Dashed: the null's median."
+ANCHORS_TOLD = " Dashed with a name: the median of a reference anchor."
 SPLITS_TOLD = "Item pairs by how the raters split, over the folded binomial that random raters give."
 TAIL = 0.001
 """The axis of T leaves out what neither a prompt reached nor one random panel in a thousand does."""
@@ -28,14 +30,15 @@ def distribution_section(report: CheckReport, cohorts: Cohorts) -> Section | Non
     if not criteria:
         return None
     axes = _axes(criteria)
-    ts = [_t_figure(c, cohorts.tone(c), *axes[_shape_key(c)]) for c in criteria]
+    ts = [_t_figure(c, cohorts.tone(c), *axes[_shape_key(c)], _anchors(report, c)) for c in criteria]
     ps = [_pmax_figure(c, cohorts.tone(c), criteria) for c in criteria]
+    told = T_TOLD + (ANCHORS_TOLD if any(_anchors(report, c) for c in criteria) else "")
     legend = [*cohorts.legend, ("null-line", "random raters (null)")]
     if len(criteria) == 1:
         pair = [replace(ts[0], heading="T between raters"), replace(ps[0], heading="Splits of the panel")]
-        blocks = [Figures(pair, f"{T_TOLD} {SPLITS_TOLD}", legend)]
+        blocks = [Figures(pair, f"{told} {SPLITS_TOLD}", legend)]
     else:
-        blocks = [Figures(ts, T_TOLD, legend), Figures(ps, SPLITS_TOLD, legend)]
+        blocks = [Figures(ts, told, legend), Figures(ps, SPLITS_TOLD, legend)]
     return Section("Distributions", blocks, "Every prompt counts once.")
 
 
@@ -60,13 +63,22 @@ def _axes(criteria: Sequence[CriterionFigures]) -> dict[tuple[int, int], tuple[t
     return axes
 
 
-def _t_figure(c: CriterionFigures, tone: str, x_range: tuple[float, float], top: float) -> Figure:
+def _anchors(report: CheckReport, c: CriterionFigures) -> list[tuple[str, float]]:
+    """Medians of the anchors at the shape that is drawn."""
+    found = [one for one in report.anchors if (one.items, one.raters) == _shape_key(c)]
+    return [(brief(one.name, 16), one.median_T) for one in found[:MOST_ANCHORS]]
+
+
+def _t_figure(
+    c: CriterionFigures, tone: str, x_range: tuple[float, float], top: float, anchors: Sequence[tuple[str, float]]
+) -> Figure:
     shape = main_shape(c)
     alone = len(c.shapes) == 1
     drawing = charts.histogram_over_null(
         shape.t_support, shape.t_counts, shape.t_null, title=f"T of {c.name} over its null", tone=tone,
         x_range=x_range, top_share=top if _comparable(shape) else None, width=SMALL,
         medians=(c.statistics.median_T, c.null.median_T if c.null else None) if alone else (None, None),
+        references=anchors,
     )  # fmt: skip
     return Figure(drawing, _shape_words(c), c.name)
 

@@ -118,6 +118,18 @@ class CeilingFigures(Noun):
     left_out: int = Field(description="Pairs with fewer than two votes, left out; a tie names no item and is no vote.")
 
 
+class StudyCeilings(Noun):
+    """All ranking criteria as one: the row of a whole study."""
+
+    criteria: int = Field(description="Criteria with ceilings.")
+    mean_panel: float = Field(description="Mean over criteria of the panel ceiling: TASTE's mean LOO.")
+    lowest_panel: float = Field(description="The lowest panel ceiling of a criterion.")
+    lowest: str = Field(description="Id of that criterion.")
+    highest_panel: float = Field(description="The highest panel ceiling of a criterion.")
+    highest: str = Field(description="Id of that criterion.")
+    pooled: CeilingFigures = Field(description="Ceilings and buckets over all pairs of all criteria.")
+
+
 class FactionFigures(Noun):
     """One taste or camps: are there groups of raters whose agreement one shared order cannot explain?"""
 
@@ -287,6 +299,9 @@ class CheckReport(Noun):
     signature_line: str
     level: float
     criteria: tuple[CriterionFigures, ...] = Field(description="Ordered by signal: mean tau, strongest first.")
+    together: StudyCeilings | None = Field(
+        default=None, description="Ceilings over all criteria together; null with fewer than two."
+    )
     raters: tuple[RaterRow, ...]
     flags: tuple[FlagFigures, ...] = ()
     protocols: tuple[ProtocolFigures, ...] = ()

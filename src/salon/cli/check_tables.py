@@ -133,10 +133,22 @@ def _print_ceilings(report: CheckReport) -> None:
             low, high = ceilings.oracle_range
             figures = (with_interval(getattr(ceilings, name), None) for name in CEILINGS)
             rows.append((criterion.name, *figures, f"{fixed(low)} to {fixed(high)}"))
+    if report.together is not None:
+        pooled = report.together.pooled
+        figures = (with_interval(getattr(pooled, name), None) for name in CEILINGS)
+        rows.append(("all pairs together", *figures, "{} to {}".format(*map(fixed, pooled.oracle_range))))
     if rows:
         columns = ("criterion", *CEILINGS.values(), "oracle, any law")
         print_table("Ceilings: accuracy against the panel's majority; chance is 0.5", columns, rows)
         say("Quote next rater and oracle; the panel (TASTE's LOO) and the cap are no bounds.", dim=True)
+        if (one := report.together) is not None:
+            splits = ", ".join(f"{name} {share.value:.1%}" for name, share in one.pooled.buckets.items())
+            say(
+                f"Over {one.criteria} criteria the mean panel is {fixed(one.mean_panel)}, from "
+                f"{fixed(one.lowest_panel)} ({one.lowest}) to {fixed(one.highest_panel)} ({one.highest}); "
+                f"{one.pooled.pairs:,} pairs split {splits}.",
+                dim=True,
+            )
         click.echo()
 
 

@@ -48,6 +48,7 @@ def histogram_over_null(
     top_share: float | None = None,
     x_range: tuple[float, float] | None = None,
     medians: tuple[float | None, float | None] | None = None,
+    references: Sequence[tuple[str, float]] = (),
     keys: bool = False,
     names: tuple[str, str] = ("observed", "random raters (null)"),
     decimals: int = 3,
@@ -59,7 +60,7 @@ def histogram_over_null(
 
     `top_share` and `x_range` fix the axes, for small multiples that are to be compared. The range may cut off
     a tail of the null but no observation; shares stay those of the whole. `medians` (observed, null) are taken
-    from the histograms unless given; None leaves a mark out.
+    from the histograms unless given; None leaves a mark out. `references` are medians of other data, named lines.
     """
     values, counts, null = _checked(support, observed_counts, null_probabilities)
     shown = _inside(values, counts, x_range)
@@ -85,6 +86,7 @@ def histogram_over_null(
         *_observed_bars(bins, x, y, unit, tone, other),
         _stepped_null(bins, x, y, "halo", "null-line stroke"),
         x_axis(x, bottom, width, room=52, label=x_label),
+        _reference_marks(references, x, top, bottom, decimals),
         _median_marks(medians, x, top, bottom, tone, other, decimals),
     )
 
@@ -248,6 +250,26 @@ def _median_marks(
         text(at, top - 8, words, "value", anchor="middle", **marks(seen)),
         tip=f"{words}; {other} median {numbers.fixed(null, decimals)}",
     )
+
+
+def _reference_marks(
+    references: Sequence[tuple[str, float]], x: Scale, top: float, bottom: float, decimals: int
+) -> Markup:
+    """Medians of other data as dashed lines, each with its name beside it, one below the other."""
+    drawn = []
+    low, high = sorted((x.start, x.stop))
+    for row, (name, median) in enumerate(sorted(references, key=lambda one: one[1])):
+        at, y = x(median), top + 10 + row * LINE
+        if low <= at <= high:
+            side = "end" if at + text_width(name) + 4 > high else "start"
+            drawn.append(
+                group(
+                    line(at, top, at, bottom, "reference dashed", **marks(median)),
+                    text(at + (3 if side == "start" else -3), y, name, "reference-label", anchor=side),
+                    tip=f"{name}: median {numbers.fixed(median, decimals)}",
+                )
+            )
+    return group(*drawn)
 
 
 def _count_words(count: float) -> str:
