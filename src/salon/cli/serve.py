@@ -8,10 +8,12 @@ from pathlib import Path
 import click
 
 from salon.cli.console import json_option, print_json, print_table, say, working
+from salon.cli.import_pictures import pictures_as_study, print_pictures
 from salon.cli.options import trusted_proxy_option
 from salon.errors import BadFile
 from salon.flows.studio.open import database_file, open_studio
 from salon.flows.studio.studio import Studio
+from salon.generate.folder_files import files_below
 from salon.store.atomic import held
 from salon.store.database import open_database
 from salon.store.database.backup import restore as put_back
@@ -65,17 +67,19 @@ def serve(
 ) -> None:
     """Open the studio of STUDY: raters come by their links and answer, you watch.
 
+    STUDY may also be a folder of pictures, as for salon import pictures: it becomes a study beside it, STUDY-study.
     It listens on this machine only, until --host and --base-url say otherwise. The first start copies the study into
     the database, writes studio.toml, which says who is asked what, and prints the owner's link. Stop it with Ctrl-C:
     nothing is lost.
 
     \b
       salon serve posters
+      salon serve renders                                              a folder of pictures
       salon serve posters --check-config
       salon serve posters --base-url https://studio.example.org        behind a reverse proxy on this machine
       salon serve posters --host 0.0.0.0 --base-url https://studio.example.org --trusted-proxy 10.89.0.0/24
     """
-    folder = _folder(study)
+    folder = _folder(_study_of_pictures(study, quiet=as_json))
     settings = checked(
         WebSettings(folder=folder, host=host, port=port, base_url=base_url, trusted_proxies=trusted_proxies)
     )
@@ -85,6 +89,20 @@ def serve(
     if password:
         _ask_password(folder)
     _serve(settings, db, as_json, show_link=show_link, new_link=new_link)
+
+
+def _study_of_pictures(place: Path, *, quiet: bool) -> Path:
+    """`place`, or the study made of the pictures in it."""
+    if is_study(place) or not place.is_dir() or not files_below(place)[0]:
+        return place
+    study = place.resolve().with_name(f"{place.resolve().name}-study")
+    if not is_study(study):
+        imported = pictures_as_study(place, study, quiet=quiet)
+        if not quiet:
+            print_pictures(imported)
+    elif not quiet:
+        say(f"the pictures of {place} are in {study}; salon import pictures adds others to a new study")
+    return study
 
 
 def _serve(settings: WebSettings, db: str | None, as_json: bool, *, show_link: bool, new_link: bool) -> None:

@@ -12,6 +12,7 @@ import click
 import salon
 from salon.cli.console import count, json_option, out, print_json, print_table, say
 from salon.cli.given import STUDY
+from salon.cli.import_pictures import pictures_as_study, print_pictures
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import BadFile, BadValue
 from salon.store.export import EXPORTS, export_study
@@ -83,16 +84,22 @@ def _criteria(pattern: str) -> list[Any]:
 # -- import ------------------------------------------------------------------------------------------------------
 
 
+PICTURES = "pictures"
+
+
 class _Kinds(SectionedCommand):
     """A command whose help ends with the kinds of files, each with a sentence."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Kinds"):
-            formatter.write_dl([(form.name, form.about) for form in KINDS.values()])
+            kinds = [(form.name, form.about) for form in KINDS.values()]
+            formatter.write_dl(
+                [*kinds, (PICTURES, "A folder of pictures: generators and prompts by folders and names.")]
+            )
 
 
 @click.command("import", cls=_Kinds)
-@click.argument("kind", type=click.Choice(list(KINDS)), metavar="KIND")
+@click.argument("kind", type=click.Choice([*KINDS, PICTURES]), metavar="KIND")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 @output_option("Folder of the new study.")
 @click.option(
@@ -111,6 +118,9 @@ class _Kinds(SectionedCommand):
               help="With --images: where relative paths begin  [default: the folder of the file]")  # fmt: skip
 @click.option("--remap", multiple=True, metavar="OLD=NEW",
               help="With --images: absolute paths below OLD are below the folder NEW here (repeatable).")  # fmt: skip
+@click.option("--prompts", type=click.Path(path_type=Path, dir_okay=False),
+              help="Of pictures: their prompts, .csv, .jsonl, .txt, .toml  [default: prompts.* there]")  # fmt: skip
+@click.option("--pattern", help="Of pictures: how names are read, such as '{generator}_{prompt}_{seed}.png'.")
 @overwrite_option
 @json_option
 def import_(kind: str, files: Sequence[Path], output: Path, overwrite: bool, as_json: bool, **flags: Any) -> None:
@@ -119,7 +129,11 @@ def import_(kind: str, files: Sequence[Path], output: Path, overwrite: bool, as_
     Column flags are for comparisons, ratings and rankings; what is not named is guessed and the guess is printed.
     Files may be gzipped. Nothing is written unless everything is right.
 
+    A folder of pictures becomes a study, too: generators and prompts are found by folders and names, and what was
+    understood is printed.
+
     \b
+      salon import pictures renders/ -o study
       salon import comparisons votes.csv --left left --right right --outcome winner --rater worker -o study
       salon import ratings scores.parquet --item image --value stars --rater user --scale 1:5:1 -o study
       salon import rankings orders.csv --item image --rank place --prompt brief -o study
@@ -127,6 +141,9 @@ def import_(kind: str, files: Sequence[Path], output: Path, overwrite: bool, as_
       salon import hpdv3 all.json --images --remap /data/hpdv3=pictures -o study
     """
     _check_output(files, output, overwrite)
+    if kind == PICTURES:
+        _import_pictures(files, output, overwrite, as_json, flags)
+        return
     with TemporaryDirectory(prefix="salon-") as folder:
         options = ImportOptions(
             columns=settings_from(Columns, flags),
@@ -142,6 +159,26 @@ def import_(kind: str, files: Sequence[Path], output: Path, overwrite: bool, as_
         print_json({"study": str(output), **imported.record()})
     else:
         _print_summary(imported, output)
+
+
+def _import_pictures(
+    files: Sequence[Path], output: Path, overwrite: bool, as_json: bool, flags: dict[str, Any]
+) -> None:
+    if len(files) > 1:
+        raise BadValue(
+            "one folder of pictures is needed",
+            found=f"{len(files)} places",
+            remedy="name the folder above them: each folder in it is a generator",
+        )
+    imported = pictures_as_study(
+        files[0], output, prompts=flags["prompts"], pattern=flags["pattern"], criterion=flags["criterion_id"],
+        name=flags["name"], overwrite=overwrite, quiet=as_json,
+    )  # fmt: skip
+    if as_json:
+        print_json(imported.model_dump(mode="json"))
+        return
+    print_pictures(imported)
+    out().print(f"next: salon serve {output}", style="dim", markup=False)
 
 
 def _check_output(files: Sequence[Path], output: Path, overwrite: bool) -> None:
