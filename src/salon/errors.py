@@ -23,6 +23,7 @@ Each message answers four questions: what was needed, what was found, where, and
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Iterable
 
 
@@ -81,7 +82,7 @@ class BadColumns(InputError):
         close = next((c for c in names if near and c.lower() == near[0]), None)
         remedy = None
         if option:
-            remedy = f"name the column with {option} {close or 'COLUMN'}"
+            remedy = f"name the column with {option} {shlex.quote(close) if close else 'COLUMN'}"
             remedy += "" if close is None else f" (nearest match to {name!r})"
         elif close:
             remedy = f"nearest match: {close!r}"

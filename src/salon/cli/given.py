@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from salon.cli.console import say
-from salon.store.formats import import_files, recognize
+from salon.store.formats import ImportOptions, Policies, import_files, recognize
 from salon.store.place import is_address, open_place, studio_file
 from salon.study import Study
 
@@ -26,12 +26,15 @@ STUDY = StudyPlace()
 
 
 def given_study(place: Path | str, kind: str | None = None) -> Study:
-    """The study in a folder or database, or in a file read as `kind` (recognised when left out)."""
+    """The study in a folder or database, or in a file read as `kind` (recognised when left out).
+
+    Of a file, rows without an answer are left out and counted.
+    """
     if isinstance(place, str) or not place.is_file():
         if isinstance(place, Path) and studio_file(place):
             say("note: read from the studio's database, as it stands now", dim=True, err=True)
         return open_place(place)
-    imported = import_files(kind or recognize(place), [place])
+    imported = import_files(kind or recognize(place), [place], ImportOptions(policies=Policies(missing="drop")))
     for note in (f"read {place.name} as {imported.kind}", *imported.notes):
         say(f"note: {note}", dim=True, err=True)
     return imported.study

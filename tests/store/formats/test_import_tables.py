@@ -267,7 +267,34 @@ def test_a_built_in_criterion_brings_its_rubric(tmp_path: Path) -> None:
     assert study.criteria[0].scale.high == 5
 
 
-@pytest.mark.parametrize("value", ["NaN", "inf", "-Infinity", "1e999", "3,5", "three", "1 2", "0x10"])
+@pytest.mark.parametrize("blank", ["NaN", "nan", "N/A", "null", "NULL", "NA", "<NA>", " ", ""])
+def test_what_tables_write_for_no_value_is_none(tmp_path: Path, blank: str) -> None:
+    rated = little.write(tmp_path, "r.csv", little.RATINGS.replace("4.5", f'"{blank}"'))
+    with pytest.raises(BadValue, match=r"every row needs an answer[\s\S]*data row 2"):
+        read_study("ratings", [rated])
+    voted = little.write(tmp_path, "v.csv", f'left,right,winner,rater\nfox,owl,left,ann\nowl,hen,"{blank}",ann\n')
+    assert len(read_study("comparisons", [voted], options(missing="drop")).comparisons) == 1
+    unnamed = little.write(tmp_path, "u.csv", f'left,right,winner,rater\nfox,owl,left,ann\nowl,hen,left,"{blank}"\n')
+    with pytest.raises(BadValue, match="rater"):
+        read_study("comparisons", [unnamed])
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [("Left image", "Right image"), ("the left one", "the right one"), ("Image 1", "Image 2"), ("FIRST", "Second"),
+     ("Option A", "Option B"), ("Left is better", "Right is much better"), ("Model (left)", "Model (right)")],
+)  # fmt: skip
+def test_sides_in_words_need_no_flag(tmp_path: Path, left: str, right: str) -> None:
+    rows = f"fox,owl,{left},ann\nfox,hen,{right},ann\nowl,hen,Tie,ann\n"
+    path = little.write(tmp_path, "v.csv", f"Model (left),Model (right),Which is better?,Rater\n{rows}")
+    study = read_study("comparisons", [path])
+    assert [vote.outcome for vote in study.nouns("comparisons")] == ["a", "b", "tie"]
+    assert {vote.left for vote in study.nouns("comparisons")} == {"a"}, "the left column was shown on the left"
+    named = read_study("comparisons", [path], options(columns={"left": "Model (left)", "right": "Model (right)"}))
+    assert {vote.left for vote in named.nouns("comparisons")} == {"a"}
+
+
+@pytest.mark.parametrize("value", ["inf", "-Infinity", "1e999", "3,5", "three", "1 2", "0x10"])
 def test_ratings_that_are_no_numbers(tmp_path: Path, value: str) -> None:
     path = little.write(tmp_path, "r.csv", little.RATINGS.replace("4.5", f'"{value}"'))
     with pytest.raises(BadValue, match=r"finite number[\s\S]*data row 2, column 'stars'"):

@@ -23,7 +23,17 @@ from salon.store.formats.columnar import (
 from salon.store.formats.criteria import name_criteria
 from salon.store.formats.mapping import Cells, open_sheets, plain, read_cells
 from salon.store.formats.source import Draft, Source
-from salon.store.formats.words import ANSWERS, BLANKS, SKIPS, WORDS, is_number, parse_values, spelled, switch_words
+from salon.store.formats.words import (
+    ANSWERS,
+    BLANKS,
+    SKIPS,
+    WORDS,
+    is_number,
+    meaning_of,
+    parse_values,
+    spelled,
+    switch_words,
+)
 
 NEEDED = ("left", "right", "outcome")
 OPTIONAL = ("rater", "prompt", "prompt_text", "criterion", "left_generator", "right_generator", "category", *FACTS)
@@ -74,7 +84,8 @@ def _answers(meaning: np.ndarray) -> dict[str, Any]:
 def _left(source: Source, cells: Cells) -> dict[str, Any]:
     known = source.options.left_known
     if known is None:
-        known = plain(cells.names["left"]).startswith("left")
+        left, right = (plain(cells.names[side]).split("_") for side in ("left", "right"))
+        known = "left" in left and "left" not in right
         said = "was shown on the left" if known else "may have been shown on either side"
         source.say(f"the item in column {cells.names['left']!r} {said} (--left-known, --left-unknown)")
     return {"left": constant("a", len(cells))} if known else {}
@@ -106,14 +117,15 @@ def _vocabulary(source: Source, cells: Cells, words: list[str]) -> tuple[dict[st
     if given is not None:
         return parse_values(given), True
     column = cells.names["outcome"]
+    known = WORDS | {word: meaning for word in words if (meaning := meaning_of(word)) is not None}
     if not any(is_number(word) for word in words):
-        return WORDS, False
+        return known, False
     switch = switch_words(column)
     if switch is not None:
         source.say(f"in column {column!r}, 1 means that the item it names was chosen and 0 the other")
         return switch, True
     if set(filter(is_number, words)) <= _item_labels(cells):
-        return WORDS, False
+        return known, False
     row = next(row for row, word in enumerate(cells.text("outcome")) if is_number(spelled(word.as_py() or "")))
     raise BadValue(
         "the meaning of numbers in an outcome column must be given",

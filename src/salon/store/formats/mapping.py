@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from salon.errors import BadColumns, BadValue, shorten
 from salon.store.formats.record import MAX_TEXT
 from salon.store.formats.sheet import Sheet, open_sheet
 from salon.store.formats.source import Source
+from salon.store.formats.words import BLANKS
 
 PAIRS = (
     ("left", "right"),
@@ -35,7 +37,19 @@ PAIRS = (
     ("a", "b"),
 )
 NAMES: dict[str, tuple[str, ...]] = {
-    "outcome": ("outcome", "winner", "vote", "choice", "preference", "preferred", "result", "is_a_selected"),
+    "outcome": (
+        "outcome",
+        "winner",
+        "vote",
+        "choice",
+        "preference",
+        "preferred",
+        "result",
+        "is_a_selected",
+        "which_is_better",
+        "which_one_is_better",
+        "better",
+    ),
     "item": ("item", "item_id", "image", "image_id", "picture", "movie_id", "path", "file"),
     "value": ("value", "rating", "score", "stars", "answer"),
     "rank": ("rank", "position", "place"),
@@ -123,11 +137,29 @@ def load_cells(source: Source, sheets: Sequence[Sheet], names: dict[str, str]) -
     for sheet in sheets:
         table = sheet.read(list(names.values()))
         _check_lengths(table, sheet)
-        tables.append(pa.table({part: table.column(column) for part, column in names.items()}))
+        columns = {part: table.column(column) for part, column in names.items()}
+        tables.append(pa.table({part: _with_blanks(cells, part) for part, cells in columns.items()}))
         starts.append((sheet.path, row))
         row += table.num_rows
     source.columns.update(names)
     return Cells(pa.concat_tables(tables), names, tuple(starts))
+
+
+def _with_blanks(cells: pa.ChunkedArray, part: str) -> pa.ChunkedArray:
+    """The cells of a part; what R, pandas and spreadsheets write for no value is none, unless it may name an item."""
+    if part not in _NEVER_NA:
+        return cells
+    chunks = []
+    for chunk in cells.chunks:
+        missing = pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(chunk.dictionary)), pa.array(sorted(BLANKS)))
+        codes = pc.indices_nonzero(missing).cast(pa.int32())
+        indices = pc.if_else(pc.is_in(chunk.indices, codes), None, chunk.indices) if len(codes) else chunk.indices
+        chunks.append(pa.DictionaryArray.from_arrays(indices, chunk.dictionary))
+    return pa.chunked_array(chunks, cells.type)
+
+
+_NEVER_NA = frozenset({"rater", "prompt", "prompt_text", "criterion", "category"})
+"""Parts in which NA, NaN, N/A and null stand for no value."""
 
 
 def _check_lengths(table: pa.Table, sheet: Sheet) -> None:
@@ -156,7 +188,7 @@ def choose_columns(source: Source, sheet: Sheet, needed: Sequence[str], optional
     if absent:
         raise _absent(absent, sheet)
     if guesses:
-        listed = ", ".join(f"{flag(part)} {column}" for part, column in guesses.items())
+        listed = ", ".join(f"{flag(part)} {shlex.quote(column)}" for part, column in guesses.items())
         source.say(f"columns guessed by their names: {listed}")
     chosen = given | guesses
     return {part: chosen[part] for part in [*needed, *optional] if part in chosen}
@@ -201,7 +233,8 @@ def guess_columns(names: Sequence[str], parts: Sequence[str], given: dict[str, s
     by_name = {plain(name): name for name in reversed(names) if name not in taken}
     found: dict[str, str] = {}
     if "left" in parts and "right" in parts:
-        pair = next((pair for pair in PAIRS if pair[0] in by_name and pair[1] in by_name), None)
+        sided = [(name, re.sub(r"(^|_)left(_|$)", r"\1right\2", name)) for name in by_name if "left" in name.split("_")]
+        pair = next((pair for pair in (*PAIRS, *sided) if pair[0] in by_name and pair[1] in by_name), None)
         if pair:
             found |= {"left": by_name[pair[0]], "right": by_name[pair[1]]}
     sides = {"left": [pair[0] for pair in PAIRS], "right": [pair[1] for pair in PAIRS]}

@@ -20,8 +20,14 @@ _BUILT_IN: dict[str, str] = {
     "cannot judge": "cannot_judge can't_judge skip skipped",
     "broken image": "broken_image broken",
 }
-BLANKS = frozenset(("na", "n/a", "#n/a", "null"))
-"""What R, databases and spreadsheets write for a cell without a value; "none" may as well be an answer."""
+BLANKS = frozenset(("na", "n/a", "#n/a", "<na>", "nan", "null", "nil"))
+"""What R, pandas, databases and spreadsheets write for a cell without a value; "none" may as well be an answer."""
+_THING = "image|picture|photo|poster|design|option|item|model|response|output|video|side|one|choice"
+_SIDE = re.compile(
+    rf"(?:the_)?(?:(?P<side>left|right|first|second|a|b)(?:_(?:{_THING}))?|(?:{_THING})_(?P<number>1|2|a|b|left|right))"
+    r"(?:_(?:is|was))?(?:_(?:much|slightly|clearly))?(?:_(?:better|best|wins?|won|preferred|chosen))?"
+)
+"""A side in words: Left image, the right one, Image 1, Model B is better."""
 WORDS: dict[str, str] = {word: meaning for meaning, words in _BUILT_IN.items() for word in words.split()}
 
 _TRUE = ("1", "1.0", "true", "yes")
@@ -34,6 +40,16 @@ _B_CHOSEN = re.compile(r"^(is_)?(b|right|second)_?(is_)?(selected|chosen|wins?|w
 def spelled(word: str) -> str:
     """A word as the list above spells it."""
     return re.sub(r"\s+", "_", re.sub(r"\s*([=>])\s*", r"\1", word.strip().lower()))
+
+
+def meaning_of(word: str) -> str | None:
+    """What a word of an outcome column means, spelled as by `spelled`; None when nobody knows."""
+    if word in WORDS:
+        return WORDS[word]
+    match = _SIDE.fullmatch(re.sub(r"[^a-z0-9]+", "_", word).strip("_"))
+    if match is None:
+        return None
+    return "a" if (match["side"] or match["number"]) in ("left", "first", "a", "1") else "b"
 
 
 def parse_values(text: str) -> dict[str, str]:
