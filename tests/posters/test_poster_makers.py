@@ -10,16 +10,19 @@ import pytest
 from click.testing import CliRunner
 
 from salon.bench.posters.files import open_file
-from salon.bench.posters.make import MADE, make_tasks
+from salon.bench.posters.make import MADE, make_tasks, reading
 from salon.bench.posters.make.deal import dealt
-from salon.bench.posters.make.reading import CLUTTER, CONTRASTS, TILTS, font_size_ocr, hard_ocr, simple_ocr
+from salon.bench.posters.make.photograph import KINDS, photograph, textured
+from salon.bench.posters.make.reading import CONTRASTS, TEXTURES, TILTS, font_size_ocr, hard_ocr, simple_ocr
 from salon.bench.posters.make.sets import make_item
 from salon.bench.posters.make.typefaces import FAMILIES
+from salon.bench.posters.make.words import WORDS, line_of_letters
 from salon.bench.posters.task import GENERATION, GROUPS, TASKS, task_named
 from salon.bench.posters.vocabulary import FONT_SIZES
 from salon.cli.main import salon as command
 from salon.errors import BadFile, BadValue
-from salon.render.colors import contrast, to_rgb
+from salon.render.chance import chance
+from salon.render.colors import to_rgb
 
 DRAWN = tuple(name for name in MADE if task_named(name).side == "understanding")
 ONE_OF_EACH = ("hard_ocr", "font_matching", "font_effect_2", "empty_space", "composition_understanding", "gen_dense")
@@ -163,24 +166,45 @@ def test_sizes_are_those_that_are_named() -> None:
 
 
 def test_knobs_of_hard_lines_are_what_they_say() -> None:
-    items = [hard_ocr(number, 0) for number in range(20)]
-    for name, options in (("clutter", CLUTTER), ("contrast", CONTRASTS), ("tilt", tuple({abs(t) for t in TILTS}))):
+    items = [hard_ocr(number, 0) for number in range(8)]
+    for name, options in (("texture", TEXTURES), ("contrast", CONTRASTS), ("tilt", tuple({abs(t) for t in TILTS}))):
         assert {item.difficulty[name] for item in items} == set(options)
+    assert {item.truth["background"] for item in items} == set(KINDS)
     for item in items:
-        ground, ink = item.truth["background"], item.truth["text_color"]
-        most = max(contrast("#ffffff", ground), contrast("#000000", ground))
-        assert contrast(ink, ground) == pytest.approx(min(item.difficulty["contrast"], most), rel=0.05)
-        assert (item.pixels == to_rgb(ink)).all(axis=2).sum() > 500
-        for text, face in zip(item.truth["gt"], item.truth["font"]):
+        assert len(item.truth["gt"]) == len(item.truth["text_color"]) == 5
+        for text, face, ink in zip(item.truth["gt"], item.truth["font"], item.truth["text_color"]):
             assert text == text.upper() or not FAMILIES[face.split(":")[0]].caps
+            assert (item.pixels == to_rgb(ink)).all(axis=2).sum() > 100
 
 
-def test_untidy_ground_grows_with_clutter() -> None:
-    """Pixels that are neither ground nor ink: none without clutter but for the letters' edges."""
-    shares = {}
+def test_no_hard_line_leaves_the_sheet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turned as far as they are, all lines stand on the sheet: none of its edges is inked."""
+    monkeypatch.setattr(reading, "photograph", lambda width, height, *_: np.full((height, width, 3), 255.0))
     for number in range(10):
-        item = hard_ocr(number, 0)
-        plain = (item.pixels == to_rgb(item.truth["background"])).all(axis=2).mean()
-        shares.setdefault(item.difficulty["clutter"], plain)
-    assert shares[0.0] > 0.75
-    assert shares[0.0] > shares[0.25] >= shares[1.0]
+        ink = (hard_ocr(number, 1).pixels < 250).any(axis=2)
+        assert not ink[[0, -1]].any()
+        assert not ink[:, [0, -1]].any()
+
+
+def test_grounds_are_textured_as_much_as_they_say() -> None:
+    """The spread of light grows with the texture; none of it is one color only."""
+    for kind in KINDS:
+        spread = [float(photograph(300, 200, kind, texture, chance(0, kind)).std()) for texture in (0, *TEXTURES)]
+        assert spread == sorted(spread)
+        assert spread[-1] > 25
+    plain, rough = (textured(60, 40, "#336699", texture, chance(0, "ground")) for texture in (0.0, 0.4))
+    assert (plain == (0x33, 0x66, 0x99)).all()
+    assert rough.std(axis=(0, 1)).min() > 3
+
+
+def test_letters_have_no_order_and_can_be_told_apart() -> None:
+    rng = chance(0, "letters")
+    lines = [line_of_letters(rng, 12, 20) for _ in range(300)]
+    assert all(12 <= len(line) <= 20 for line in lines)
+    text = "".join(lines).replace(" ", "")
+    assert not set(text) & set("ilo1IOL0")
+    counts = Counter(text.lower())
+    assert len(counts) == 23
+    assert max(counts.values()) < 3 * min(counts.values())
+    words = {word.lower() for line in lines for word in line.split()}
+    assert not words & set(WORDS)

@@ -10,7 +10,9 @@ import pytest
 from scipy.ndimage import label as components
 
 from salon.bench.posters.boxes import area_ratio, center, distance
-from salon.bench.posters.make import comparison, composition, emptiness, placing, posters, rating
+from salon.bench.posters.make import comparison, composition, effects, emptiness, placing, posters, rating
+from salon.bench.posters.make.metaphors import METAPHORS
+from salon.bench.posters.make.photograph import textured
 from salon.bench.posters.vocabulary import OPERATIONS
 from salon.render.brief import STYLES
 from salon.render.chance import chance
@@ -31,9 +33,18 @@ def around(ink: np.ndarray) -> list[int]:
     return [int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1]
 
 
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sheets of one color and without lines across, in whose pixels the truth can be measured."""
+    for maker in (placing, emptiness, effects):
+        monkeypatch.setattr(maker, "textured", lambda w, h, ground, texture, rng: textured(w, h, ground, 0.0, rng))
+    monkeypatch.setattr(placing, "_stripes", lambda *_: ())
+
+
 # -- blocks of text ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize("number", range(6))
 def test_lines_are_flush_where_the_label_says(number: int) -> None:
     made = placing.alignment(number, 1)
@@ -61,6 +72,7 @@ def angle_of(ink: np.ndarray) -> float:
     return float(tried[int(np.argmax(sharp))])
 
 
+@pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize("number", range(6))
 def test_blocks_are_turned_as_the_label_says(number: int) -> None:
     made = placing.rotation(number, 3)
@@ -75,6 +87,7 @@ def test_blocks_are_turned_as_the_label_says(number: int) -> None:
 # -- empty patches -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize("number", range(6))
 def test_empty_patches_hold_background_only_and_the_others_plainly_more(number: int) -> None:
     made = emptiness.empty_space(number, 2)
@@ -88,6 +101,18 @@ def test_empty_patches_hold_background_only_and_the_others_plainly_more(number: 
         assert (inked == 0) == (patch in made.truth["gt"]), patch
         assert inked == 0 or inked > 0.03
     assert f"Exactly {len(made.truth['gt'])} patches" in made.prompt
+
+
+def test_grounds_and_company_are_dealt() -> None:
+    """A third of the sheets are plain; half have marks beside the lines, or lines across: and it can be seen."""
+    for draw, extra in ((placing.alignment, "marks beside"), (placing.rotation, "stripes"), (effects.font_effect, "")):
+        items = [draw(number, 4) for number in range(6)]
+        assert sorted(item.difficulty["texture"] for item in items) == [0.0, 0.0, 0.2, 0.2, 0.4, 0.4]
+        for item in items:
+            colors = len(np.unique(item.pixels[::4, ::4].reshape(-1, 3), axis=0))
+            assert (colors > 1500) == (item.difficulty["texture"] > 0)
+        if extra:
+            assert sorted(item.difficulty[extra] for item in items) == [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
 
 
 def test_half_of_the_sheets_show_their_grid() -> None:
@@ -224,13 +249,28 @@ def test_what_a_poster_wants_can_be_read_off_it() -> None:
         made = posters.intention_understanding(number, 2)
         count = len(made.truth["gt"])
         assert made.difficulty["points"] == count >= 2
-        assert made.truth["gt"][0].startswith("The poster wants to ")
+        assert any(point.startswith("The poster wants to ") for point in made.truth["gt"])
     one, brief = posters.fitting("wants", 0, 2, texts=7)
     said = " ".join(e.lettering.text for e in one.layout.elements if e.lettering).lower()
     for fact in (brief.when, brief.where, brief.cta, brief.brand):
         assert fact is not None
         assert fact.lower() in said
         assert any(fact in point for point in posters.intentions(brief, one.layout.style))
+
+
+def test_half_of_the_intentions_are_metaphors() -> None:
+    items = [posters.intention_understanding(number, 5) for number in range(4)]
+    spoken = [item for item in items if item.difficulty["metaphor"]]
+    assert len(spoken) == 2
+    for item in spoken:
+        outer, inner = (composition.NOUNS[name] for name in item.truth["metaphor"])
+        assert item.truth["gt"][0] == f"The picture shows a {inner} inside a {outer}."
+        assert sum("stands for" in point for point in item.truth["gt"]) == 2
+    assert all(one.outer in composition.ROOMY for one in METAPHORS)
+    assert all(one.inner in composition.NOUNS for one in METAPHORS)
+    for one in METAPHORS:  # the words do not give the meaning away
+        said = " ".join(one.headlines).lower().split()
+        assert not {composition.NOUNS[one.outer], composition.NOUNS[one.inner]} & set(said)
 
 
 # -- worth ---------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 from scipy.ndimage import label as components
 
 from salon.bench.posters.make import effects, fonts, materials
+from salon.bench.posters.make.impressions import IMPRESSIONS
 from salon.bench.posters.make.lettering import line_in, painted
 from salon.bench.posters.make.typefaces import LATIN, PLAIN
 from salon.bench.posters.vocabulary import ATTRIBUTES, CLASSIC_EFFECTS, COLORS
@@ -78,9 +79,12 @@ def test_no_two_families_of_the_options_look_the_same() -> None:
 
 
 def test_attributes_are_known_and_the_sample_has_them() -> None:
-    assert set(fonts.ATTRIBUTES) < set(ATTRIBUTES)
-    for number in range(16):
+    assert {*fonts.ATTRIBUTES, *IMPRESSIONS} == set(ATTRIBUTES)
+    assert not fonts.ATTRIBUTES.keys() & IMPRESSIONS.keys()
+    seen = set()
+    for number in range(len(ATTRIBUTES)):
         made = fonts.font_attributes(number, 2)
+        seen.add(made.subtask)
         assert made.subtask in made.prompt
         right, wrong = (
             made.truth["font"]["AB".index(letter)] for letter in (made.truth["gt"], _other(made.truth["gt"]))
@@ -89,6 +93,33 @@ def test_attributes_are_known_and_the_sample_has_them() -> None:
             assert right == f"{wrong}:italic"
         if made.subtask == "thin":
             assert int(right.split(":")[1]) < int(wrong.split(":")[1])
+    assert seen == set(ATTRIBUTES)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "measured"),
+    [
+        *((name, 1) for name in ("attention-grabbing", "strong")),
+        *((name, -1) for name in ("delicate", "gentle", "fresh", "calm")),
+    ],
+)
+def test_impressions_of_weight_are_in_the_ink(attribute: str, measured: int) -> None:
+    meant = IMPRESSIONS[attribute]
+    having, lacking = ([ink("Handgloves", face).mean() for face in faces] for faces in (meant.having, meant.lacking))
+    assert min(having) > max(lacking) if measured > 0 else max(having) < min(lacking)
+
+
+@pytest.mark.parametrize("attribute", [name for name, one in IMPRESSIONS.items() if one.same_face])
+def test_unrest_takes_letters_off_their_line(attribute: str) -> None:
+    """In one face, so that nothing else tells: the feet of the letters stand at one height, or at many."""
+    _, having, lacking = fonts.attribute_samples(attribute, "Handsome Nun", chance(0, attribute))
+    assert having.face == lacking.face
+    spread = {}
+    for sample in (having, lacking):
+        marks = fonts._sample_marks(sample, SHEET, 90, "#000000", chance(1, attribute))
+        spread[sample.unrest > 0] = np.ptp([y for run in marks for y in run.ys])
+    assert spread[True] > 12
+    assert spread[False] == 0
 
 
 def _other(letter: str) -> str:
@@ -132,12 +163,12 @@ def test_script_letters_join() -> None:
 
 
 def test_capitals_are_set_in_the_same_face() -> None:
-    for number in range(24):
+    for number in range(len(ATTRIBUTES)):
         made = fonts.font_attributes(number, 3)
         if made.subtask == "capitals":
             assert made.truth["font"][0] == made.truth["font"][1]
             return
-    pytest.fail("no item about capitals among 24")
+    pytest.fail("no item about capitals")
 
 
 def test_display_faces_are_not_those_for_reading() -> None:

@@ -149,17 +149,21 @@ def _segmented(scene: Scene) -> Drawn:
 
 
 def _nested(scene: Scene) -> Drawn:
+    others = [one for one in NOUNS if one != scene.subject]
+    inner = replace(scene, subject=pick(others, scene.rng), ground=scene.main, main=scene.ground)
+    return scene.sheet(nested_marks(scene, inner)), [
+        f"One thing is placed inside the outline of another: the {scene.noun} holds a second picture (nesting).",
+        f"Inside the {scene.noun} there is a {inner.noun}.",
+    ]
+
+
+def nested_marks(scene: Scene, inner: Scene) -> tuple[Mark, ...]:
     """A small mark in the widest place of a large one's outline."""
     depth = distance_transform_edt(coverage(scene, _middle(560))[::_COARSE, ::_COARSE] > 0.5)
     y, x = (float(one) * _COARSE for one in np.unravel_index(int(depth.argmax()), depth.shape))
     half = 0.68 * float(depth.max()) * _COARSE
-    others = [one for one in NOUNS if one != scene.subject]
-    inner = replace(scene, subject=pick(others, scene.rng), ground=scene.main, main=scene.ground)
     small = placed(inner, Box(x=x - half, y=y - half, width=2 * half, height=2 * half))
-    return scene.sheet((*outlined(scene, _middle(560), scene.main), *small)), [
-        f"One thing is placed inside the outline of another: the {scene.noun} holds a second picture (nesting).",
-        f"Inside the {scene.noun} there is a {inner.noun}.",
-    ]
+    return (*outlined(scene, _middle(560), scene.main), *small)
 
 
 def _cut_out(scene: Scene) -> Drawn:

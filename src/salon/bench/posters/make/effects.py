@@ -1,4 +1,4 @@
-"""The nine classic effects on a word, each next to the word without it."""
+"""The nine classic effects on a word, each next to the word without it; two thirds of them on a textured ground."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from salon.bench.posters.make.deal import dealt, in_place, pick, some
-from salon.bench.posters.make.lettering import line_in, painted
+from salon.bench.posters.make.lettering import line_in
 from salon.bench.posters.make.made import Made
+from salon.bench.posters.make.photograph import TEXTURES, painted_over, textured
 from salon.bench.posters.make.words import WORDS
 from salon.bench.posters.vocabulary import CLASSIC_EFFECTS
 from salon.render.chance import chance
@@ -65,8 +66,10 @@ def font_effect(number: int, seed: int) -> Made:
     changed = replace(plain, frame=Box(x=60, y=235, width=WIDTH - 120, height=180))
     marks = [*plain.set().glyphs, *DRAWN[effect](changed)]
     truth = {"gt": letter, "text": text, "options": options, "font": face.key}
-    return Made("font effect", effect, _prompt(options), truth, painted(marks, WIDTH, HEIGHT, ground),
-                {} if effect == "italic" else {"strength": strength})  # fmt: skip
+    texture = dealt(TEXTURES, number, seed, "font_effect", "texture")
+    pixels = painted_over(marks, textured(WIDTH, HEIGHT, ground, texture, rng))
+    hard = {"texture": texture} if effect == "italic" else {"strength": strength, "texture": texture}
+    return Made("font effect", effect, _prompt(options), truth, pixels, hard)
 
 
 def _prompt(options: list[str]) -> str:

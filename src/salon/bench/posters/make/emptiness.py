@@ -1,12 +1,12 @@
 """Empty space: a poster of pieces that keep to a grid of seven by seven patches; which patches show nothing?
 
 Pieces fill whole patches with a breath of ground around them. What is empty is read off the pixels: a patch is empty
-when every pixel of it is ground. A drawing in which some patch is neither empty nor plainly taken is drawn anew.
+when every pixel of it is ground. A drawing in which some patch is neither empty nor plainly taken is drawn anew. Two
+thirds of the sheets then get a textured ground instead of the plain one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,6 +15,7 @@ import numpy as np
 from salon.bench.posters.make.deal import dealt, pick
 from salon.bench.posters.make.lettering import GROUNDS, ink_on, label, painted
 from salon.bench.posters.make.made import Made
+from salon.bench.posters.make.photograph import TEXTURES, painted_over, textured
 from salon.bench.posters.make.typefaces import PLAIN
 from salon.bench.posters.make.words import title
 from salon.bench.posters.vocabulary import GRID
@@ -47,8 +48,10 @@ def empty_space(number: int, seed: int) -> Made:
     sheet, shares = _sheet(pieces, number, seed)
     gt = [int(one) for one in np.flatnonzero(shares == 0)]
     truth = {"gt": gt, "background": sheet.ground, "size": [SIDE, SIDE]}
-    hard = {"pieces": pieces, "empty patches": len(gt), "grid shown": float(shown == "grid")}
-    pixels = sheet.painted(_grid(sheet.ink)) if shown == "grid" else sheet.painted()
+    texture = dealt(TEXTURES, number, seed, "empty_space", "texture")
+    hard = {"pieces": pieces, "empty patches": len(gt), "grid shown": float(shown == "grid"), "texture": texture}
+    ground = textured(SIDE, SIDE, sheet.ground, texture, chance(seed, "empty_space", str(number), "ground"))
+    pixels = painted_over([*sheet.marks, *(_grid(sheet.ink) if shown == "grid" else ())], ground)
     return Made("empty space", shown, _prompt(len(gt), shown), truth, pixels, hard)
 
 
@@ -60,9 +63,9 @@ class Sheet:
     ink: str
     marks: tuple[Mark, ...]
 
-    def painted(self, over: Sequence[Mark] = ()) -> np.ndarray:
-        """Its pixels, with more marks on top."""
-        return painted([*self.marks, *over], SIDE, SIDE, self.ground)
+    def painted(self) -> np.ndarray:
+        """Its pixels on the plain ground."""
+        return painted(self.marks, SIDE, SIDE, self.ground)
 
 
 def _sheet(pieces: int, number: int, seed: int) -> tuple[Sheet, np.ndarray]:
@@ -93,12 +96,13 @@ def _grid(ink: str) -> tuple[Mark, ...]:
 def ink_shares(pixels: np.ndarray, ground: str) -> np.ndarray:
     """For each patch, row by row, the share of its pixels that are not ground."""
     ink = np.logical_or.reduce([pixels[:, :, at] != value for at, value in enumerate(to_rgb(ground))])
-    return ink.reshape(GRID, PATCH, GRID, PATCH).mean(axis=(1, 3)).ravel()
+    shares: np.ndarray = ink.reshape(GRID, PATCH, GRID, PATCH).mean(axis=(1, 3)).ravel()
+    return shares
 
 
 def _prompt(count: int, shown: str) -> str:
     grid = "This poster lies under" if shown == "grid" else "Think of this poster as"
-    but = "but the plain background (and the grid with its numbers)" if shown == "grid" else "but the plain background"
+    but = "but the background (and the grid with its numbers)" if shown == "grid" else "but the background"
     return (
         f"{grid} a grid of {GRID} by {GRID} equal patches, numbered from 0 to {GRID * GRID - 1} row by row: 0 is the "
         f"upper left one, 6 the upper right one, 48 the lower right one. A patch is empty when nothing {but} is in it. "

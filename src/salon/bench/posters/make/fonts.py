@@ -1,25 +1,29 @@
 """Faces told apart: nine options to match, and two samples of which one has an attribute.
 
-The attributes are those that a font file settles: serifs, slant, equal advances, capitals, thin strokes, width, joined
-script, and faces made for headlines only. Everything else about the two samples is kept as alike as the catalogue
-allows, and the letter of the right one is dealt.
+Eight attributes are settled by the font file: serifs, slant, equal advances, capitals, thin strokes, width, joined
+script, and faces made for headlines only. The other 29 are impressions, asked for by a sign that can be seen
+(`impressions`). Everything else about the two samples is kept as alike as the catalogue allows, and the letter of the
+right one is dealt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from string import ascii_uppercase
 
 import numpy as np
 
+from salon.bench.posters import vocabulary
 from salon.bench.posters.make.deal import dealt, in_place, pick, some
+from salon.bench.posters.make.impressions import IMPRESSIONS
 from salon.bench.posters.make.lettering import INKS, PAPERS, label, line_in, painted
 from salon.bench.posters.make.made import Made
 from salon.bench.posters.make.typefaces import LATIN, PLAIN
 from salon.bench.posters.make.words import title
 from salon.render.chance import chance
 from salon.render.layout import Box, Face
-from salon.render.marks import Fill, Mark
+from salon.render.marks import Fill, Glyphs, Mark
 from salon.render.shapes import rounded
 from salon.render.typeset.families import Family
 
@@ -88,29 +92,62 @@ def _matching_prompt(half: int) -> str:
 def font_attributes(number: int, seed: int) -> Made:
     """Two samples of the same words; one of them has the attribute."""
     rng = chance(seed, "font_attributes", str(number))
-    attribute = dealt(tuple(ATTRIBUTES), number, seed, "font_attributes", "attribute")
+    attribute = dealt(vocabulary.ATTRIBUTES, number, seed, "font_attributes", "attribute")
     letter = dealt(("A", "B"), number, seed, "font_attributes", "letter")
     size = dealt(SIZES, number, seed, "font_attributes", "size")
-    about, faces = ATTRIBUTES[attribute]
-    having, lacking = faces(rng)
-    words = title(rng, 2)
-    samples = in_place((words.upper() if attribute == "capitals" else words, having), [(words, lacking)],
-                       "AB".index(letter))  # fmt: skip
-    truth = {"gt": letter, "font": [face.key for _, face in samples]}
+    about, having, lacking = attribute_samples(attribute, title(rng, 2), rng)
+    samples = in_place(having, [lacking], "AB".index(letter))
+    truth = {"gt": letter, "font": [sample.face.key for sample in samples]}
     return Made("font attributes", attribute, _attribute_prompt(attribute, about), truth,
-                _two(samples, size, pick(PAPERS, rng), pick(INKS, rng)), {"font size": size})  # fmt: skip
+                _two(samples, size, pick(PAPERS, rng), pick(INKS, rng), rng), {"font size": size})  # fmt: skip
 
 
-def _two(samples: list[tuple[str, Face]], size: int, paper: str, ink: str) -> np.ndarray:
+@dataclass(frozen=True)
+class Sample:
+    """Words in a face; `unrest` moves their letters off the line."""
+
+    text: str
+    face: Face
+    unrest: float = 0.0
+
+
+def attribute_samples(attribute: str, words: str, rng: np.random.Generator) -> tuple[str, Sample, Sample]:
+    """The sign that is asked for, a sample that has it and one that has not."""
+    if attribute in ATTRIBUTES:
+        about, faces = ATTRIBUTES[attribute]
+        having, lacking = faces(rng)
+        return about, Sample(words.upper() if attribute == "capitals" else words, having), Sample(words, lacking)
+    meant = IMPRESSIONS[attribute]
+    having = pick(meant.having, rng)
+    lacking = having if meant.same_face else pick(meant.lacking, rng)
+    return meant.sign, Sample(words, having, meant.unrest[0]), Sample(words, lacking, meant.unrest[1])
+
+
+def _two(samples: list[Sample], size: int, paper: str, ink: str, rng: np.random.Generator) -> np.ndarray:
     width, height = 820, 420
     marks: list[Mark] = []
-    for at, (text, face) in enumerate(samples):
+    for at, sample in enumerate(samples):
         y = 15 + at * 200
         marks.append(Fill(rounded(15, y, width - 30, 185, 12), paper))
         marks += label("AB"[at], 35, y + 18, 26, "#c02626")
         frame = Box(x=90, y=y + 10, width=width - 140, height=165)
-        marks += line_in(text, face, frame, paint=ink, size=size, align="center").glyphs
+        marks += _sample_marks(sample, frame, size, ink, rng)
     return painted(marks, width, height, "#c3c8cf")
+
+
+def _sample_marks(sample: Sample, frame: Box, size: int, ink: str, rng: np.random.Generator) -> Sequence[Mark]:
+    done = line_in(sample.text, sample.face, frame, paint=ink, size=size, align="center")
+    if not sample.unrest:
+        return done.glyphs
+    return [_restless(run, sample.unrest * done.size, rng) for run in done.glyphs]
+
+
+def _restless(run: Glyphs, amount: float, rng: np.random.Generator) -> Glyphs:
+    """Every letter a little off its place: up or down, and to the left or right."""
+    xs = tuple(x + float(rng.uniform(-0.1, 0.1)) * amount for x in run.xs)
+    signs = rng.permutation(np.resize((-1.0, 1.0), len(run.ys)))  # as many up as down, so that none stays in line
+    ys = tuple(y + float(sign * rng.uniform(0.1, 0.22)) * amount for y, sign in zip(run.ys, signs))
+    return replace(run, xs=xs, ys=ys)
 
 
 def _attribute_prompt(attribute: str, about: str) -> str:
@@ -171,4 +208,4 @@ ATTRIBUTES: dict[str, tuple[str, _FACES]] = {
     "thin": ("drawn with hair-thin strokes", _thin),
     "wide": ("broader in its letters than the other one", _wide),
 }
-"""What is asked of an attribute, and two faces of which the first has it."""
+"""Of the attributes that a font file settles: what is asked, and two faces of which the first has it."""

@@ -1,6 +1,7 @@
 """Blocks of text on a sheet: flush to which side, turned which way.
 
-Where a block stands says nothing about its alignment, and its lines differ in length enough to show it.
+Where a block stands says nothing about its alignment, and its lines differ in length enough to show it. Two thirds of
+the sheets have a textured ground; half have signs beside the lines, or fine lines at another angle than the text.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from salon.bench.posters.make.deal import dealt, pick
-from salon.bench.posters.make.lettering import GROUNDS, ink_on, lines_at, painted
+from salon.bench.posters.make.lettering import GROUNDS, ink_on, lines_at
 from salon.bench.posters.make.made import Made
+from salon.bench.posters.make.photograph import TEXTURES, painted_over, textured
 from salon.bench.posters.make.typefaces import PLAIN
 from salon.bench.posters.make.words import line_of_words
 from salon.bench.posters.vocabulary import ALIGNMENTS, ROTATIONS
@@ -19,9 +21,9 @@ from salon.render.brief import SUBJECTS, Align
 from salon.render.chance import chance
 from salon.render.colors import mix
 from salon.render.layout import Box, Face
-from salon.render.marks import Group, Mark
+from salon.render.marks import Fill, Group, Mark
 from salon.render.motifs import emblem
-from salon.render.shapes import turn
+from salon.render.shapes import rect, turn
 from salon.render.styles.ways import flat
 from salon.render.typeset.setting import SetText, TooMuchText
 
@@ -51,10 +53,14 @@ def alignment(number: int, seed: int) -> Made:
     block = _block(_SIDES[side], size, ink, rng)
     dx, dy = _anywhere(block.set.box, rng)
     text = Group(block.set.glyphs, transform=(1.0, 0.0, 0.0, 1.0, dx, dy))
-    pixels = painted([*_decoration(block.set.box, dy, ground, rng), text], WIDTH, HEIGHT, ground)
+    texture = dealt(TEXTURES, number, seed, "alignment", "texture")
+    beside = dealt((False, True), number, seed, "alignment", "beside")
+    signs = _beside(block.set.box, dx, dy, ground, rng) if beside else _decoration(block.set.box, dy, ground, rng)
+    pixels = painted_over([*signs, text], textured(WIDTH, HEIGHT, ground, texture, rng))
     prompt = f"How are the lines of text on this poster aligned? Answer with one of: {', '.join(ALIGNMENTS)}."
     truth = {"gt": [side], "alignment": [side], "text_bbox": [_box(block.set.box, dx, dy)], "size": [WIDTH, HEIGHT]}
-    return Made("alignment", "block", prompt, truth, pixels, {"font size": size, "raggedness": block.ragged})
+    hard = {"font size": size, "raggedness": block.ragged, "texture": texture, "marks beside": float(beside)}
+    return Made("alignment", "block", prompt, truth, pixels, hard)
 
 
 def rotation(number: int, seed: int) -> Made:
@@ -69,13 +75,17 @@ def rotation(number: int, seed: int) -> Made:
     moved = (WIDTH / 2 - box.middle[0], HEIGHT / 2 - box.middle[1])
     text = Group((Group(block.set.glyphs, transform=(1.0, 0.0, 0.0, 1.0, *moved)),),
                  transform=turn(clockwise, WIDTH / 2, HEIGHT / 2))  # fmt: skip
-    pixels = painted([*_corners(ground, rng), text], WIDTH, HEIGHT, ground)
+    texture = dealt(TEXTURES, number, seed, "rotation", "texture")
+    striped = dealt((False, True), number, seed, "rotation", "stripes")
+    stripes = _stripes(ink, clockwise, rng) if striped else ()
+    pixels = painted_over([*stripes, *_corners(ground, rng), text], textured(WIDTH, HEIGHT, ground, texture, rng))
     prompt = (
         "Is the text on this poster turned against the horizontal, and which way as the viewer sees it? "
         f"Counterclockwise means that its lines rise to the right. Answer with one of: {', '.join(ROTATIONS)}."
     )
     truth = {"gt": [way, side], "rotation": [way], "alignment": [side], "angle": clockwise}
-    return Made("rotation", "block", prompt, truth, pixels, {"rotation": abs(clockwise)})
+    return Made("rotation", "block", prompt, truth, pixels, 
+                {"rotation": abs(clockwise), "texture": texture, "stripes": float(striped)})  # fmt: skip
 
 
 def _colors(rng: np.random.Generator) -> tuple[str, str]:
@@ -112,6 +122,29 @@ def _decoration(text: Box, dy: float, ground: str, rng: np.random.Generator) -> 
     side = min(150.0, HEIGHT - 20 - foot)
     x = rng.uniform(30, WIDTH - 30 - side)
     return _sign(Box(x=float(x), y=foot, width=side, height=side), ground, rng)
+
+
+def _beside(text: Box, dx: float, dy: float, ground: str, rng: np.random.Generator) -> tuple[Mark, ...]:
+    """Small signs to the left and right of lines, as far as there is room: the edge of what is drawn is not the
+    text's."""
+    marks: list[Mark] = []
+    for _ in range(6):
+        side, y = rng.uniform(26, 60), rng.uniform(text.y + dy, text.bottom + dy - 30)
+        left, right = text.x + dx - side - 12, text.right + dx + 12
+        room = [x for x, fits in ((rng.uniform(6, max(7, left)), left > 6), (right, right + side < WIDTH - 6)) if fits]
+        if room:
+            marks += _sign(
+                Box(x=float(pick(room, rng)), y=float(y), width=float(side), height=float(side)), ground, rng
+            )
+    return tuple(marks)
+
+
+def _stripes(ink: str, text: float, rng: np.random.Generator) -> tuple[Mark, ...]:
+    """Fine lines across the sheet in the color of the text, at an angle that is plainly not the text's."""
+    angle = float(text + pick((-1, 1), rng) * rng.uniform(15, 75))
+    step = float(rng.uniform(36, 64))
+    lines = [Fill(rect(-HEIGHT, y, 3 * HEIGHT, 2.0), ink) for y in np.arange(-HEIGHT, 2 * HEIGHT, step)]
+    return (Group(tuple(lines), transform=turn(angle, WIDTH / 2, HEIGHT / 2)),)
 
 
 def _corners(ground: str, rng: np.random.Generator) -> tuple[Mark, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 from salon.bench.posters.make.briefs import OCCASIONS, make_brief
 from salon.bench.posters.make.deal import dealt, pick
 from salon.bench.posters.make.made import Made, pixel_box
+from salon.bench.posters.make.metaphors import metaphor_poster
 from salon.bench.posters.make.typefaces import as_seen
 from salon.bench.posters.make.words import invented_name
 from salon.errors import BadValue
@@ -200,7 +201,9 @@ def style_understanding(number: int, seed: int) -> Made:
 
 
 def intention_understanding(number: int, seed: int) -> Made:
-    """A poster of which is asked what it wants; the key points are those of the brief."""
+    """A poster of which is asked what it wants: half of them by the points of its brief, half by a metaphor."""
+    if dealt((False, True), number, seed, "intention_understanding", "metaphor"):
+        return metaphor_poster(number, seed)
     occasion = dealt(OCCASIONS, number, seed, "intention_understanding")
     count = dealt((3, 4, 5, 6, 7), number, seed, "intention_understanding", "texts")
     poster, brief = fitting("intention_understanding", number, seed, texts=count, occasion=occasion, width=SHORT,
@@ -210,7 +213,8 @@ def intention_understanding(number: int, seed: int) -> Made:
         "when and where, who is behind it, and what its picture shows. Answer in a few sentences."
     )
     truth = {"gt": intentions(brief, poster.layout.style)}
-    return Made("intention understanding", "poster", prompt, truth, pixels_of(poster), {"points": len(truth["gt"])})
+    return Made("intention understanding", "poster", prompt, truth, pixels_of(poster),
+                {"points": len(truth["gt"]), "metaphor": 0.0})  # fmt: skip
 
 
 def intentions(brief: Brief, style: str) -> list[str]:

@@ -42,6 +42,36 @@ def line_of_words(rng: np.random.Generator, least: int, most: int) -> str:
             return text
 
 
+LETTERS = "abcdefghjkmnpqrstuvwxyz"
+"""Without i, l and o, of which one case or the other looks like l, I, 1 or 0."""
+_TOLD = set("abdefghjmnqrty")
+"""Letters whose capitals have another shape: one of them shows whether a group is in capitals."""
+
+
+def line_of_letters(rng: np.random.Generator, least: int, most: int, *, upper: bool = True) -> str:
+    """Groups of letters in no order, `least` to `most` characters long: nothing can be guessed from a word's sense.
+
+    A group is small, in capitals (where `upper` allows it) or has one at its beginning; letters that look like another
+    one (i, l, o) and groups whose case cannot be seen are not used.
+    """
+    while True:
+        groups = [_group(rng, upper) for _ in range(2 + int(rng.integers(3)))]
+        text = " ".join(groups)
+        if least <= len(text) <= most:
+            return text
+
+
+def _group(rng: np.random.Generator, upper: bool) -> str:
+    while True:
+        letters = "".join(pick(LETTERS, rng) for _ in range(4 + int(rng.integers(4))))
+        if letters[0] in _TOLD and set(letters[1:]) & _TOLD:
+            break
+    way = rng.random()
+    if upper and way < 0.3:
+        return letters.upper()
+    return letters.capitalize() if way < 0.55 else letters
+
+
 def invented_name(rng: np.random.Generator) -> str:
     """A name for a company, a street or a person."""
     return pick(STARTS, rng) + (pick(MIDDLES, rng) if rng.random() < 0.6 else "") + pick(ENDS, rng)
