@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from browser import chromium, page_faults
 from click.testing import CliRunner
+from PIL import Image
 from public_files import ALL, UNDERSTANDING, made
 
 from salon.bench.posters.compared import ComparedReport, Contestant, apart, compare_files
+from salon.bench.posters.compat import with_released
 from salon.bench.posters.contestants import Name, fill_in
 from salon.bench.posters.files import PosterFile
+from salon.bench.posters.paper_tables import PaperTable
 from salon.bench.posters.report_compared import compared_page
 from salon.bench.posters.results import ScoreSettings
 from salon.bench.posters.score import score_files
@@ -94,12 +98,156 @@ def test_other_items_and_two_of_one_name_are_refused() -> None:
         compare_files([contestant("perfect", ("logo_ocr",))] * 2)
 
 
+# -- the paper's tables ------------------------------------------------------------------------------------------------
+
+
+def table(report: ComparedReport, number: int) -> PaperTable:
+    return next(one for one in report.tables if one.number == number)
+
+
+def published(number: int) -> dict[str, dict[str, float]]:
+    """The paper's rows of a table, by model and column."""
+    report = compare_files([contestant("perfect", ALL, n=14)], published=["all"])
+    one = table(report, number)
+    keys = [column.key for column in one.columns]
+    return {row.contestant: dict(zip(keys, [c.value for c in row.cells])) for row in one.rows if row.published}  # type: ignore[misc]
+
+
+def test_a_perfect_contestant_fills_the_seven_tables_with_ones() -> None:
+    report = compared("perfect")
+    assert [one.number for one in report.tables] == [1, 2, 3, 4, 5, 6, 7]
+    assert [len(one.columns) for one in report.tables] == [7, 5, 3, 12, 1, 6, 6]
+    for one in report.tables:
+        (row,) = one.rows
+        assert not row.published
+        for column, cell in zip(one.columns, row.cells):
+            assert cell.value == pytest.approx(0.0 if column.better == "low" else 1.0), column.key
+
+
+def test_published_rows_follow_from_one_another() -> None:
+    """Table 7 holds the means of Tables 1 to 5, cut after three digits, but for what the paper itself has wrong."""
+    overall = published(7)
+    steady = ("gap", "font_size_ocr.sd", "layout_generation.bias", "layout_generation.recall")
+    wrong = {("GPT-5", "OCR"), ("Gemini-2.5-Pro", "OCR"), ("Qwen3-VL-4B", "Average")}
+    for number, group in ((1, "OCR"), (2, "Font"), (3, "Understanding"), (4, "Layout"), (5, "Rating")):
+        rows = published(number)
+        assert list(rows) == list(overall)
+        for model, values in rows.items():
+            mean = np.mean([value for key, value in values.items() if key not in steady])
+            if (model, group) not in wrong:
+                assert mean - 0.0021 < overall[model][f"group:{group}"] < mean + 0.0011, (model, group)
+    for model, values in overall.items():
+        *groups, average = values.values()
+        if (model, "Average") not in wrong:
+            assert np.mean(groups) - 0.0021 < average < np.mean(groups) + 0.0011, model
+    for model, values in published(6).items():
+        *tasks, average = values.values()
+        assert average == pytest.approx(np.mean(tasks), abs=0.0011), model
+    gaps = published(1).values()
+    assert all(row["gap"] == pytest.approx(row["simple_ocr.wr"] - row["hard_ocr.wr"], abs=0.0011) for row in gaps)
+
+
+def test_published_rows_are_marked_chosen_by_name_and_never_ranked() -> None:
+    report = compare_files([contestant("random"), contestant("always-a")], published=["gpt-5", "Qwen-Image"])
+    names = {one.number: [row.contestant for row in one.rows if row.published] for one in report.tables}
+    assert names == {1: ["GPT-5"], 2: ["GPT-5"], 3: ["GPT-5"], 4: ["GPT-5"], 5: ["GPT-5"], 6: ["Qwen-Image"],
+                     7: ["GPT-5"]}  # fmt: skip
+    assert not any(cell.best for one in report.tables for row in one.rows if row.published for cell in row.cells)
+    assert table(report, 1).rows[-1].cells[3].value == 0.496
+    assert any("published" in policy for policy in report.policies)
+    with pytest.raises(BadValue, match="published rows"):
+        compare_files([contestant("random")], published=["GPT-9"])
+
+
+def test_tables_hold_the_released_numbers_where_they_are_asked_for() -> None:
+    ours, theirs = compared("list-everything"), compare_files([contestant("list-everything")], compat="released")
+    alone = with_released(ours.reports[0], contestant("list-everything").files)
+    effect = next(task for task in alone.tasks if task.task == "font_effect").metrics[0].released
+    assert table(theirs, 2).rows[0].cells[2].value == effect == 1.0
+    assert table(ours, 2).rows[0].cells[2].value < 0  # type: ignore[operator]
+    assert theirs.rows == ours.rows
+    crashed = table(theirs, 1).rows[0].cells[2]  # no record reaches .1
+    assert (crashed.value, crashed.why) == (None, "the released scoring ends with ZeroDivisionError")
+    whole = compare_files([contestant("perfect")], compat="released")
+    assert table(whole, 7).rows[0].cells[-1].value == whole.reports[0].overall_released is not None
+
+
+def owing(name: str) -> Contestant:
+    """Perfect answers, on which no judge has spoken."""
+    files = [file.edited({item.number: {"judge": None} for item in file.items}) if file.task.judged else file
+             for file in contestant("perfect").files]  # fmt: skip
+    return Contestant(name, files, QUICK)
+
+
+def test_who_owes_verdicts_is_not_ranked() -> None:
+    report = compare_files([owing("owing"), contestant("random"), contestant("empty")])
+    judged = [row for row in report.rows if row.values[0].owed]
+    assert {row.task for row in judged} >= {"composition_understanding", "intention_understanding"}
+    for row in (*judged, *(one for one in report.groups if one.title in ("Understanding", "Overall"))):
+        assert row.values[0].owed > 0
+        assert not row.values[0].best
+        assert row.values[0].behind is None
+        assert any(value.best for value in row.values[1:])
+    logo = next(row for row in report.rows if row.task == "logo_ocr")
+    assert logo.values[0].best  # where no verdict counts, it is ranked
+    cells = dict(zip((row.contestant for row in table(report, 7).rows), (r.cells[-1] for r in table(report, 7).rows)))
+    assert (cells["owing"].best, cells["owing"].owed > 0) == (False, True)
+    assert cells["random"].best
+    assert "not ranked" in compared_page(report).html()
+
+
+def test_a_mean_over_fewer_tasks_is_not_ranked_in_the_tables() -> None:
+    report = compare_files([contestant("perfect", ("logo_ocr", "simple_ocr")), contestant("random", ("logo_ocr",))])
+    one, other = (row.cells[0] for row in table(report, 7).rows)
+    assert (one.partial, other.partial, one.best, other.best) == (False, True, False, False)
+    assert "simple_ocr" in other.why
+
+
+# -- side by side ------------------------------------------------------------------------------------------------------
+
+
+def test_cases_are_those_on_which_contestants_differ() -> None:
+    wrong = {3, 17}
+    report = compare_files([by_hand("a", set()), by_hand("b", wrong)])
+    assert {case.number for case in report.cases[:2]} == wrong
+    first = report.cases[0]
+    assert [answer.worth for answer in first.answers if answer] == [1.0, 0.0]
+    assert first.answers[0].read == first.wanted  # type: ignore[union-attr]
+    assert first.prompt.startswith("Question")
+
+
+def test_galleries_show_pictures_truth_and_answers(tmp_path: Path) -> None:
+    file = made("logo_ocr", 6)
+    for item in file.items:
+        place = tmp_path / "set" / item.path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (30, 30), (200, 10, 10)).save(place)
+    said = {i: {"response": "<script>alert(1)</script>"} for i in range(6)}
+    report = compare_files(
+        [Contestant("a", [fill_in(file, "perfect")], QUICK), Contestant("b", [file.edited(said)], QUICK)]
+    )
+    html = compared_page(report, tmp_path / "set").html()
+    assert html.count('<img class="shown" src="data:image') == 4
+    assert "<script>alert(1)" not in html
+    assert "Brand 1" in html
+    assert "no picture" in compared_page(report).html()
+
+
 @pytest.mark.browser
 def test_every_number_of_the_page_is_the_documents(chromium, tmp_path: Path) -> None:
-    report = compared("random", "perfect", "empty", tasks=UNDERSTANDING)
+    rivals = [contestant(name, UNDERSTANDING) for name in ("random", "perfect", "empty")]  # type: ignore[arg-type]
+    report = compare_files(rivals, published=["GPT-5"])
     html = compared_page(report).html()
     assert disagreements(html, json.loads(report.model_dump_json())) == []
-    for words in ("Not told apart", "Difficulty", ">Word recall</text>", "Worth nothing"):
+    for words in (
+        "Not told apart",
+        "Table 4: Layout",
+        "GPT-5 (published)",
+        "leads by the average",
+        "Difficulty",
+        ">Word recall</text>",
+        "Worth nothing",
+    ):
         assert words in html
     assert page_faults(chromium, html, tmp_path) == []
 
@@ -123,3 +271,22 @@ def test_compare_from_the_terminal(tmp_path: Path) -> None:
     words = run("compare", *places, "--draws", "100")
     assert "1.000" in words
     assert "the best of its row" in words
+    assert "Table 2. Font" in words
+    words = run("compare", *places, "--draws", "100", "--compat", "released", "--published", "gpt-5")
+    assert "Table 4. Layout, released scoring" in words
+    assert "GPT-5 (published)" in words
+
+
+def test_the_runners_two_files_are_one_contestant(tmp_path: Path) -> None:
+    for name in ("good", "bad"):
+        who: Name = "perfect" if name == "good" else "random"
+        for kind, tasks in (("bench", ("logo_ocr", "alignment")), ("score", ("gen_style",))):
+            rows = [row for task in tasks for row in fill_in(made(task, 4), who).records]
+            (tmp_path / f"{name}_{kind}.json").write_text(json.dumps(rows))
+    places = [tmp_path / f"{name}_{kind}.json" for name in ("good", "bad") for kind in ("bench", "score")]
+    done = CliRunner().invoke(
+        command, ["bench", "posters", "compare", *map(str, places), "--draws", "100", "--json"], catch_exceptions=False
+    )
+    told = json.loads(done.output)
+    assert told["contestants"] == ["good", "bad"]
+    assert [len(report["tasks"]) for report in told["reports"]] == [3, 3]

@@ -47,6 +47,10 @@ def drawings(label: str, width: int) -> dict[str, str]:
             1.0, 0.2, [charts.AnchorMark(label, 0.5, 3.9, 3.8, 0.4), charts.AnchorMark("b", -1.0, 1.5, 1.6)], low=1,
             high=5, title=label, x_label=label, y_label=label, width=width,
         ),
+        "radar": charts.radar(
+            [label, "b", "c"], [charts.Spokes(label, [0.2, None, 1.4]), charts.Spokes("b", [-1.0, 0.5, 0.7])],
+            title=label, width=width,
+        ),
     }  # fmt: skip
 
 
@@ -240,6 +244,10 @@ def test_buckets_fill_the_whole_width():
         lambda: charts.caterpillar([]),
         lambda: charts.caterpillar([charts.ScoreMark("a", float("nan"))]),
         lambda: charts.calibration_curve(1, 0, [], low=1, high=5),
+        lambda: charts.radar(["a", "b"], [charts.Spokes("x", [1, 0])]),
+        lambda: charts.radar(["a", "b", "c"], [charts.Spokes("x", [1, 0])]),
+        lambda: charts.radar(["a", "b", "c"], []),
+        lambda: charts.radar(["a", "b", "c"], [charts.Spokes("x", [1, 0, 1])] * 7),
     ],
 )
 def test_bad_input_is_a_named_error(draw):
@@ -321,3 +329,19 @@ def test_no_two_buckets_look_alike(buckets):
     assert len(shades) == 2 * buckets  # in the legend and in the row
     assert shades[:buckets] == shades[buckets:]
     assert shades[:buckets] == sorted(set(shades), key=float, reverse=True)
+
+
+def test_a_radar_has_gaps_where_values_are_missing_and_keeps_to_its_rings():
+    svg = charts.radar(["a", "b", "c", "d"], [charts.Spokes("x", [0.5, 1.0, None, 0.0])], width=WIDE)
+    drawing = ElementTree.fromstring(svg)
+    dots = [(float(c.get("cx")), float(c.get("cy"))) for c in drawing.iter("circle")]
+    (x, up), (right, level), center = dots
+    assert len(dots) == 3
+    assert center == (pytest.approx(x), pytest.approx(level))  # a value of 0 lies in the middle
+    assert level - up == pytest.approx((right - x) / 2)  # half as far out
+    (path,) = (one.get("d") for one in drawing.iter("path") if "curve" in one.get("class"))
+    assert path.count("M") == 2  # a to b, and d to a: none through c
+    assert "c" not in drawing.find("{*}desc" if svg.startswith("<svg xmlns") else "desc").text.split(":")[1]
+    wild = charts.radar(["a", "b", "c"], [charts.Spokes("x", [-2.0, 3.0, 0.5])], width=WIDE)
+    known = [float(c.get("cy")) for c in ElementTree.fromstring(wild).iter("circle")]
+    assert min(known) > 0

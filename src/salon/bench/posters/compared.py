@@ -2,6 +2,8 @@
 
 Items are drawn again alike for everybody (the same seed, task and number of items), so the distance of two contestants
 has an interval of its own: that of the difference on the same draws, narrower than two intervals apart suggest.
+
+A contestant whose verdicts a judge still owes is not ranked where they count: its value is shown, and is nobody's best.
 """
 
 from __future__ import annotations
@@ -14,9 +16,12 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from salon.bench.posters.compared_cases import ComparedCase, compared_cases
+from salon.bench.posters.compat import with_released
 from salon.bench.posters.files import PosterFile, find_picture
 from salon.bench.posters.metrics import Drawn, FloatArray, drawn_metrics, figure_of
-from salon.bench.posters.metrics_items import score_item
+from salon.bench.posters.metrics_items import Scored, score_item
+from salon.bench.posters.paper_tables import PaperTable, chosen_names, owed_in, paper_tables
 from salon.bench.posters.results import PosterReport, ScoreSettings
 from salon.bench.posters.score import score_files
 from salon.bench.posters.task import GENERATION, GROUPS, TASKS
@@ -33,7 +38,8 @@ class ComparedValue(Noun):
 
     figure: Figure | None = Field(description="The value with its interval; null where it was not asked.")
     behind: Figure | None = Field(description="How far behind the best, on the same draws; null for the best itself.")
-    best: bool = Field(description="Whether no value of the row is better; never where tasks differ.")
+    best: bool = Field(description="Whether no ranked value of the row is better; never where tasks differ.")
+    owed: int = Field(0, description="Verdicts a judge owes on it: above 0, the value is not ranked.")
 
 
 class ComparedRow(Noun):
@@ -55,14 +61,24 @@ class ComparedReport(Noun):
     contestants: tuple[str, ...] = Field(description="Their names, in the order of the columns.")
     groups: tuple[ComparedRow, ...] = Field(description="Means of groups, and overall where all were asked the same.")
     rows: tuple[ComparedRow, ...] = Field(description="Every metric that some contestant was asked.")
+    compat: Literal["released"] | None = Field(None, description="By which scoring the tables of the paper are.")
+    tables: tuple[PaperTable, ...] = Field((), description="Tables 1 to 7 of the paper, as far as there are values.")
+    cases: tuple[ComparedCase, ...] = Field((), description="Items on which contestants differ most.")
     reports: tuple[PosterReport, ...] = Field(description="What `score` gives for each contestant.")
     policies: tuple[str, ...] = Field(description="How what is missing counts.")
 
 
 POLICIES = (
     "A group's mean is compared only where everybody was asked the same tasks of it; elsewhere no mean is the best.",
+    "A contestant is not ranked where a judge owes verdicts on it; run `salon bench posters judge` to have them given.",
     "Behind is the best value of the row less this one, on the same draws of the items; an interval that holds 0 does "
     "not tell the two apart.",
+)
+
+
+PUBLISHED = (
+    "Rows marked as published are the paper's, by the released scoring on the public files; they are never ranked. "
+    "Only answers to the public files, scored with --compat released, can be held against them."
 )
 
 
@@ -77,24 +93,40 @@ class Contestant:
     """A generator's folder: a poster that is not there is worth nothing."""
 
 
-def compare_files(contestants: Sequence[Contestant]) -> ComparedReport:
-    """The reports of all contestants, and a row for every metric that some of them were asked.
+def compare_files(
+    contestants: Sequence[Contestant],
+    *,
+    compat: Literal["released"] | None = None,
+    published: Sequence[str] = (),
+) -> ComparedReport:
+    """The reports of all contestants, the tables of the paper, and a row for every metric that some were asked.
 
-    BadValue where two have one name; BadFile where they answered different items of one task.
+    With `compat` the tables hold what the released scoring gives; rows and groups are always ours. `published` names
+    models whose rows of the paper stand below. BadValue where two have one name, or no such model is published;
+    BadFile where they answered different items of one task.
     """
     names = [one.name for one in contestants]
     if len(set(names)) < len(names):
         raise BadValue("contestants of different names are needed", found=", ".join(names), remedy="rename a folder")
     _check_items(contestants)
     reports = tuple(score_files(c.files, c.settings, contestant=c.name, pictures=c.pictures) for c in contestants)
-    drawn = [{file.task.name: _drawn(file, c) for file in c.files} for c in contestants]
+    if compat:
+        reports = tuple(with_released(report, c.files, c.pictures) for report, c in zip(reports, contestants))
+    scored = [{file.task.name: _scored(file, c) for file in c.files} for c in contestants]
+    drawn = [
+        {file.task.name: drawn_metrics(file.task, by_task[file.task.name], c.settings) for file in c.files}
+        for by_task, c in zip(scored, contestants)
+    ]
     level = contestants[0].settings.level
     return ComparedReport(
         contestants=tuple(names),
         groups=tuple(_groups(reports, drawn, level)),
         rows=tuple(_rows(reports, drawn, level)),
+        compat=compat,
+        tables=paper_tables(reports, chosen_names(published)),
+        cases=compared_cases(scored),
         reports=reports,
-        policies=(*_provisional(reports), *POLICIES, *reports[0].policies),
+        policies=(*_provisional(reports), *([PUBLISHED] if published else []), *POLICIES, *reports[0].policies),
     )
 
 
@@ -102,7 +134,7 @@ def _provisional(reports: Sequence[PosterReport]) -> list[str]:
     """Whose values may still rise, because a judge owes verdicts."""
     owed = {report.contestant: sum(task.owed for task in report.tasks) for report in reports}
     told = ", ".join(f"{name} ({n:,})" for name, n in owed.items() if n)
-    return [f"Provisional: a judge owes verdicts on {told}."] if told else []
+    return [f"Provisional: a judge owes verdicts on {told}; not ranked where they count."] if told else []
 
 
 def _check_items(contestants: Sequence[Contestant]) -> None:
@@ -122,9 +154,8 @@ def _check_items(contestants: Sequence[Contestant]) -> None:
 ByTask = Mapping[str, Sequence[Drawn]]
 
 
-def _drawn(file: PosterFile, one: Contestant) -> list[Drawn]:
-    scored = [score_item(item, one.settings.boxes, picture=_is_there(item.path, one)) for item in file.items]
-    return drawn_metrics(file.task, scored, one.settings)
+def _scored(file: PosterFile, one: Contestant) -> list[Scored]:
+    return [score_item(item, one.settings.boxes, picture=_is_there(item.path, one)) for item in file.items]
 
 
 def _is_there(path: str, one: Contestant) -> bool | None:
@@ -140,7 +171,8 @@ def _rows(reports: Sequence[PosterReport], drawn: Sequence[ByTask], level: float
                 continue
             figures = [_figure(report, task.name, metric.id) for report in reports]
             draws = [None if one is None or one.value is None else one.draws for one in asked]
-            values = _values(figures, draws, metric.better, level)
+            owed = [owed_in(report, f"{task.name}.{metric.id}") for report in reports]
+            values = _values(figures, draws, metric.better, level, owed)
             chance = next(one.chance for one in asked if one is not None)
             rows.append(
                 ComparedRow(task=task.name, title=task.title, metric=metric.title, better=metric.better,
@@ -164,7 +196,8 @@ def _groups(reports: Sequence[PosterReport], drawn: Sequence[ByTask], level: flo
         tasks = [{task for task in by_task if _in(task, name)} for by_task in drawn]
         same = all(one == tasks[0] for one in tasks)
         draws = [_mean_draws(by_task, name) if same else None for by_task in drawn]
-        values = _values(figures, draws, "high", level)
+        owed = [owed_in(report, "overall" if name == OVERALL else f"group:{name}") for report in reports]
+        values = _values(figures, draws, "high", level, owed)
         if not same:  # means over different tasks have no best
             values = tuple(one.model_copy(update={"best": False}) for one in values)
         rows.append(
@@ -195,17 +228,21 @@ def _mean_draws(by_task: ByTask, group: str) -> FloatArray | None:
 
 
 def _values(
-    figures: Sequence[Figure | None], draws: Sequence[FloatArray | None], better: str, level: float
+    figures: Sequence[Figure | None],
+    draws: Sequence[FloatArray | None],
+    better: str,
+    level: float,
+    owed: Sequence[int],
 ) -> tuple[ComparedValue, ...]:
-    """Each value, with its distance to the best where draws tell it."""
+    """Each value, with its distance to the best where draws tell it; what is owed verdicts is not ranked."""
     sign = 1 if better == "high" else -1
-    known = [sign * one.value for one in figures if one is not None]
-    top = max(known, default=0.0)
-    leader = next((i for i, one in enumerate(figures) if one is not None and sign * one.value == top), None)
+    ranked = [None if n else one for one, n in zip(figures, owed)]
+    top = max((sign * one.value for one in ranked if one is not None), default=0.0)
+    leader = next((i for i, one in enumerate(ranked) if one is not None and sign * one.value == top), None)
 
     def behind(at: int) -> Figure | None:
         mine, best = draws[at], None if leader is None else draws[leader]
-        figure = figures[at]
+        figure = ranked[at]
         if figure is None or mine is None or best is None or at == leader:
             return None
         return figure_of(
@@ -221,7 +258,12 @@ def _values(
         return min(ends), max(ends)
 
     return tuple(
-        ComparedValue(figure=one, behind=behind(at), best=one is not None and sign * one.value == top)
+        ComparedValue(
+            figure=one,
+            behind=behind(at),
+            best=ranked[at] is not None and one is not None and sign * one.value == top,
+            owed=owed[at],
+        )
         for at, one in enumerate(figures)
     )
 

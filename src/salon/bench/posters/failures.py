@@ -18,11 +18,14 @@ _LONGEST = 240
 
 def failures(task: Task, scored: Sequence[Scored]) -> list[Failure]:
     """The worst answers of a task."""
-    wrong = sorted((one for one in scored if _worth(task, one) < 1), key=lambda one: (_kind(one), _worth(task, one)))
-    return [_failure(task, one) for one in wrong[:MOST]]
+    wrong = sorted(
+        (one for one in scored if item_worth(task, one) < 1), key=lambda one: (_kind(one), item_worth(task, one))
+    )
+    return [describe_answer(task, one) for one in wrong[:MOST]]
 
 
-def _worth(task: Task, one: Scored) -> float:
+def item_worth(task: Task, one: Scored) -> float:
+    """What an answer is worth by the first metric, 1 for a perfect one."""
     metric = task.metrics[0]
     worth = one.worth.get(metric.id)
     if task.answer == "rating":
@@ -37,7 +40,8 @@ def _kind(one: Scored) -> int:
     return 0 if isinstance(one.answer, Read) else 2 if one.answer.reason in ("missing", "no picture") else 1
 
 
-def _failure(task: Task, one: Scored) -> Failure:
+def describe_answer(task: Task, one: Scored) -> Failure:
+    """An answer in words: wanted, said, read."""
     response = (one.item.response or "") if task.side == "understanding" else " ".join(one.item.judge or ())
     return Failure(
         number=one.item.number,
@@ -46,7 +50,7 @@ def _failure(task: Task, one: Scored) -> Failure:
         wanted=_short(_words(one.item.truth)),
         said=_short(" ".join(response[:2000].split())),
         read=_short(one.answer.reason if isinstance(one.answer, Unread) else _words(one.answer.value)),
-        worth=_worth(task, one),
+        worth=item_worth(task, one),
     )
 
 

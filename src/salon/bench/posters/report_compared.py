@@ -1,15 +1,20 @@
-"""Several contestants on one page: groups, every metric, difficulty curves together, and what each left unanswered."""
+"""Several contestants on one page: who leads, the paper's tables with a radar, every metric, difficulty curves, answers
+side by side with their pictures, and what each left unanswered.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from markupsafe import Markup
 
-from salon.bench.posters.compared import ComparedReport, ComparedRow, ComparedValue, apart
+from salon.bench.posters.compared import OVERALL, ComparedReport, ComparedRow, ComparedValue, apart
+from salon.bench.posters.report_cases import case_sections
+from salon.bench.posters.report_tables import table_sections
 from salon.bench.posters.results import DifficultyCurve, PosterReport
 from salon.bench.posters.task import metric_title
-from salon.report import SMALL, WIDE, Cell, Column, Figure, Figures, Page, Section, Table, charts, located
+from salon.report import SMALL, WIDE, Cell, Column, Figure, Figures, Note, Page, Section, Table, charts, located
 from salon.report.numbers import with_interval
 from salon.report.words import brief, counted, level_words, one_way
 
@@ -18,8 +23,8 @@ _MOST_CURVES = 6
 """Contestants in one drawing; more cannot be told apart."""
 
 
-def compared_page(report: ComparedReport) -> Page:
-    """The page."""
+def compared_page(report: ComparedReport, pictures: Path | None = None, made: Sequence[Path | None] = ()) -> Page:
+    """The page; `pictures` is the folder of what was asked about, `made` those with generators' posters."""
     here = located(report)
     first = report.reports[0]
     return Page(
@@ -29,7 +34,15 @@ def compared_page(report: ComparedReport) -> Page:
             _listed(report.contestants), counted(len({row.task for row in report.rows}), "task")
         ),
         kicker="Salon bench posters",
-        sections=[_group_section(here), _task_section(here), *_curve_sections(here), *_lacking_sections(here)],
+        sections=[
+            *_leading_section(here),
+            *table_sections(here),
+            _group_section(here),
+            _task_section(here),
+            *_curve_sections(here),
+            *case_sections(here, pictures, made or [None] * len(report.contestants)),
+            *_lacking_sections(here),
+        ],
         notes=[
             Markup("Intervals in brackets are at the {} level.").format(level_words(here.reports[0].settings)),
             *report.policies,
@@ -56,17 +69,47 @@ def _cells(row: ComparedRow) -> dict[str, object]:
 def _why(value: ComparedValue) -> str:
     if value.figure is None:
         return "not asked"
+    if value.owed:
+        return "not ranked until a judge has given its verdicts"
     behind = value.behind
     return "" if behind is None else f"behind the best by {with_interval(behind)}"
 
 
-def _under(value: ComparedValue) -> str:
-    """A word below the number: the best, or not told apart from it."""
+def _under(value: ComparedValue) -> str | Markup:
+    """A word below the number: the best, not told apart from it, or owed verdicts and not ranked."""
     if value.figure is None:
         return ""
+    if value.owed:
+        return Markup("{} owed").format(counted(value.owed, "verdict"))
     if value.best:
         return "best"
     return "not told apart" if apart(value) is False else ""
+
+
+def _leading_section(report: ComparedReport) -> list[Section]:
+    """The answer in words: who is best overall, who cannot be told from it, who is not ranked and why."""
+    table = next((one for one in report.tables if one.number == 7), None)
+    if table is None or len(report.contestants) < 2:
+        return []
+    cells = [(brief(row.contestant), row.cells[-1]) for row in table.rows if not row.published]
+    overall = next((row for row in report.groups if row.title == OVERALL), None)
+    values = overall.values if overall else ()
+    best = [name for name, cell in cells if cell.best]
+    close = [name for (name, cell), value in zip(cells, values) if not cell.best and apart(value) is False]
+    owing = [name for name, cell in cells if cell.owed]
+    partial = [name for name, cell in cells if cell.partial and not cell.owed]
+    told = [f"{_listed(best)} {_verb(best, 'leads', 'lead')} by the average of the groups."] if best else []
+    told += [f"{_listed(close)} cannot be told apart from the best."] if close else []
+    told += [f"{_listed(partial)} {_verb(partial)} not ranked: others were asked more tasks."] if partial else []
+    told += [f"{_listed(owing)} {_verb(owing)} not ranked: a judge owes verdicts. Run salon bench posters judge."
+             ] if owing else []  # fmt: skip
+    if not told:
+        return []
+    return [Section("Who leads", [Note(" ".join(told), tone="open" if owing or not best else "plain")])]
+
+
+def _verb(names: Sequence[str], one: str = "is", several: str = "are") -> str:
+    return one if len(names) == 1 else several
 
 
 def _group_section(report: ComparedReport) -> Section:

@@ -11,6 +11,7 @@ from salon.report.charts.curves import Curve, line_curves
 from salon.report.charts.distributions import histogram_over_null, pmax_bars
 from salon.report.charts.dots import dot_intervals
 from salon.report.charts.heat import heat_map
+from salon.report.charts.radar import Spokes, radar
 from salon.report.charts.scatter import ScatterMark, scatter
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Curve",
     "ScatterMark",
     "ScoreMark",
+    "Spokes",
     "bar_list",
     "bucket_bar",
     "calibration_curve",
@@ -27,5 +29,6 @@ __all__ = [
     "histogram_over_null",
     "line_curves",
     "pmax_bars",
+    "radar",
     "scatter",
 ]
