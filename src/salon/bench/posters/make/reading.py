@@ -5,7 +5,7 @@ and lines of many sizes are letters in no order. Hard lines are made hard by kno
 looks like a photograph, colors near it, tilt, and fancy faces.
 
 How hard they are follows a rule: over the whole set, word recall of a strong OCR engine (RapidOCR) lies between .3 and
-.8, and falls with every knob. `prove/poster_ocr.py` shows it.
+.8, and is lower at the hard end of every knob. `prove/poster_ocr.py` shows it.
 """
 
 from __future__ import annotations
