@@ -111,7 +111,7 @@ def _print_paper(table: PaperTable, compat: str | None) -> None:
 
 
 def _paper_cell(cell: TableCell) -> str:
-    mark = "?" if cell.owed else "-" if cell.partial else "*" if cell.best else " "
+    mark = "?" if cell.owed else "/" if cell.partial else "*" if cell.best else " "
     return MISSING if cell.value is None else f"{fixed(cell.value, 3)} {mark}"
 
 
@@ -129,7 +129,7 @@ def _print(report: ComparedReport, html: Path | None) -> None:
     print_table("\nTasks", ("task", "metric", *names, "chance"), rows, left=(0, 1))
     say(
         "* the best of its row or column   ~ not told apart from the best\n"
-        "? not ranked: verdicts are owed   - not ranked: others were asked more tasks",
+        "? not ranked: verdicts are owed   / not ranked: others were asked more tasks",
         dim=True,
     )
     lines = "\n".join(f"{one.contestant}: {one.signature}" for one in report.reports)

@@ -60,7 +60,7 @@ class PaperTable(Noun):
 
     number: int = Field(description="Its number in the paper.")
     title: str = Field(description="What it is about.")
-    columns: tuple[TableColumn, ...]
+    columns: tuple[TableColumn, ...] = Field(description="Its columns, in the order of the paper.")
     rows: tuple[TableRow, ...] = Field(description="Contestants first, then published rows.")
 
 
