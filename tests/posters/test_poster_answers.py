@@ -14,9 +14,10 @@ from salon.bench.posters.answers import read_answer
 from salon.bench.posters.answers_boxes import read_boxes
 from salon.bench.posters.answers_choice import read_label, read_letter
 from salon.bench.posters.answers_judged import read_attributes, read_yes
+from salon.bench.posters.answers_lists import read_effects
 from salon.bench.posters.answers_numbers import read_patches, read_rating
 from salon.bench.posters.answers_said import Read, Unread
-from salon.bench.posters.answers_text import found_texts, read_effects, read_text, read_texts, units
+from salon.bench.posters.answers_text import found_texts, read_text, read_texts, units
 from salon.bench.posters.vocabulary import ALIGNMENTS, ROTATIONS, STYLES
 
 
@@ -37,7 +38,7 @@ def value(answer: Read | Unread) -> object:
         ("A bold font is shown", None), ("Font A is bolder", None), ("The answer is not A", None), ("Answer: АВ", None),
         ("I'm sorry, I can't help with that.", None), ("<think>A", None), ("<thinking>\nA\n</thinking>Hm.", None),
         ("◁think▷\nA\n◁/think▷\nHard to say.", None), ("<reasoning>A", None), ("Answer: A\nAnswer: neither", None),
-        ("В", None), ("答案是 B", None), ("A: crowded\nB: airy", None),
+        ("В", None), ("答案是 B", "B"), ("A: crowded\nB: airy", None),
         ("A: this is not the one.", None), ("A. is wrong", None), ("Hm.\n<think>\nA\n</think>\nHard to say.", None),
     ],
 )  # fmt: skip
@@ -89,7 +90,7 @@ def test_ratings(text: str, number: float | None) -> None:
     [
         ("[0, 1, 8]", {0, 1, 8}), ("I take [1] and more: [0, 1, 8, 8]", {0, 1, 8}), ("Patches: 0, 1, 8", {0, 1, 8}),
         ('{"patches": ["0", 1, 8]}', {0, 1, 8}), ("[]", set()), ("[50, 1]", {50, 1}), ("[1.5]", None),
-        ("the top left", None), ("[NaN]", None), ("[[1, 2]]", None),
+        ("the top left", None), ("[NaN]", None), ("[[1, 2]]", {1, 2}), ("[[0, 1], [1, 2]]", None),
     ],
 )  # fmt: skip
 def test_patches(text: str, ids: set[int] | None) -> None:
@@ -144,7 +145,8 @@ def test_texts() -> None:
         "SALE\n7 July",
         '["SALE", "7 July"]',
         '```json\n{"texts": ["SALE", "7 July"]}\n```',
-        "- SALE\n2. 7 July",
+        "- SALE\n- 7 July",
+        "1. SALE\n2. 7 July",
     ):
         assert value(read_texts(text)) == ("SALE", "7 July"), text
 
@@ -181,7 +183,8 @@ def test_judges() -> None:
     ]  # fmt: skip
     for text in ("", "Error 500", "maybe", "Yes\nNo", "nothing", "Yes and no", "No picture was given", "Yes or no?"):
         assert value(read_yes(text)) is None, text
-    assert value(read_attributes("serif, Attention grabbing; unheard-of")) == {"serif", "attention-grabbing"}
+    listed = {"serif", "attention-grabbing", "unheard of"}  # nothing of a list is lost
+    assert value(read_attributes("serif, Attention grabbing; unheard-of")) == listed
     assert value(read_attributes("boldness")) is None
 
 

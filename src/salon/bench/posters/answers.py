@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from salon.bench.posters.answers_boxes import Convention, read_boxes
 from salon.bench.posters.answers_choice import read_label, read_letter
+from salon.bench.posters.answers_lists import prompt_menu, read_effects
 from salon.bench.posters.answers_numbers import read_patches, read_rating
 from salon.bench.posters.answers_said import Read, Unread, said
-from salon.bench.posters.answers_text import read_effects, read_text, read_texts
+from salon.bench.posters.answers_text import read_text, read_texts
 from salon.bench.posters.item import PosterItem
 
 __all__ = ["Read", "Unread", "read_answer"]
@@ -24,7 +25,7 @@ def read_answer(item: PosterItem, boxes: Convention = "share") -> Read | Unread:
         case "label":
             return read_label(item.response, item.task.options)
         case "effects":
-            return read_effects(item.response)
+            return read_effects(item.response, prompt_menu(item.prompt))
         case "boxes" | "layout":
             return read_boxes(item.response, boxes, item.size or (1, 1))
         case "patches":

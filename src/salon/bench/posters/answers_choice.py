@@ -5,8 +5,9 @@ In this order:
 1. explicit statements: JSON with the key asked for, `Answer: B`, "the answer is B". The last one binds, also when it is
    not on the menu;
 2. lines that are nothing but an option. If they name different options, that is a list and no answer;
-3. a line that begins with a letter and explains it (`B) because ...`), and the last line if it names one label
-   only, unless it denies it or the text begins with an excuse.
+3. a line that begins with a letter and explains it (`B) because ...`), a sentence that says of one letter that it is
+   the one ("Poster B has the better layout"), and the last line if it names one label only, unless it denies it or the
+   text begins with an excuse.
 
 Naming several options is never an answer. Nothing else in prose counts: "Font A is bolder" chooses nothing.
 """
@@ -14,41 +15,85 @@ Naming several options is never an answer. Nothing else in prose counts: "Font A
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from salon.bench.posters.answers_said import (
+    CUT_OFF,
     LONGEST_LINE,
     NO_OPTION,
     SEVERAL,
     Read,
     Unread,
+    after_statement,
     bare,
     explicit,
+    is_cut_off,
     is_refusal,
     json_values,
     lines,
-    said,
+    plainly_said,
     unanswered,
     under,
 )
 from salon.bench.posters.vocabulary import folded, meanings
 
 Answer = Read | Unread
-_KEYS = ("final_answer", "answer", "choice", "option", "letter", "style", "alignment", "rotation", "label", "result")
+_KEYS = (
+    "final_answer", "answer", "choice", "option", "letter", "selected_option", "selection", "style", "alignment",
+    "text_alignment", "rotation", "orientation", "label", "result", "prediction", "response",
+)  # fmt: skip
+_NOUN = r"(?:option|choice|letter|image|picture|font|text|layout|design|poster|version|candidate|sample|answer|one)"
 _HEAD = (
     r"(?:(?:the|my|so|thus|therefore|final|correct|best|better|right|matching|answer|option|choice|letter|image|font"
-    r"|text|layout|design|poster|one|is|would|be|i|choose|pick|select)\b[ ,:]?[ ]?){0,8}"
+    r"|text|layout|design|poster|version|target|one|is|it|it's|that|that's|would|be|must|i|i'd|think|say|choose|pick"
+    r"|select|go|with|definitely|clearly|probably|sure|okay|ok)\b[ ,:.!]{0,2}){0,8}"
 )
 _LETTER = re.compile(
-    rf"{_HEAD}[\"'(\[{{*_`]{{0,4}}([A-Za-z])[\"')\]}}*_`]{{0,4}}(?:$|[.:,;)\-–—!]+(.*)$| (?:because|since|as) (.*)$)",
+    rf"{_HEAD}[\"'(\[{{*_`]{{0,4}}([A-Za-z])[\"')\]}}*_`]{{0,4}}"
+    r"(?:$|[.:,;)\-!=]+(.*)$| - (.*)$| (?:because|since|as) (.*)$| ?[\[(](.*)$)",
     re.IGNORECASE,
 )
-_DENIES = re.compile(r"\b(not|neither|nor|or|either|instead|rather|unlike|isn['’]?t|cannot|can['’]?t)\b")
+_DENIES = re.compile(r"\b(not|neither|nor|or|either|instead|rather|unlike|isn'?t|cannot|can'?t|no longer)\b")
 _WRONG = re.compile(
-    r"\W{0,3}(?:(?:it|this|that)\W{0,2}(?:is|s)? )?(?:is )?(?:not|isn['’]?t|wrong|incorrect|false|neither)\b", re.I
+    r"\W{0,3}(?:(?:it|this|that)\W{0,2}(?:is|s)? )?(?:is )?(?:not|isn'?t|wrong|incorrect|false|neither)\b", re.I
 )
 """An explanation that begins like this takes its letter back."""
+_AGAINST = re.compile(
+    r"\b(?:not|n't|isn't|doesn't|don't|never|neither|nor|or|either|both|less|least|worse|worst|poor\w*|lack\w*|weak\w*"
+    r"|inferior|wrong\w*|incorrect\w*|cannot|can't|unsure|maybe|might|could|if|unless|clutter\w*|crowd\w*|mess\w*"
+    r"|chaotic|awkward\w*|misalign\w*|overlap\w*|confus\w*|unbalanced|uneven|disorgani\w*|busy|busier|too|hard|difficult"
+    r"|fails?|seems? close|except|but|however|although|though|unlike|mis\w+)\b",
+    re.IGNORECASE,
+)
+"""A sentence with one of these words says of no letter that it is the one."""
+_CHOOSES = re.compile(
+    r"\b(?:match\w*|fit\w*|best|better|correct|right|answer|choose|pick|select|prefer\w*|superior|winner|wins|winning|ideal"
+    r"|it is|the one|go with|vote|choice|more|most|clear\w*|clean\w*|balanc\w*|appeal\w*|attractive|pleasing|harmon\w*"
+    r"|organi[sz]ed|cohesive|consistent|strong\w*|good|nice\w*|elegant|effective|readable|legib\w*|neat\w*|tid\w+"
+    r"|professional|polished|engaging|structured|higher|greater|well|correspond\w*|identical|same|the option|the font"
+    r"|the choice|the letter)\b",
+    re.IGNORECASE,
+)
+_ENDS_IN = re.compile(
+    rf"(?i:\b(?:is|would be|must be|it's|be|:) (?:in |on )?(?:{_NOUN} )?)[\"'(\[]{{0,2}}([A-Z])[\"')\]]{{0,2}}$"
+)
+_SUBJECT = re.compile(
+    r"^(?i:(?:so|thus|therefore|overall|clearly|definitely|i (?:think|believe|would say|say|choose|pick|prefer|select)"
+    r"(?: that)?|i'd (?:say|choose|pick|go with)|i would (?:choose|pick|select|go with))\b,? ?){0,2}"
+    rf"(?i:the \w{{3,12}} (?:of|in) )?(?i:the )?(?i:{_NOUN} )?[\"'(\[]{{0,2}}([A-Z])[\"')\]]{{0,2}}"
+    r"(?:$|,? (?i:is|has|looks|fits|matches|shows|seems|appears|feels|wins|uses|offers|presents|features|provides"
+    r"|exhibits|displays|demonstrates|achieves|it is|would be|because|since|for|as the|as my)\b)"
+)
+_BESIDE = re.compile(
+    r"[,;]? ?\b(?:than|over|compared (?:to|with)|as opposed to|while|whereas)\b.{0,300}$", re.IGNORECASE
+)
+"""A clause about what was not chosen."""
+_MARK = re.compile(r"^(?:[-*•+]|\d{1,2}[.)]) ")
+_TOKEN = re.compile(r"(?<![\w'-])([A-Z])(?![\w'])")
+_PRONOUN = re.compile(
+    r"\bI(?= ?(?:'|\b(?:think|would|choose|pick|select|am|can|see|believe|prefer|say|go|find|must|have)))"
+)
 _SHORT = {"left", "right", "center", "centre", "no", "none", "cw", "ccw", "white", "black"}
 """Words that mean an option when they stand alone, but something else in a sentence."""
 
@@ -65,29 +110,46 @@ def read_label(response: str | None, options: Sequence[str]) -> Answer:
 
 
 def _choice(response: str | None, menu: Callable[[Any], Answer], prose: Callable[[str], Answer | None]) -> Answer:
-    text = said(response)
+    text = plainly_said(response)
     if isinstance(text, Unread):
         return text
-    stated = _explicit(text)
+    if is_cut_off(text):
+        return CUT_OFF
+    values = json_values(text)
+    keyed = [answer for value, _ in values if (answer := _keyed(value, menu)) is not None]
+    if keyed:
+        return keyed[-1]
+    stated = [] if values else list(explicit(text))
     if stated:
-        return menu(max(stated, key=lambda one: one[1])[0])
-    alone = {found.value for line in set(lines(text)) if isinstance(found := _alone(line, menu), Read)}
+        answer = menu(max(stated, key=lambda statement: statement[1])[0])
+        below = {_alone(_MARK.sub("", line), menu) for line in set(lines(after_statement(text)))}
+        return SEVERAL if any(isinstance(other, Read) and other != answer for other in below) else answer
+    listed = [menu(value) for value in _listed(text, values)]
+    if listed:
+        return listed[0] if all(answer == listed[0] for answer in listed) else SEVERAL
+    spoken = {_MARK.sub("", line) for line in lines(text)}
+    alone = {answer.value for line in spoken if isinstance(answer := _alone(line, menu), Read)}
     if alone:
         return Read(alone.pop()) if len(alone) == 1 else SEVERAL
     return (None if is_refusal(text) else prose(text)) or unanswered(text)
 
 
-def _explicit(text: str) -> list[tuple[Any, int]]:
-    """Statements that say of themselves that they are the answer, with where they stand."""
-    values = json_values(text)
-    keyed = [(found, end) for value, end in values if (found := under(value, _KEYS)) is not None]
-    listed = [(value, end) for value, end in values if isinstance(value, list) and _words(value)]
-    spoken = [] if keyed or listed else list(explicit(text))
-    return [*keyed, *listed, *spoken]
+def _keyed(value: Any, menu: Callable[[Any], Answer]) -> Answer | None:
+    """What an object says under the keys of an answer; None where it has none of them."""
+    held = [answer for key in _KEYS if (part := under(value, (key,))) is not None for answer in (menu(part),)]
+    chosen = {answer.value for answer in held if isinstance(answer, Read)}
+    return Read(chosen.pop()) if len(chosen) == 1 else SEVERAL if chosen else held[0] if held else None
 
 
-def _words(value: list[Any]) -> bool:
-    return bool(value) and all(isinstance(one, str) for one in value)
+def _listed(text: str, values: Sequence[tuple[Any, int]]) -> Iterator[list[Any]]:
+    """The lists of words in a text, but for those that are denied: "['a'] (not ['b'])"."""
+    start = 0
+    for value, end in values:
+        before = text[start:end].partition("[")[0]
+        words = isinstance(value, list) and bool(value) and all(isinstance(part, str) for part in value)
+        if words and not re.search(r"\bnot\W{0,3}$", before, re.IGNORECASE):
+            yield value
+        start = end
 
 
 def _alone(line: str, menu: Callable[[Any], Answer]) -> Answer:
@@ -96,8 +158,12 @@ def _alone(line: str, menu: Callable[[Any], Answer]) -> Answer:
 
 
 def _explains(line: str) -> bool:
-    found = _LETTER.fullmatch(line)
-    return found is not None and bool((found[2] or found[3] or "").strip())
+    match = _LETTER.fullmatch(line)
+    return match is not None and bool(_explanation(match))
+
+
+def _explanation(match: re.Match[str]) -> str:
+    return next((part.strip() for part in match.groups()[1:] if part), "")
 
 
 # -- letters -------------------------------------------------------------------------------------------------------
@@ -108,29 +174,56 @@ def _letter(value: Any, options: Sequence[str]) -> Answer:
         value = value[0] if len(value) == 1 else " and ".join(map(str, value))
     if not isinstance(value, str):
         return NO_OPTION
-    line = bare(value)[:LONGEST_LINE]
-    found = _LETTER.fullmatch(line)
-    if found is None:
-        return SEVERAL if _several(line, options) else NO_OPTION
-    explained = found[2] or found[3] or ""
-    if _several(explained, options, besides=found[1].upper()):
+    line = bare(value)[:LONGEST_LINE].removesuffix("?")
+    match = _LETTER.fullmatch(line)
+    if match is None:
+        sentence = _claimed(line, options)
+        return sentence or (SEVERAL if _several(line, options) else NO_OPTION)
+    explained = _explanation(match)
+    if _several(_BESIDE.sub("", explained), options, besides=match[1].upper()):
         return SEVERAL
     if _WRONG.match(explained):
         return NO_OPTION
-    return Read(found[1].upper()) if found[1].upper() in options else NO_OPTION
+    return Read(match[1].upper()) if match[1].upper() in options else NO_OPTION
 
 
 def _several(line: str, options: Sequence[str], besides: str | None = None) -> bool:
-    named = {letter for letter in re.findall(r"\b[A-Z]\b", line) if letter in options}
-    return len(named | ({besides} if besides else set())) > 1
+    return len(_named(line, options) | ({besides} if besides else set())) > 1
+
+
+def _named(line: str, options: Sequence[str]) -> set[str]:
+    """The options that stand in a line as capitals; the words "I" and "A" are none."""
+    named = {match[1] for match in _TOKEN.finditer(_PRONOUN.sub("", line)) if match[1] in options}
+    return named - ({"A"} if re.match(r"A [a-z]", line) and len(re.findall(r"\bA\b", line)) == 1 else set())
+
+
+def _claimed(sentence: str, options: Sequence[str]) -> Answer | None:
+    """The letter that a sentence says is the one: its subject, or its end. None where it says so of none."""
+    sentence = sentence.strip(" .!*\"'")
+    named = {match[1] for match in _TOKEN.finditer(_PRONOUN.sub("", sentence)) if match[1] in options}
+    own = _BESIDE.sub("", sentence)
+    ends = _ENDS_IN.search(own)
+    begins = _SUBJECT.match(own)
+    match = ends or (begins if _CHOOSES.search(own) else None)
+    if match is None or match[1] not in options or _AGAINST.search(own):
+        return None
+    if match is begins and re.match(r"A [a-z]+ (?:font|text|layout|poster|design|image)\b", own):
+        return None
+    left = {token[1] for token in _TOKEN.finditer(_PRONOUN.sub("", own)) if token[1] in options}
+    return Read(match[1]) if left <= {match[1]} and len(named) <= 2 else SEVERAL
 
 
 def _explained(text: str, options: Sequence[str]) -> Answer | None:
-    """The option of the lines that begin with one and explain it, if they agree."""
-    found = [_letter(line, options) for line in lines(text) if _explains(line[:LONGEST_LINE])]
-    if any(one == SEVERAL for one in found):
+    """The option of the lines that begin with one and explain it, or of the sentences that claim one, if they agree."""
+    spoken = lines(text)
+    answers = [_letter(line, options) for line in spoken if _explains(line[:LONGEST_LINE])]
+    if not answers:
+        sentences = [part for line in spoken[-40:] for part in re.split(r"(?<=[.!?;])\s+", line[-LONGEST_LINE:])]
+        claims = [_claimed(part, options) for part in sentences]
+        answers = [answer for answer in claims if answer is not None]
+    if any(answer == SEVERAL for answer in answers):
         return SEVERAL
-    named = {one.value for one in found if isinstance(one, Read)}
+    named = {answer.value for answer in answers if isinstance(answer, Read)}
     if len(named) > 1:
         return SEVERAL
     return Read(named.pop()) if named else None
@@ -144,11 +237,11 @@ def label_in(value: Any, ways: dict[str, str]) -> Answer:
     if isinstance(value, list):
         if any(isinstance(part, list) for part in value):
             return NO_OPTION
-        found = {one.value for part in value if isinstance(one := label_in(part, ways), Read)}
-        return Read(found.pop()) if len(found) == 1 else SEVERAL if found else NO_OPTION
+        named = {answer.value for part in value if isinstance(answer := label_in(part, ways), Read)}
+        return Read(named.pop()) if len(named) == 1 else SEVERAL if named else NO_OPTION
     if not isinstance(value, str) or len(value) > LONGEST_LINE:
         return NO_OPTION
-    words = folded(bare(value).strip(".,;:!()[]"))
+    words = folded(bare(value).strip(".,;:!()[]'\" "))
     if words in ways:
         return Read(ways[words])
     named, rest = mentioned(words, ways)
@@ -168,6 +261,6 @@ def mentioned(words: str, ways: dict[str, str]) -> tuple[set[str], str]:
 
 
 def _last_line(text: str, ways: dict[str, str]) -> Answer | None:
-    found = lines(text)
-    answer = label_in(found[-1], ways) if found else NO_OPTION
+    spoken = lines(text)
+    answer = label_in(spoken[-1], ways) if spoken else NO_OPTION
     return None if answer == NO_OPTION else answer

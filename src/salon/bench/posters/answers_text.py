@@ -1,46 +1,73 @@
-"""What a response reads off a poster: one text, many texts, and the colors and effects it names.
+"""What a response reads off a poster: one text, or many.
 
 Invisible characters (spaces, line ends, controls, joiners) never count, and equal looks of one character are one
-(Unicode NFC). Case, accents and punctuation do count: a text is right when it says the same.
+(Unicode NFC). What else counts is what the prompt asked for. Where it wants the text exactly as it stands (`is_exact`),
+case, accents and punctuation count. Where it wants plain words, as the public prompts do, letters and digits count.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
-from salon.bench.posters.answers_choice import label_in
 from salon.bench.posters.answers_said import (
     LONGEST_LINE,
     MARKS,
-    SEVERAL,
     Read,
     Unread,
-    bare,
-    json_values,
-    lines,
+    is_cut_off,
+    json_spans,
     said,
     unanswered,
     under,
 )
-from salon.bench.posters.vocabulary import COLORS, folded, meanings
 
 UNIT = 5
 """Characters of a unit of word recall."""
 _INVISIBLE = ("Z", "C")
 _DEEPEST = 20
-_TEXT_KEYS = ("text", "answer", "final_answer", "logo", "logo_text", "content", "ocr", "result", "transcription")
-_QUOTED = re.compile(r"[\"“「]([^\"“”「」\n]{1,200})[\"”」]")
-_STATED = re.compile(
-    r"^(?:the )?(?:final )?(?:answer|text|logo|ocr|result|transcription)(?: text)?(?: is)? ?[:=] ?(.*)$", re.I
+_EXACT = re.compile(
+    r"\b(?:exact(?:ly)?|verbatim|letter by letter|case[- ]sensitive"
+    r"|as (?:written|drawn|printed|set|it stands|they stand)"
+    r"|capitals? and (?:small letters|digits|lower)|(?:with|keep|including|preserve) (?:all )?(?:the )?punctuation)\b",
+    re.IGNORECASE,
 )
-_LIST_MARK = re.compile(r"^(?:[-*•]|\d{1,3}[.)]) +")
-_SPLIT = re.compile(r"[,;/\n]| and ")
-_COLOR_KEYS = ("color", "colour", "main_color", "dominant_color", "text_color")
-_EFFECT_KEYS = ("effects", "effect", "text_effects", "text_effect", "font_effect", "font_effects")
-_NAMED = re.compile(r"^(?P<key>[a-z _]{0,20}colou?r|[a-z _]{0,20}effects?) ?(?:is|:|=|are) ?(?P<value>.{1,200})$", re.I)
+_NO_MARKS = re.compile(
+    r"\b(?:without|no|omit\w*|ignor\w*|exclud\w*|leav\w*|skip\w*|remov\w*|drop\w*|strip\w*)\b[^.!?\n]{0,60}\b(?:punctuation|symbols?)\b",
+    re.IGNORECASE,
+)
+_TEXT_KEYS = ("text", "answer", "final_answer", "logo", "logo_text", "content", "ocr", "result", "transcription",
+              "extracted_text", "texts", "brand", "name")  # fmt: skip
+_CARRIER = r"(?:answer|text|logo|ocr|result|transcription|extracted text|wordmark|brand|brand name|name|word|output)"
+_STATED = re.compile(
+    rf"^(?:the |this |my )?(?:final |extracted |visible |main |plain )?{_CARRIER}(?: (?:text|name))?"
+    r"(?: (?:in|on|of|from|shown in|visible in) (?:the|this) (?:image|picture|logo|poster))?"
+    r"(?: ?[:=] ?| (?:is|reads|says|would be)(?: ?:)? )(.*)$",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"[\"“「]([^\"“”「」\n]{1,200})[\"”」]")
+_ABOUT = re.compile(rf"\b(?:{_CARRIER}|reads|says|spells?|written|displays?)\b", re.IGNORECASE)
+_HEADER = re.compile(
+    r"^[*_#]{0,3}(?:sure|certainly|of course|here|okay|ok|the|this|extracted|text|below|transcription|ocr|final|answer"
+    r"|i (?:see|can see|read))\b.{0,120}:[*_]{0,3}$",
+    re.IGNORECASE,
+)
+_NOTE = re.compile(
+    r"\n[ \t]{0,8}\n\s{0,8}[*_(]{0,3}(?:note|explanation|let me know|i hope|please note)\b.*$",
+    re.IGNORECASE | re.DOTALL,
+)
+_NUMBERED = re.compile(r"^(\d{1,3})[.)] +")
+_BULLET = re.compile(r"^([-*•]) +")
+_QUOTES = ('""', "''", "``", "“”", "‘’", "「」", "**", "__")
+_ITEM = re.compile(r"(?<=[\[,\s])(['\"])(.*?)\1(?=\s*[,\]])")
+
+
+def is_exact(prompt: str) -> bool:
+    """Whether a prompt asks for a text as it stands, with case and punctuation, and not for plain words."""
+    return _EXACT.search(prompt) is not None and _NO_MARKS.search(prompt) is None
 
 
 def visible(text: str) -> str:
@@ -48,12 +75,17 @@ def visible(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFC", text) if unicodedata.category(c)[0] not in _INVISIBLE)
 
 
-def units(texts: Iterable[str]) -> list[str]:
+def letters(text: str) -> str:
+    """Only the letters and digits of a text, of any script, in one Unicode form; case is kept."""
+    return "".join(c for c in unicodedata.normalize("NFKC", text) if c.isalnum() or unicodedata.category(c)[0] == "M")
+
+
+def units(texts: Iterable[str], key: Callable[[str], str] = visible) -> list[str]:
     """The consecutive five-character units of texts written one after the other; a shorter rest is left out.
 
     A rest of one or two characters would be found in any answer. A text shorter than one unit is a unit itself.
     """
-    run = visible("".join(texts))
+    run = key("".join(texts))
     return [run[i : i + UNIT] for i in range(0, len(run) - UNIT + 1, UNIT)] or ([run] if run else [])
 
 
@@ -62,109 +94,148 @@ def read_text(response: str | None) -> Read | Unread:
     text = said(response)
     if isinstance(text, Unread):
         return text
-    keyed = [found for value, _ in json_values(text) if isinstance(found := under(value, _TEXT_KEYS), str)]
+    spans = json_spans(text)
+    keyed = [held for value, *_ in spans if (held := under(value, _TEXT_KEYS)) is not None]
     if keyed:
-        return Read(keyed[-1])
-    spoken = lines(text)
-    stated = [found[1] for line in spoken if (found := _STATED.match(line[:LONGEST_LINE])) and found[1]]
+        return Read("\n".join(_strings(keyed[-1])))
+    if len(spans) == 1 and not _outside(text, spans):
+        return Read("\n".join(_strings(spans[0][0])))
+    text = _NOTE.sub("", text)
+    spoken = _lines(text)
+    if len(spoken) > 1 and _HEADER.match(spoken[0]):
+        spoken = spoken[1:]
+    stated = [
+        match[1]
+        for line in spoken
+        if (match := _STATED.match(line[:LONGEST_LINE].replace("**", ""))) and match[1].strip()
+    ]
     if stated:
-        return Read(stated[-1].strip(MARKS))
+        return Read(_unwrapped(stated[-1].strip().removesuffix(".") if len(spoken) == 1 else stated[-1]))
     quoted = set(_QUOTED.findall(text))
-    if len(quoted) == 1 and len(text.split()) <= 60:
+    if len(quoted) == 1 and len(text.split()) <= 60 and _ABOUT.search(_QUOTED.sub("", text)):
         return Read(quoted.pop())
     silent = unanswered(text)
-    return silent if silent.reason == "refusal" else Read("\n".join(spoken))
+    return silent if silent.reason == "refusal" else Read("\n".join(map(_unwrapped, spoken)))
 
 
 def read_texts(response: str | None) -> Read | Unread:
-    """All the texts of a response, a tuple of lines: the strings of its JSON, or else its lines without list marks."""
+    """All the texts of a response, a tuple of lines: the strings of its JSON, or else its lines.
+
+    The marks of a list are taken off where every line has one. A poster's own marks stay.
+    """
     text = said(response)
     if isinstance(text, Unread):
         return text
-    if any(line.lstrip()[:1] in ("[", "{") for line in text.splitlines() if line.strip()):
-        held = tuple(line for value, _ in json_values(text) for one in _strings(value) for line in one.splitlines())
-        if held:
-            return Read(held)
-    return Read(tuple(_LIST_MARK.sub("", line).strip(MARKS + ",") for line in lines(text)))
+    spans = [] if is_cut_off(text) else json_spans(text)
+    held = tuple(line for value, *_ in spans for part in _strings(value) for line in part.splitlines() or [""])
+    if any(held) and not _outside(text, spans):
+        return Read(held)
+    stripped = text.strip().strip("`")
+    if stripped.startswith("[") and stripped.endswith("]"):
+        items = [match[2] for match in _ITEM.finditer(stripped)]
+        if items and len(letters("".join(items))) >= len(letters(stripped)):
+            return Read(tuple(items))
+    return Read(tuple(_unmarked(_lines(text))))
+
+
+def _lines(text: str) -> list[str]:
+    """The lines that say something, without fences."""
+    return [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("```")]
+
+
+def _outside(text: str, spans: Sequence[tuple[Any, int, int]]) -> bool:
+    """Whether words stand beside the JSON of a text, other than a heading."""
+    beside, at = [], 0
+    for _, start, end in spans:
+        beside.append(text[at:start])
+        at = end
+    beside.append(text[at:])
+    said_beside = [line for part in beside for line in _lines(part) if letters(line) and not line.endswith((":", "="))]
+    return bool(said_beside)
+
+
+def _unmarked(spoken: list[str]) -> list[str]:
+    """Lines without the bullets or numbers of a list that all of them are in."""
+    numbers = [match[1] for line in spoken if (match := _NUMBERED.match(line))]
+    if len(spoken) > 1 and [int(number) for number in numbers] == list(range(1, len(spoken) + 1)):
+        return [_NUMBERED.sub("", line) for line in spoken]
+    bullets = {match[1] if (match := _BULLET.match(line)) else "" for line in spoken}
+    if len(spoken) > 1 and len(bullets) == 1 and "" not in bullets:
+        return [_BULLET.sub("", line) for line in spoken]
+    return spoken
+
+
+def _unwrapped(line: str) -> str:
+    """A line without the quotes or the emphasis around it."""
+    line = line.strip()
+    for _ in range(4):
+        if len(line) > 2 and f"{line[0]}{line[-1]}" in _QUOTES:
+            line = line[1:-1].strip()
+    return line
 
 
 def _strings(value: Any, depth: int = 0) -> list[str]:
-    """The strings inside a JSON value, keys of objects left out, and what lies deeper than any list of texts."""
+    """The words inside a JSON value, keys of objects left out, and what lies deeper than any list of texts."""
     if isinstance(value, str) or depth == _DEEPEST:
         return [value] if isinstance(value, str) else []
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return [str(value)]
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [text for part in parts for text in _strings(part, depth + 1)]
 
 
-def found_texts(wanted: Iterable[str], answer: Iterable[str]) -> list[bool]:
+# -- texts against texts ---------------------------------------------------------------------------------------------
+
+
+def found_texts(wanted: Iterable[str], answer: Iterable[str], *, exact: bool = True) -> list[bool]:
     """Which of the wanted texts stand in the answer as whole words; each word of the answer serves once.
 
-    The longest texts are looked for first. A text may be broken over lines differently, but is never part of a word.
+    The longest texts are looked for first, on lines of their own before anywhere else. A text may be broken over lines
+    differently, but is never part of a word.
     """
-    words = [visible(word) for line in answer for word in line.split()]
+    answer_lines = [_words(line, exact) for line in answer]
+    words = [word for line in answer_lines for word in line]
+    starts = list(accumulate(map(len, answer_lines), initial=0))
+    ends = dict(pairwise(starts))
     free = [True] * len(words)
-    asked = [visible(text) for text in wanted]
+    asked = [visible(text) if exact else letters(text).casefold() for text in wanted]
     found = [False] * len(asked)
     for number in sorted(range(len(asked)), key=lambda i: -len(asked[i])):
-        run = _run(asked[number], words, free)
+        run = _run(asked[number], words, free, ends)
         found[number] = run is not None
         for at in run or ():
             free[at] = False
     return found
 
 
-def _run(text: str, words: list[str], free: list[bool]) -> range | None:
-    """Where consecutive free words together say `text`."""
-    for start in range(len(words)):
+def _words(line: str, exact: bool) -> list[tuple[str, ...]]:
+    """The words of a line, each with the ways it may be meant: with and without the marks of a list around it."""
+    if exact:
+        parts = [visible(word) for word in line.split()]
+        return [tuple(dict.fromkeys((word, word.strip(MARKS + ",")))) for word in parts if word]
+    spaced = "".join(c if letters(c) else " " for c in unicodedata.normalize("NFKC", line))
+    return [(word.casefold(),) for word in spaced.split()]
+
+
+def _run(text: str, words: Sequence[tuple[str, ...]], free: Sequence[bool], ends: Mapping[int, int]) -> range | None:
+    """Where consecutive free words together say `text`: a line of its own, whole lines, or else the first place."""
+    lines = set(ends.values())
+    whole: range | None = None
+    first: range | None = None
+    for start, ways in enumerate(words):
+        if not free[start] or not any(way and text.startswith(way) for way in ways):
+            continue
         rest, at = text, start
-        while rest and at < len(words) and free[at] and words[at] and rest.startswith(words[at]):
-            rest, at = rest[len(words[at]) :], at + 1
-        if not rest:
+        while rest and at < len(words) and free[at]:
+            word = next((way for way in words[at] if way and rest.startswith(way)), None)
+            if word is None:
+                break
+            rest, at = rest[len(word) :], at + 1
+        if rest:
+            continue
+        if ends.get(start) == at:
             return range(start, at)
-    return None
-
-
-# -- colors and effects --------------------------------------------------------------------------------------------
-
-
-def read_effects(response: str | None) -> Read | Unread:
-    """(color, effects) named: the color one of the vocabulary or None where none or several are named, effects folded.
-
-    Read from the last JSON list or object, from lines `Color: ...` and `Effects: ...`, or else from the last line.
-    """
-    text = said(response)
-    if isinstance(text, Unread):
-        return text
-    for value, _ in reversed(json_values(text)):
-        if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
-            return _sorted_out(value)
-        colors, effects = under(value, _COLOR_KEYS), under(value, _EFFECT_KEYS)
-        if colors is not None or effects is not None:
-            return _apart(_listed(colors), _listed(effects))
-    named = [found for line in lines(text) if (found := _NAMED.match(_LIST_MARK.sub("", line)[:LONGEST_LINE]))]
-    if named:
-        colors = [one for found in named if "effect" not in found["key"].lower() for one in _listed(found["value"])]
-        effects = [one for found in named if "effect" in found["key"].lower() for one in _listed(found["value"])]
-        return _apart(colors, effects)
-    spoken = lines(text)
-    last = spoken[-1]
-    if len(last) > LONGEST_LINE or any(len(part.split()) > 4 for part in _listed(last)):
-        return unanswered(text)
-    return _sorted_out(_listed(last) if len(spoken) == 1 or len(_listed(last)) > 1 else spoken)
-
-
-def _listed(value: Any) -> list[str]:
-    parts = value if isinstance(value, list) else [] if value is None else _SPLIT.split(str(value))
-    return [word for part in parts if (word := bare(str(part)).strip(".,;:!()[]\"'"))]
-
-
-def _sorted_out(labels: list[str]) -> Read:
-    """A plain list: what is a color is the color, the rest are effects."""
-    ways = meanings(COLORS)
-    words = [folded(one) for one in _listed(labels)]
-    return _apart([one for one in words if one in ways], [one for one in words if one not in ways])
-
-
-def _apart(colors: list[str], effects: list[str]) -> Read:
-    color = label_in(colors, meanings(COLORS)) if colors else SEVERAL
-    return Read((color.value if isinstance(color, Read) else None, frozenset(folded(one) for one in effects)))
+        if start in ends and at in lines:
+            whole = whole or range(start, at)
+        first = first or range(start, at)
+    return whole or first

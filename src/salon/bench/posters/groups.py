@@ -25,9 +25,9 @@ def group_results(drawn: ByTask, level: float) -> list[PosterGroup]:
 
 
 def overall(drawn: ByTask, level: float) -> Figure | None:
-    """The mean of the understanding groups that have a value."""
+    """The mean of the understanding groups that have a value; None for a single task, which is no benchmark."""
     parts = [members for name in GROUPS if (members := _members(name, drawn))]
-    if not parts:
+    if not parts or sum(task.name in drawn for task in TASKS if task.group in GROUPS) < 2:
         return None
     means = [_mean(members) for members in parts]
     value = float(np.mean([mean for mean, _, _ in means]))

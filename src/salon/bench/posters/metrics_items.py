@@ -14,7 +14,7 @@ from salon.bench.posters import boxes
 from salon.bench.posters.answers import Read, Unread, read_answer
 from salon.bench.posters.answers_boxes import BoxAnswer, Convention
 from salon.bench.posters.answers_judged import read_attributes, read_style, read_yes
-from salon.bench.posters.answers_text import found_texts, units, visible
+from salon.bench.posters.answers_text import found_texts, is_exact, letters, units, visible
 from salon.bench.posters.item import Box, PosterItem
 from salon.bench.posters.vocabulary import ATTRIBUTES, GRID, folded
 
@@ -54,17 +54,26 @@ Worth = tuple[dict[str, float], dict[str, float]]
 
 
 def _text(item: PosterItem, value: str | None) -> Worth:
-    return {"accuracy": float(value is not None and visible(value) == visible(item.truth))}, {"accuracy": 0.0}
+    def key(text: str) -> str:
+        return visible(text) if is_exact(item.prompt) else letters(text).casefold() or visible(text)
+
+    right = value is not None and key(item.truth) in (key(value), key(item.response or ""))
+    return {"accuracy": float(right)}, {"accuracy": 0.0}
 
 
 def _texts(item: PosterItem, value: Sequence[str] | None) -> Worth:
-    wanted = [text for text in item.truth if visible(text)]
-    return {"share": _mean(found_texts(wanted, value or ()))}, {"share": 0.0}
+    exact = is_exact(item.prompt)
+    wanted = [text for text in item.truth if (visible if exact else letters)(text)]
+    if not wanted:  # a poster with nothing but marks asks for none
+        return {}, {}
+    return {"share": _mean(found_texts(wanted, value or (), exact=exact))}, {"share": 0.0}
 
 
 def _lines(item: PosterItem, value: Sequence[str] | None) -> Worth:
-    run = visible("".join(value or ()))
-    return {"wr": _mean([unit in run for unit in units(item.truth)])}, {"wr": 0.0}
+    key = visible if is_exact(item.prompt) else letters
+    run = key("".join(value or ()))
+    wanted = units(item.truth, key) or units(item.truth)
+    return {"wr": _mean([unit in run for unit in wanted])}, {"wr": 0.0}
 
 
 def _choice(item: PosterItem, value: str | None) -> Worth:
@@ -159,7 +168,7 @@ def _score_made(item: PosterItem, picture: bool | None) -> Scored:
         return Scored(
             item, answer, {"accuracy": float(answer.value == item.truth)}, {"accuracy": 1 / len(item.task.options)}
         )
-    return Scored(item, answer, {"richness": len(answer.value) / len(ATTRIBUTES)})
+    return Scored(item, answer, {"richness": len(answer.value & set(ATTRIBUTES)) / len(ATTRIBUTES)})
 
 
 def _mean(values: Sequence[float | bool]) -> float:

@@ -29,7 +29,7 @@ def pearson(x: FloatArray, y: FloatArray) -> float | None:
     if not np.any(np.abs(dy) > 1e-12):
         return None
     size = float(np.sqrt((dx @ dx) * (dy @ dy)))
-    return float(dx @ dy) / size if size > 1e-12 else 0.0
+    return min(1.0, max(-1.0, float(dx @ dy) / size)) if size > 1e-12 else 0.0  # rounding may pass the ends
 
 
 def worst_filled(x: FloatArray, y: FloatArray) -> FloatArray:

@@ -156,7 +156,7 @@ class PosterReport(Noun):
     compat: Literal["released"] | None = None
     tasks: tuple[TaskResult, ...]
     groups: tuple[PosterGroup, ...]
-    overall: Figure | None = Field(description="Mean of the groups that have a value.")
+    overall: Figure | None = Field(description="Mean of the groups that have a value; null for a single task.")
     overall_released: float | None = None
     gap: Figure | None = Field(None, description="Word recall of simple OCR less that of hard OCR.")
     curves: tuple[DifficultyCurve, ...] = ()
