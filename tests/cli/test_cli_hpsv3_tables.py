@@ -13,8 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 from ran_salon import Salon
+from scipy import stats
 
 from salon.bench.rater_tables import RaterTables
+from salon.bench.reward_page import reward_page
 from salon.bench.reward_table import RewardTables
 from salon.bench.site.raters_page import raters_report
 from salon.cli import bench_arena
@@ -307,6 +309,51 @@ def test_table_2_of_a_benchmark_with_gaps(salon: Salon, tmp_path: Path) -> None:
     shared = rewarded(salon, tmp_path / "bench", "-s", "gray", "--missing", "shared", "--overall", "categories")
     assert shared.boards[0].left_out == 2
     assert all(place.mean is not None for place in shared.boards[0].places)
+
+
+def test_table_3_holds_means_on_the_benchmark_against_votes_of_people(salon: Salon, tmp_path: Path) -> None:
+    grays = benchmark(tmp_path / "bench", 3, 6)
+    records = hpdv3(tmp_path / "hpdv3")  # four models, of which people may not have voted on all that the benchmark has
+    tables = rewarded(
+        salon, tmp_path / "bench", "-s", "gray", "-s", "dark", "--people", tmp_path / "hpdv3" / "test.json"
+    )
+    shared = MODELS[:4]
+    means = [np.mean([gray for (_, name), row in grays.items() if name == model for gray in row]) for model in shared]
+    votes: dict[frozenset[str], list[int]] = defaultdict(lambda: [0, 0])
+    for one in records:  # the votes of a pair are added up; the first of its two pictures by name counts first
+        pair = sorted((one["path1"], one["path2"]))
+        high, low = max(one["choice_dist"]), min(one["choice_dist"])
+        for place, count in ((pair.index(one["path1"]), high), (pair.index(one["path2"]), low)):
+            votes[frozenset(pair)][place] += count
+    points: dict[str, list[float]] = defaultdict(list)
+    for pair, counts in votes.items():
+        for path, count in zip(sorted(pair), counts):
+            points[Path(path).stem.split("-")[1]].append(count / sum(counts))
+    people = [np.mean(points[model]) for model in shared]
+    by_scorer = {one.scorer: one for one in tables.orders}
+    for name, values in (("gray", means), ("dark", [-value for value in means])):
+        order = by_scorer[name]
+        assert order.spearman.value == pytest.approx(stats.spearmanr(values, people).statistic)
+        assert order.kendall.value == pytest.approx(stats.kendalltau(values, people).statistic)
+        stretched = [(np.array(side) - min(side)) / np.ptp(side) for side in (values, people)]
+        assert order.nmse.value == pytest.approx(np.mean((stretched[0] - stretched[1]) ** 2))
+        assert set(order.generators) == set(shared)
+        assert order.left_out == ("cogview4", "pixart")
+        assert order.pairs == len(votes)
+    html = reward_page(tables).html()
+    assert disagreements(html, tables.model_dump(mode="json")) == []
+    run = salon("bench", "rewards", tmp_path / "bench", "-s", "gray", "--people", tmp_path / "hpdv3" / "test.json")
+    assert "Order of generators, to that of" in run.out
+    assert "not in both, so in no order: cogview4, pixart" in run.out
+    strangers = json.loads((tmp_path / "hpdv3" / "test.json").read_text().replace("kolors", "x").replace("flux", "y"))
+    (tmp_path / "other.json").write_text(json.dumps(strangers))
+    none = rewarded(salon, tmp_path / "bench", "-s", "gray", "--people", tmp_path / "other.json").orders[0]
+    assert (none.spearman, "at least 3" in none.reason) == (None, True)
+    bare = [{key: value for key, value in one.items() if not key.startswith("model")} for one in records]
+    (tmp_path / "bare.json").write_text(json.dumps(bare))
+    refused = salon("bench", "rewards", tmp_path / "bench", "-s", "gray", "--people", tmp_path / "bare.json")
+    assert refused.code == 2
+    assert "pictures of two generators" in refused.err
 
 
 def test_a_study_s_pictures_may_be_scored_at_once_too(salon: Salon, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue
-from salon.stats.generator_ranks import generator_ranks, kendall, nmse, spearman
+from salon.stats.generator_ranks import generator_ranks, kendall, mean_ranks, nmse, spearman
 
 
 def ranks(people, predictor, pairs, seed=0):
@@ -98,3 +98,49 @@ def test_each_generator_counts_the_prompts_it_stood_in():
     found = generator_ranks(won, won, pairs, draws=200, rng=np.random.default_rng(0))
     assert [one.n for one in found.people] == [10, 10, 10, 3]
     assert found.spearman.n == 10
+
+
+# -- means of a predictor on prompts of its own ------------------------------------------------------------------------
+
+
+def means(values, people, pairs, seed=0, draws=400):
+    return mean_ranks(values, people, pairs, draws=draws, rng=np.random.default_rng(seed))
+
+
+def test_means_by_hand():
+    # people .25 .5 .75; means 4, 1, 7: one pair of three turned; stretched 0 1/2 1 against 1/2 0 1
+    found = means([[3, 1, 9], [5, 1, 5]], [[1, 2, 3]], np.full((1, 3), 4))
+    assert [one.value for one in found.people] == [0.25, 0.5, 0.75]
+    assert [one.value for one in found.predictor] == [4, 1, 7]
+    assert (found.kendall.value, found.spearman.value) == pytest.approx((1 / 3, 1 / 2))
+    assert found.nmse.value == pytest.approx(1 / 6)
+    assert (found.kendall.n, found.kendall.low) == (1, None)  # one prompt of people's
+
+
+def test_scale_and_shift_of_a_predictor_change_no_order():
+    rng = np.random.default_rng(4)
+    x, won = rng.normal(size=(30, 5)), rng.random((20, 5))
+    one, other = (means(values, won, np.ones((20, 5))) for values in (x, 3 * x - 50))
+    assert (one.spearman, one.kendall) == (other.spearman, other.kendall)
+    assert one.nmse.value == pytest.approx(other.nmse.value)
+
+
+def test_intervals_of_a_planted_agreement_cover():
+    rng = np.random.default_rng(6)
+    quality = np.array([0.2, 0.35, 0.5, 0.65, 0.8])
+    reward = np.array([0.0, 0.5, 2.0, 2.4, 3.0])
+    truth = float(nmse(quality[None], reward[None])[0])
+    covered = [
+        (made := means(rng.normal(reward, 1.0, (40, 5)), rng.binomial(9, quality, (30, 5)) / 9, np.ones((30, 5)),
+                       seed=seed, draws=200).nmse).low <= truth <= made.high
+        for seed in range(60)
+    ]  # fmt: skip
+    assert np.mean(covered) > 0.9
+
+
+def test_tables_that_do_not_fit_are_refused():
+    with pytest.raises(BadValue, match="same generators"):
+        means(np.ones((2, 3)), np.ones((2, 4)), np.ones((2, 4)))
+    with pytest.raises(BadValue, match="finite"):
+        means(np.full((2, 3), np.nan), np.ones((2, 3)), np.ones((2, 3)))
+    assert means(np.ones((2, 3)), np.eye(3), np.ones((3, 3))).reason

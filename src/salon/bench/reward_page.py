@@ -24,6 +24,8 @@ def reward_page(tables: RewardTables, generator: str | None = None) -> Page:
     here: RewardTables = located(tables)
     many = f"{count(len(tables.generators))} generators"
     sections = [_scorer_section(here, one.name) for one in tables.scorers] if generator is None else []
+    if generator is None and tables.orders:
+        sections.append(_order_section(here))
     if generator is not None:
         sections = [_lead_section(here, generator), _report_section(here, generator)]
     return Page(
@@ -88,6 +90,35 @@ def _reasons(boards: Sequence[RewardBoard]) -> list[str]:
     told = [f"{board.category or ALL}: {board.reason}." for board in boards if board.reason]
     left = [f"{board.category or ALL}: {count(board.left_out)} prompts left out." for board in boards if board.left_out]
     return [*told, *left]
+
+
+def _order_section(tables: RewardTables) -> Section:
+    """HPSv3's Table 3."""
+    columns = [
+        Column("scorer", "Scorer"),
+        Column("spearman", "Spearman", "estimate", 2),
+        Column("kendall", "Kendall", "estimate", 2),
+        Column("nmse", "Normalised MSE", "estimate", 3),
+        Column("generators", "Generators"),
+        Column("prompts", "Prompts", "count"),
+        Column("pairs", "Pairs", "count", hint="Pairs behind people's shares."),
+    ]
+    rows = [
+        {
+            "scorer": brief(one.scorer),
+            "spearman": Cell(one.spearman, why=one.reason or ""),
+            "kendall": one.kendall,
+            "nmse": one.nmse,
+            "generators": str(len(one.generators)),
+            "prompts": one.prompts,
+            "pairs": one.pairs,
+        }
+        for one in tables.orders
+    ]
+    missing = tables.orders[0].left_out
+    notes = [f"Not in both, so in no order: {', '.join(brief(name) for name in missing)}."] if missing else []
+    about = f"Do means and the people of {brief(tables.orders[0].people)} put generators in the same order?"
+    return Section("Order of generators", [Table(columns, rows, label="Order of generators"), *notes], about)
 
 
 # -- one generator -----------------------------------------------------------------------------------------------------

@@ -68,6 +68,23 @@ class RewardScorer(Noun):
     )
 
 
+class RewardOrder(Noun):
+    """Do the means of one scorer put generators in the order that people do?"""
+
+    scorer: str = Field(description="Name of the scorer.")
+    people: str = Field(description="Name of the study of people's votes.")
+    spearman: Figure | None = Field(description="Spearman's correlation over generators.")
+    kendall: Figure | None = Field(description="Tau-b.")
+    nmse: Figure | None = Field(
+        description="Normalised mean squared error: both sides stretched to [0, 1] over generators; 0 is best."
+    )
+    generators: tuple[str, ...] = Field(description="Those that both have.")
+    left_out: tuple[str, ...] = Field(description="Generators that people voted on or that have a mean, but not both.")
+    prompts: int = Field(description="Prompts behind the means.")
+    pairs: int = Field(description="Pairs behind people's shares.")
+    reason: str | None = Field(default=None, description="Why there is none.")
+
+
 class RewardTables(Noun):
     """All scorers on one study."""
 
@@ -80,6 +97,7 @@ class RewardTables(Noun):
     scorers: tuple[RewardScorer, ...]
     boards: tuple[RewardBoard, ...] = Field(description="By scorer; all categories together first.")
     generators: tuple[str, ...]
+    orders: tuple[RewardOrder, ...] = Field(default=(), description="Beside people's order, where people were named.")
     policies: tuple[str, ...]
     signature: Signature
     signature_line: str

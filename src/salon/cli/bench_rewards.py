@@ -33,6 +33,7 @@ from salon.store.formats import ImportOptions, Policies, import_files
 )
 @click.option("-g", "--generator", help="The quality report of this generator: its place under every scorer.")
 @click.option("--by-category/--all-together", default=True, show_default=True, help="Also each category for itself.")
+@click.option("--people", type=STUDY, help="Votes of people, a study or a file: is the order of generators theirs?")
 @options_from(Policies, only=("layout", "prompt_lines"))
 @options_from(ScoreSettings, only=("text", "batch", "device"))
 @options_from(RewardSettings)
@@ -59,6 +60,7 @@ def rewards(
       salon bench rewards study -s hpsv3 --missing shared
       salon bench rewards study -g new-generator --html report.html
       salon bench rewards benchmark -s hpsv3:hpsv3 --overall categories --html table.html
+      salon bench rewards benchmark -s hpsv3:hpsv3 -s pickscore:pickscore --people hpdv3/test.json
     """
     settings = settings_from(RewardSettings, flags)
     if not isinstance(study, Path) or not study.is_dir():
@@ -76,6 +78,8 @@ def rewards(
             _print_board(board)
     else:
         _print_report(made, generator)
+    if made.orders:
+        _print_orders(made)
     for scorer in made.scorers:
         for reason, count in scorer.unscored.items():
             say(f"warning: {scorer.name} gives no number to {count:,} pictures: {reason}", fg="yellow")
@@ -89,10 +93,11 @@ def _tables(
 ) -> RewardTables:
     """From tables of scores; or from pictures that are scored now: a benchmark's, or a study's by a scorer named so."""
     scoring = settings_from(ScoreSettings, flags)
+    people = None if flags["people"] is None else given_study(flags["people"])
     if is_study(place):
         study = given_study(place)
         if not names or any(name in scores_there(place) for name in names):
-            return reward_tables(study, place, settings, names=names, by_category=by_category)
+            return reward_tables(study, place, settings, names=names, by_category=by_category, people=people)
         paths = {item.id: place / item.image for item in study.nouns("items") if item.image}
     else:
         if not names:
@@ -104,7 +109,7 @@ def _tables(
         study, paths = imported.study, imported.paths
     with working("scoring") as step:
         scored = reward_scorers(study, paths, names, scoring, step)
-    return reward_tables(study, None, settings, by_category=by_category, scored=scored)
+    return reward_tables(study, None, settings, by_category=by_category, scored=scored, people=people)
 
 
 def _print_board(board: RewardBoard) -> None:
@@ -118,6 +123,20 @@ def _print_board(board: RewardBoard) -> None:
     print_table(title, ["generator", "rank", "mean", "lead over the others", "missing"], rows)
     if board.reason:
         say(f"- {board.reason}", fg="yellow")
+
+
+def _print_orders(made: RewardTables) -> None:
+    rows = [
+        [
+            one.scorer, with_interval(one.spearman, 2), with_interval(one.kendall, 2), with_interval(one.nmse, 3),
+            f"{len(one.generators)}", f"{one.prompts:,}", f"{one.pairs:,}", one.reason or "",
+        ]
+        for one in made.orders
+    ]  # fmt: skip
+    columns = ["scorer", "Spearman", "Kendall", "NMSE", "generators", "prompts", "pairs", ""]
+    print_table(f"Order of generators, to that of {made.orders[0].people}", columns, rows, left=(0, 7))
+    if made.orders[0].left_out:
+        say(f"- not in both, so in no order: {', '.join(made.orders[0].left_out)}", fg="yellow")
 
 
 def _print_report(made: RewardTables, generator: str) -> None:

@@ -20,6 +20,7 @@ it would have no width.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from salon.errors import BadValue
-from salon.stats.resample import BOTH_SIDES, check_settings, draw_totals, interval, row_kinds
+from salon.stats.resample import BOTH_SIDES, UNBOUNDED, Ends, check_settings, draw_totals, interval, row_kinds
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -66,30 +67,80 @@ def generator_ranks(
     check_settings(clusters, draws, level)
     total = table.sum(axis=0, keepdims=True)
     sides, spread = _values(total), _values(draw_totals(*row_kinds(table), draws=draws, rng=rng))
+    behind = _prompts_behind(n)
+    return _agreement(sides, spread, (behind, behind), int((n > 0).any(axis=1).sum()), BOTH_SIDES, level)
 
-    behind = int((n > 0).any(axis=1).sum())
 
-    def estimate(value: FloatArray, drawn: FloatArray, prompts: int = behind) -> Estimate | None:
-        return _estimate(float(value[0]), drawn, prompts, level)
+def mean_ranks(
+    values: ArrayLike,
+    people: ArrayLike,
+    pairs: ArrayLike,
+    *,
+    draws: int,
+    rng: np.random.Generator,
+    level: float = 0.95,
+) -> GeneratorRanks:
+    """The same where the predictor gives numbers to pictures of prompts of its own: a generator's value is their mean.
+
+    `values` is (prompts, generators), complete; `people` and `pairs` are (clusters, generators) as above. The two sets
+    of prompts are drawn again independently of each other; n of an agreement is the smaller of the two.
+    """
+    x, won, n = (np.asarray(table, float) for table in (values, people, pairs))
+    if won.shape != n.shape or x.ndim != 2 or won.ndim != 2 or x.shape[1] != won.shape[1]:
+        raise BadValue("tables of the same generators are needed", found=f"{x.shape}, {won.shape}, {n.shape}")
+    if not np.isfinite(x).all():
+        raise BadValue("every prompt needs a finite value of every generator", found="NaN or infinity")
+    votes = np.concatenate([won, won, n], axis=1)
+    for clusters in (len(x), len(votes)):
+        check_settings(clusters, draws, level)
+    sides = _values(votes.sum(axis=0, keepdims=True))[0], x.mean(axis=0, keepdims=True)
+    spread = (
+        _values(draw_totals(*row_kinds(votes), draws=draws, rng=rng))[0],
+        draw_totals(*row_kinds(x), draws=draws, rng=rng) / len(x),
+    )
+    behind = min(len(x), int((n > 0).any(axis=1).sum()))
+    return _agreement(sides, spread, (_prompts_behind(n), [len(x)] * x.shape[1]), behind, UNBOUNDED, level)
+
+
+def _prompts_behind(pairs: FloatArray) -> list[int]:
+    """Of each generator the prompts it stood in."""
+    return [int(count) for count in (pairs > 0).sum(axis=0)]
+
+
+def _agreement(
+    sides: tuple[FloatArray, FloatArray],
+    spread: tuple[FloatArray, FloatArray],
+    prompts: tuple[Sequence[int], Sequence[int]],
+    behind: int,
+    ends: Ends,
+    level: float,
+) -> GeneratorRanks:
+    """From the values of both sides, (1, generators), and those of all draws, (draws, generators).
+
+    `prompts` stand behind each value of each side, `behind` stand behind an agreement.
+    """
+
+    def estimate(value: FloatArray, drawn: FloatArray, n: int, within: Ends = BOTH_SIDES) -> Estimate | None:
+        return _estimate(float(value[0]), drawn, n, level, within)
 
     reason = _why_not(*(side[0] for side in sides))
     shares = [
-        tuple(estimate(side[:, g], drawn[:, g], int((n[:, g] > 0).sum())) for g in range(won.shape[1]))
-        for side, drawn in zip(sides, spread)
+        tuple(estimate(side[:, g], drawn[:, g], counts[g], within) for g in range(side.shape[1]))
+        for side, drawn, counts, within in zip(sides, spread, prompts, (BOTH_SIDES, ends))
     ]
     if reason is not None:
         return GeneratorRanks(shares[0], shares[1], None, None, None, reason)
-    orders = [estimate(of(*sides), of(*spread)) for of in (spearman, kendall)]
-    apart = _reflected(estimate(nmse(*sides), nmse(*spread)))
+    orders = [estimate(of(*sides), of(*spread), behind) for of in (spearman, kendall)]
+    apart = _reflected(estimate(nmse(*sides), nmse(*spread), behind))
     return GeneratorRanks(shares[0], shares[1], orders[0], orders[1], apart, None)
 
 
-def _estimate(value: float, drawn: FloatArray, clusters: int, level: float) -> Estimate | None:
+def _estimate(value: float, drawn: FloatArray, clusters: int, level: float, within: Ends) -> Estimate | None:
     if np.isnan(value):
         return None
     if clusters == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    return interval(value, drawn, n=clusters, unit="prompt", level=level, within=BOTH_SIDES)
+    return interval(value, drawn, n=clusters, unit="prompt", level=level, within=within)
 
 
 def _reflected(made: Estimate | None) -> Estimate | None:

@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from salon.bench.reward_table import RewardBoard, RewardPlace, RewardScorer, RewardTables
+from salon.bench.reward_table import RewardBoard, RewardOrder, RewardPlace, RewardScorer, RewardTables
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
 from salon.flows.bench.duels import category_labels, item_categories, item_generators, item_prompts
 from salon.flows.bench.picture_scores import ScoredPictures, named_scorers, score_pictures
+from salon.flows.bench.reward_order import POLICY as ORDER_POLICY
+from salon.flows.bench.reward_order import PeopleVotes, people_votes, reward_order
 from salon.judge.score import FOLDER as SCORES
 from salon.judge.score import ScoreSettings, read_run, read_scores, scores_file, scores_there
 from salon.report.estimate import Figure
@@ -83,10 +85,12 @@ def reward_tables(
     names: Sequence[str] = (),
     by_category: bool = True,
     scored: Sequence[ScoredPictures] = (),
+    people: Study | None = None,
 ) -> RewardTables:
     """Boards of the generators of `study` under the tables of scores called `names` in its folder, or under all.
 
-    `scored` are numbers of scorers for the study's items, in their order; with them no folder is looked into.
+    `scored` are numbers of scorers for the study's items, in their order; with them no folder is looked into. `people`
+    are votes that the order of generators is held against.
     """
     settings = settings or RewardSettings()
     generators, of_item = item_generators(study)
@@ -98,19 +102,23 @@ def reward_tables(
             where=f"study {study.name!r}",
         )
     scorers, boards = [], []
-    tables = (
-        _scored_tables(scored) if scored else [_scores(study, folder, name) for name in names or _known(folder, study)]
-    )
+    if scored or folder is None:
+        tables = _scored_tables(scored)
+    else:
+        tables = [_scores(study, folder, name) for name in names or _known(folder, study)]
     for values, scorer in tables:
         name = scorer.name
         scorers.append(scorer)
         categories = category_labels(study) if by_category else ()
         for number, category in [(None, None), *enumerate(categories)]:
             among = np.ones(len(values), bool) if number is None else items.category == number
-            board = _board(name, category, values, items, among, settings, strata=number is None)
-            if board is not None:
-                boards.append(board)
-    signature = _signature(study, scorers, settings, by_category)
+            table = _table(values, items, among, weighed=number is None and settings.overall == "categories")
+            if table is not None:
+                boards.append(_board(name, category, table, settings))
+    votes = None if people is None else people_votes(people)
+    orders = [] if votes is None else [_order(scorer.name, values, items, votes, settings) for values, scorer in tables]
+    signature = _signature(study, scorers, settings, by_category, votes)
+    said = [POLICIES[settings.missing], *([OVERALL] if settings.overall == "categories" else []), *COMMON]
     return RewardTables(
         study=study.name,
         study_hash=study.hash,
@@ -120,7 +128,8 @@ def reward_tables(
         scorers=tuple(scorers),
         boards=tuple(boards),
         generators=generators,
-        policies=(POLICIES[settings.missing], *((OVERALL,) if settings.overall == "categories" else ()), *COMMON),
+        orders=tuple(orders),
+        policies=(*said, *([] if votes is None else [ORDER_POLICY])),
         signature=signature,
         signature_line=str(signature),
     )
@@ -232,13 +241,36 @@ def _values(study: Study, file: Path) -> Floats:
 # -- one board ---------------------------------------------------------------------------------------------------------
 
 
-def _board(
-    scorer: str, category: str | None, values: Floats, items: _Items, among: NDArray[np.bool_],
-    settings: RewardSettings, *, strata: bool,
-) -> RewardBoard | None:  # fmt: skip
-    """None where the category has no pictures; `strata` where it holds all of them."""
+@dataclass(frozen=True)
+class _Table:
+    """Pictures of one scorer by prompt and generator."""
+
+    names: list[str]
+    asked: Floats
+    """(prompts, generators): pictures listed."""
+    scored: Floats
+    """Of these, with a number."""
+    total: Floats
+    """The sums of their numbers."""
+    strata: Ints | None
+    """The category of every prompt, where categories weigh alike."""
+
+    @property
+    def lacks(self) -> NDArray[np.bool_]:
+        """Where fewer pictures are scored than others have: that is a missing picture too."""
+        return np.asarray(self.scored < self.asked.max(axis=1, keepdims=True))
+
+    def used(self, settings: RewardSettings) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """The prompts that count, and the generators that have a mean over them."""
+        if settings.missing == "shared":
+            kept = (self.scored > 0).all(axis=1)
+            return kept, np.full(len(self.names), bool(kept.any()))
+        return np.ones(len(self.asked), bool), ~self.lacks.any(axis=0)
+
+
+def _table(values: Floats, items: _Items, among: NDArray[np.bool_], *, weighed: bool) -> _Table | None:
+    """None where there are no pictures."""
     used = among & (items.generator >= 0) & (items.prompt >= 0)
-    weighed = strata and settings.overall == "categories"
     if weighed:
         used &= items.category >= 0
     if not used.any():
@@ -257,37 +289,36 @@ def _board(
     rows, present = np.flatnonzero(asked.sum(axis=1)), np.flatnonzero(asked.sum(axis=0))
     asked, scored, total = (table[np.ix_(rows, present)] for table in (asked, scored, total))
     names = [items.names[number] for number in present]
-    strata_of = None if stratum is None else stratum[rows]
-    return _placed(scorer, category, names, asked, scored, total, settings, strata_of)
+    return _Table(names, asked, scored, total, None if stratum is None else stratum[rows])
 
 
-def _placed(
-    scorer: str,
-    category: str | None,
-    names: Sequence[str],
-    asked: Floats,
-    scored: Floats,
-    total: Floats,
-    settings: RewardSettings,
-    strata: Ints | None,
-) -> RewardBoard:
-    """(prompts, generators): pictures listed, scored, and the sums of their scores."""
-    lacks = scored < asked.max(axis=1, keepdims=True)  # fewer pictures than others have is a missing picture too
-    if settings.missing == "shared":
-        kept = (scored > 0).all(axis=1)
-        whole = np.full(len(names), bool(kept.any()))
-    else:
-        kept = np.ones(len(asked), bool)
-        whole = ~lacks.any(axis=0)
+def _order(scorer: str, values: Floats, items: _Items, people: PeopleVotes, settings: RewardSettings) -> RewardOrder:
+    """Means over all categories, of the generators and prompts that the board of all has them of."""
+    table = _table(values, items, np.ones(len(values), bool), weighed=settings.overall == "categories")
+    rng = np.random.default_rng([settings.seed, 10])
+    if table is None:
+        return reward_order(scorer, people, (), np.empty((0, 0)), None, rng=rng, level=settings.level)
+    kept, whole = table.used(settings)
+    x = table.total[kept][:, whole] / table.scored[kept][:, whole]
+    names = [name for name, there in zip(table.names, whole) if there]
+    strata = None if table.strata is None else table.strata[kept]
+    return reward_order(scorer, people, names, x, strata, rng=rng, level=settings.level)
+
+
+def _board(scorer: str, category: str | None, table: _Table, settings: RewardSettings) -> RewardBoard:
+    """One board, from the pictures of its prompts and generators."""
+    names, scored, lacks = table.names, table.scored, table.lacks
+    kept, whole = table.used(settings)
     made = None
     if whole.any():
-        x = total[kept][:, whole] / scored[kept][:, whole]
+        x = table.total[kept][:, whole] / scored[kept][:, whole]
         rng = np.random.default_rng([settings.seed, 9])
-        if strata is None:
+        if table.strata is None:
             made = paired_means(x, rng=rng, level=settings.level)
         else:
             made = replace(
-                paired_means(stratified(x, strata[kept]), rng=rng, level=settings.level), beats=(None,) * x.shape[1]
+                paired_means(stratified(x, table.strata[kept]), rng=rng, level=settings.level),
+                beats=(None,) * x.shape[1],
             )
     order = {generator: number for number, generator in enumerate(np.flatnonzero(whole))}
     places = [
@@ -331,12 +362,16 @@ def _why(made: PairedMeans | None, whole: NDArray[np.bool_], prompts: int) -> st
     return None
 
 
-def _signature(study: Study, scorers: Sequence[RewardScorer], settings: RewardSettings, by_category: bool) -> Signature:
+def _signature(
+    study: Study, scorers: Sequence[RewardScorer], settings: RewardSettings, by_category: bool,
+    votes: PeopleVotes | None,
+) -> Signature:  # fmt: skip
     told = {
         "scorers": ",".join(f"{one.name}@{one.digest}" for one in scorers),
         "missing": settings.missing,
         "by_category": by_category,
         "overall": settings.overall,
         "level": settings.level,
+        **({} if votes is None else {"people": votes.data[:12]}),
     }
     return Signature(method="rewards", data=study.hash[:12], revision=study.revision, settings=told, seed=settings.seed)
