@@ -24,6 +24,7 @@ from salon.cli.check import check
 from salon.cli.serve import backup, invite, restore, serve, status
 from salon.cli.study import export
 from salon.collect.question import Given
+from salon.collect.settings import read_settings
 from salon.errors import BadFile, BadValue, DesignError, SalonError
 from salon.flows.studio.open import default_settings, open_studio
 from salon.store import folder as study_folder
@@ -304,6 +305,26 @@ def test_a_password_is_kept_as_its_hash(folder: Path, monkeypatch) -> None:
     assert "sesame" not in result.output + kept
     short = CliRunner().invoke(serve, [str(folder), "--password"], input="short\nshort\n")
     assert isinstance(short.exception, BadValue)
+
+
+def test_a_studio_says_what_it_asks_of_each_person_and_keeps_to_a_budget(folder: Path, monkeypatch) -> None:
+    monkeypatch.setattr("salon.cli.serve.run", lambda *_: None)
+    told = call(serve, folder, "--check-config").output
+    assert re.search(r"raters: \d+ questions each, about \d+ minutes", told)
+    assert "raters: " in call(serve, folder, "--port", 0, "--minutes", 1).output
+    settings = read_settings((folder / "studio.toml").read_text())
+    (phase,) = settings.cohorts[0].phases
+    assert phase.ties
+    assert settings.times.compare == 0
+    assert phase.questions_each is None or phase.questions_each <= 6
+    assert "never opened" in str(refused(serve, folder, "--minutes", 5))
+
+
+def test_invite_needs_no_cohort_where_there_is_one(folder: Path) -> None:
+    assert read(invite, folder)["cohort"] == "raters"
+    text = (folder / "studio.toml").read_text()
+    (folder / "studio.toml").write_text(text + text[text.index("[[cohorts]]") :].replace('"raters"', '"others"'))
+    assert "--cohort others" in str(refused(invite, folder))
 
 
 def test_the_owners_link_is_printed_once_and_can_be_renewed(folder: Path, monkeypatch) -> None:

@@ -43,7 +43,7 @@ def test_left_and_right_are_told_apart_whoever_stands_there() -> None:
 def test_ties_and_both_bad_are_kept_apart_and_only_where_allowed() -> None:
     for word in ("tie", "both_bad"):
         with pytest.raises(BadValue):
-            judged(shown("compare"), word)
+            judged(shown("compare"), word, phase={"ties": False})
         assert judged(shown("compare"), word, phase={"ties": True, "both_bad": True}).outcome == word
 
 
@@ -102,7 +102,7 @@ def test_a_skipped_screen_has_a_reason_and_no_answer(kind: str) -> None:
 )
 def test_answers_that_do_not_fit_the_screen_are_refused(kind: str, answer: Any) -> None:
     with pytest.raises(BadValue) as error:
-        judged(shown(kind, points=("x",)), answer)
+        judged(shown(kind, points=("x",)), answer, phase={"ties": False})
     assert "overall" in error.value.needed
 
 

@@ -40,7 +40,9 @@ def test_a_file_is_read_with_the_papers_defaults() -> None:
     ratings, pairs = settings.cohorts[0].phases
     assert (ratings.repeats, ratings.gap, pairs.repeats, pairs.gap) == (10, 5, 30, 10)
     times = settings.times
-    assert (times.prompt, times.compare, times.rate, times.guidelines) == (20, 10, 5, 10)
+    assert (times.prompt, times.compare, times.rate, times.guidelines) == (20, 0, 0, 0), (
+        "nobody waits unless the owner says so"
+    )
     assert pairs.design.pairs_of(50) == 612
     assert pairs.screens == (("overall", "type"),)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from salon.collect.settings import Times
 from salon.collect.timing import TooFast, break_due, check_guidelines, check_pair, check_ready, check_time
 
-TIMES = Times()
+TIMES = Times(guidelines=10, prompt=20, compare=10, rate=5)
 
 
 def wait(kind: str, answered: float, *, ready: float | None = None, prompt: bool = False, shown: float = 100):

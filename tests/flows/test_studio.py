@@ -114,7 +114,8 @@ def test_a_rater_goes_from_the_link_to_the_end_and_the_study_holds_every_answer(
 
 def test_what_comes_before_the_first_question_comes_in_order(make):
     question = {"id": "job", "text": "Are you a designer?", "options": ["yes", "no"], "accept": ["yes"]}
-    studio = make(consent={"text": "Agree?"}, screener=[question], profile=["years"], guidelines="Look closely.")
+    studio = make(consent={"text": "Agree?"}, screener=[question], profile=["years"], guidelines="Look closely.",
+                  times={"guidelines": 10})  # fmt: skip
     visitor = Visitor(studio)
     assert visitor.next() == Needs("consent")
     with pytest.raises(BadValue, match="newest version"):
@@ -218,7 +219,7 @@ def test_the_same_screen_until_it_is_answered_and_an_answer_once(make):
 
 
 def test_an_answer_the_screen_did_not_offer_is_refused(make):
-    studio = make()
+    studio = make({"ties": False})
     visitor = Visitor(studio)
     task = visitor.next()
     with pytest.raises(BadValue, match="left, right"):

@@ -12,7 +12,7 @@ from salon.flows.studio.steps import TooEarly
 __all__ = ["empty", "make"]
 
 START = 1_000_000
-RANK = {"protocol": "rank"}
+RANK = {"protocol": "rank", "ties": False}
 NO_PROMPT = {"prompt": 0, "compare": 10}
 
 

@@ -158,7 +158,7 @@ def test_ranking_pair_by_pair_settles_an_order(visit):
 
 
 def test_ranking_by_hand_takes_the_numbers_and_refuses_ties(visit):
-    rater = visit(phase("c", "rank", ranking="drag"))
+    rater = visit(phase("c", "rank", ranking="drag", ties=False))
     order = rater.studio.next(rater.invited.rater).shown.order
     assert "not accepted" in rater.answer(**{"rank0.0": "1", "rank0.1": "1", "rank0.2": "2"})
     rater.answer(**{"rank0.0": "3", "rank0.1": "1", "rank0.2": "2"})
@@ -222,7 +222,7 @@ def test_stopping_signs_out_here_and_the_link_goes_on(visit):
 
 
 def test_a_pair_of_a_ranking_is_skipped_with_the_ranking_and_undone_alone(visit):
-    rater = visit(phase("c", "rank"))
+    rater = visit(phase("c", "rank", ties=False))
     assert "Question 2 of at most 3" in rater.send(r"/tasks/\d+/pair", pair="1")
     assert "Question 1 of at most 3" in rater.send("/undo")
     assert "not accepted" in rater.send(r"/tasks/\d+/pair", pair="t")

@@ -10,8 +10,9 @@ import click
 from salon.cli.console import json_option, print_json, print_table, say, working
 from salon.cli.import_pictures import pictures_as_study, print_pictures
 from salon.cli.options import trusted_proxy_option
-from salon.errors import BadFile
-from salon.flows.studio.open import database_file, open_studio
+from salon.collect.workload import workloads
+from salon.errors import BadFile, BadValue
+from salon.flows.studio.open import database_file, open_studio, write_settings_for
 from salon.flows.studio.studio import Studio
 from salon.generate.folder_files import files_below
 from salon.store.atomic import held
@@ -50,6 +51,9 @@ base_url_option = click.option("--base-url", metavar="URL", help="Address that p
 @click.option("--password", is_flag=True, help="Ask for a new password of the owner, and keep its hash.")
 @click.option("--show-link", is_flag=True, help="Print the owner's link; the first start does so by itself.")
 @click.option("--new-link", is_flag=True, help="Give the owner a new link, print it, and end all older ones.")
+@click.option(
+    "--minutes", type=float, help="At the first start: ask each rater for about so long, and write it to studio.toml."
+)
 @click.option("--check-config", "only_check", is_flag=True, help="Only say whether everything is in order.")
 @json_option
 def serve(
@@ -62,6 +66,7 @@ def serve(
     password: bool,
     show_link: bool,
     new_link: bool,
+    minutes: float | None,
     only_check: bool,
     as_json: bool,
 ) -> None:
@@ -75,6 +80,7 @@ def serve(
     \b
       salon serve posters
       salon serve renders                                              a folder of pictures
+      salon serve posters --minutes 20                                 20 minutes for each rater
       salon serve posters --check-config
       salon serve posters --base-url https://studio.example.org        behind a reverse proxy on this machine
       salon serve posters --host 0.0.0.0 --base-url https://studio.example.org --trusted-proxy 10.89.0.0/24
@@ -83,6 +89,8 @@ def serve(
     settings = checked(
         WebSettings(folder=folder, host=host, port=port, base_url=base_url, trusted_proxies=trusted_proxies)
     )
+    if minutes is not None:
+        write_settings_for(folder, minutes)
     if only_check:
         _report_config(settings, db, as_json)
         return
@@ -126,8 +134,10 @@ def _print_served(studio: Studio, address: str, link: str | None, as_json: bool)
     else:
         say(f"the studio of {studio.name!r} is open; the owner's link, for you alone:")
         say(f"  {link}")
-    cohort = studio.settings.cohorts[0].id
-    say(f"invite raters with: salon invite {studio.folder} --cohort {cohort} --count 5", dim=True)
+    for work in workloads(studio.plan):
+        say(f"  {work}")
+    cohort = f" --cohort {studio.settings.cohorts[0].id}" if len(studio.settings.cohorts) > 1 else ""
+    say(f"invite raters with: salon invite {studio.folder}{cohort} --count 5", dim=True)
 
 
 def _ask_password(folder: Path) -> None:
@@ -158,28 +168,41 @@ def _report_config(settings: WebSettings, db: str | None, as_json: bool) -> None
 
 @click.command()
 @study_argument
-@click.option("--cohort", required=True, help="Cohort of the new raters, as in studio.toml.")
+@click.option("--cohort", help="Cohort of the new raters, as in studio.toml  [default: the only one]")
 @click.option("--count", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many links.")
 @db_option
 @base_url_option
 @json_option
-def invite(study: Path, cohort: str, count: int, db: str | None, base_url: str | None, as_json: bool) -> None:
+def invite(study: Path, cohort: str | None, count: int, db: str | None, base_url: str | None, as_json: bool) -> None:
     """Make links for new raters of STUDY; each is shown once and belongs to one person.
 
     The studio may be running. Links begin with the address under which it was served last.
 
     \b
+      salon invite posters --count 5
       salon invite posters --cohort designers --count 5
     """
     folder = _folder(study)
     address = checked(WebSettings(folder=folder, base_url=base_url or read_address(folder))).address
     with written_inside(folder / DATABASE), open_studio(folder, db, cohort=cohort) as studio:
+        cohort = cohort or _only_cohort(studio)
         made = studio.invite(cohort, count)
     links = [{"rater": one.rater, "link": f"{address}/enter/{one.token}"} for one in made]
     if as_json:
         print_json({"cohort": cohort, "links": links})
         return
     print_table(None, ("rater", "link"), [(one["rater"], one["link"]) for one in links], left=(0, 1))
+
+
+def _only_cohort(studio: Studio) -> str:
+    cohorts = [cohort.id for cohort in studio.settings.cohorts]
+    if len(cohorts) > 1:
+        raise BadValue(
+            "--cohort: a cohort must be named where there are several",
+            found="none",
+            remedy=" or ".join(f"--cohort {cohort}" for cohort in cohorts),
+        )
+    return cohorts[0]
 
 
 @click.command()

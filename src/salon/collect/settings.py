@@ -75,13 +75,13 @@ class Qualification(Noun):
 
 
 class Times(Noun):
-    """Least seconds on a screen, enforced by the server."""
+    """Least seconds on a screen, enforced by the server; none unless the owner sets them."""
 
-    guidelines: float = Field(10, ge=0, le=3600, description="On the guidelines page.")
+    guidelines: float = Field(0, ge=0, le=3600, description="On the guidelines page.")
     prompt: float = Field(20, ge=0, le=3600, description='Countdown on the prompt screen; "I\'m ready" ends it early.')
     ready_after: float = Field(0, ge=0, le=3600, description='"I\'m ready" is refused before this.')
-    compare: float = Field(10, ge=0, le=3600, description="On two or more items: compare, rank, choose.")
-    rate: float = Field(5, ge=0, le=3600, description="On one item: rate, flag, checklist, regions, text.")
+    compare: float = Field(0, ge=0, le=3600, description="On two or more items: compare, rank, choose.")
+    rate: float = Field(0, ge=0, le=3600, description="On one item: rate, flag, checklist, regions, text.")
 
 
 class ScreenerQuestion(Noun):

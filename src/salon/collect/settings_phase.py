@@ -95,7 +95,7 @@ class Phase(Noun):
     questions_each: int | None = Field(None, ge=1, description="At most so many ordinary questions for one rater.")
     prompt_in_a_row: bool = Field(True, description="All questions about one prompt follow each other.")
     checks: Checks = Field(Checks(), description="Planted questions.")
-    ties: bool = Field(False, description='compare, rank: "equally good" may be answered.')
+    ties: bool = Field(True, description='compare, rank: "equally good" may be answered.')
     both_bad: bool = Field(False, description='compare: "both bad" may be answered; kept apart from ties.')
     rationale: Literal["none", "optional", "required"] = Field("none", description="A box for the reason.")
     ranking: Literal["merge", "drag"] = Field("merge", description="rank: pair by pair, or by dragging.")

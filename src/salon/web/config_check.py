@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from salon.collect.settings import FILE
+from salon.collect.workload import workloads
 from salon.errors import SalonError
 from salon.flows.studio.open import database_file, first_plan
 from salon.generate.ready import ReadySettings, check_ready
@@ -57,8 +58,7 @@ def _study(folder: Path) -> str:
 def _settings(folder: Path) -> str:
     there = (folder / FILE).exists()
     _, plan = first_plan(folder)
-    asked = ", ".join(f"{cohort}: {sum(len(run.units) for run in runs):,}" for cohort, runs in plan.runs.items())
-    return f"questions by cohort: {asked}" + ("" if there else " (will be written at the first start)")
+    return "; ".join(map(str, workloads(plan))) + ("" if there else " (will be written at the first start)")
 
 
 def _database(url: str | Path, folder: Path) -> str:

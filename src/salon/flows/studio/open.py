@@ -12,8 +12,9 @@ import tomli_w
 
 from salon.collect.plan import check_views, joined_design, make_plan, study_design
 from salon.collect.runs import Plan
-from salon.collect.settings import FILE, StudioSettings, read_settings, read_settings_file
-from salon.errors import DesignError, SalonError
+from salon.collect.settings import FILE, StudioSettings, Times, read_settings, read_settings_file
+from salon.collect.workload import questions_within
+from salon.errors import BadValue, DesignError, SalonError
 from salon.flows.studio.adjudicate import check_cohorts
 from salon.flows.studio.kept import check_goes_on
 from salon.flows.studio.studio import Studio
@@ -24,6 +25,8 @@ from salon.store.place import DATABASE
 from salon.study import Study, builtin_criterion
 from salon.study.tables import JUDGMENTS
 
+_RATERS = 5
+"""Raters that a new studio counts on."""
 OVERALL = "hps/overall"
 """What is asked of pictures when nobody said what matters."""
 _HEAD = "# How this studio works. Every key is described in docs/methods/collecting.md; change it, and serve again.\n\n"
@@ -104,6 +107,22 @@ def database_file(folder: Path) -> Path:
     return folder.absolute() / DATABASE
 
 
+def write_settings_for(folder: Path, minutes: float) -> None:
+    """Write a studio.toml that asks a rater for about so many minutes; BadValue where there is one already."""
+    path = folder / FILE
+    if path.exists() or database_file(folder).exists():
+        raise BadValue(
+            "--minutes is for a studio that was never opened",
+            found=f"a {FILE}" if path.exists() else "a database",
+            where=str(folder),
+            remedy=f"set questions_each of the phases in {path}",
+        )
+    if not minutes > 0:
+        raise BadValue("--minutes: a number above 0 is needed", found=f"{minutes:g}")
+    with whole_file(path) as file:
+        file.write(default_settings(study_to_collect(folder), minutes).encode())
+
+
 def settings_text(folder: Path, database: Database, *, create: bool) -> str:
     """The studio.toml of a folder; else the newest one the database knows; else, with `create`, a new one."""
     path = folder / FILE
@@ -116,8 +135,11 @@ def settings_text(folder: Path, database: Database, *, create: bool) -> str:
     return text
 
 
-def default_settings(study: Study) -> str:
-    """A studio.toml that asks one cohort about all items: pairs where there are any, else ratings."""
+def default_settings(study: Study, minutes: float | None = None) -> str:
+    """A studio.toml that asks one cohort about all items: pairs where there are any, else ratings.
+
+    With `minutes`, a rater gets no more comparisons than fit, each pair about as often as any other.
+    """
     pairs = any(count > 1 for count in _groups(study).values())
     criteria = [criterion.id for criterion in study.criteria if pairs or criterion.scale]
     if not criteria:
@@ -130,8 +152,23 @@ def default_settings(study: Study) -> str:
     phase: dict[str, Any] = {"id": "main", "protocol": "compare" if pairs else "rate", "criteria": criteria}
     if _lacks_parts(study, criteria):
         phase["view"] = []  # prompts that are plain texts are shown whole
-    record = {"seed": 0, "language": "en", "cohorts": [{"id": "raters", "raters": 5, "phases": [phase]}]}
+    if minutes is not None and pairs:
+        _fit_minutes(phase, study, minutes)
+    record = {"seed": 0, "language": "en", "cohorts": [{"id": "raters", "raters": _RATERS, "phases": [phase]}]}
     return _HEAD + tomli_w.dumps(record)
+
+
+def _fit_minutes(phase: dict[str, Any], study: Study, minutes: float) -> None:
+    """Bound the questions of a rater, for each criterion, and plant fewer repeats among fewer questions."""
+    groups = _groups(study)
+    pairs = sum(count * (count - 1) // 2 for count in groups.values())
+    each = questions_within(minutes / len(phase["criteria"]), Times(), len(groups))
+    repeats = min(30, each // 10)
+    ordinary = max(1, each - repeats)
+    if ordinary < pairs:
+        phase["questions_each"] = ordinary
+        phase["stop"] = {"kind": "fixed", "raters_each": max(1, round(_RATERS * ordinary / pairs))}
+    phase["checks"] = {"repeats": repeats}
 
 
 def _lacks_parts(study: Study, criteria: Sequence[str]) -> bool:
