@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from salon.cli.console import count, counting, json_option, print_json, print_table, say
+from salon.cli.console import count, counting, json_option, print_json, print_table, say, working
 from salon.cli.later import LaterGroup
 from salon.cli.options import options_from, settings_from
 from salon.engine.work import EngineSettings
 from salon.report.numbers import fixed, with_interval
 from salon.store.folder import local, open_study
-from salon.train.settings import HeadSettings
+from salon.train.settings import CompareSettings, HeadSettings
 
 if TYPE_CHECKING:
+    from salon.flows.train.compare_heads import HeadComparison
     from salon.flows.train.heads import TrainReport
     from salon.train.head_figures import HeadFigures
     from salon.train.loop import Epoch
@@ -60,11 +61,25 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder for the model.")
 @click.option("--criterion", "criteria", multiple=True, help="Only the criterion with this id (repeatable).")
+@click.option(
+    "--compare", "comparing", is_flag=True,
+    help="Instead of a model, a table: scalar and pairwise heads, with the criterion in the prompt and without, and an "
+    "adapted encoder (LoRA), by how the panel split.",
+)  # fmt: skip
+@options_from(CompareSettings)
 @options_from(HeadSettings)
 @engine_options
 @click.option("--overwrite", is_flag=True, help="Replace a model that is there already.")
 @json_option
-def heads(study: Path, output: Path, criteria: Sequence[str], overwrite: bool, as_json: bool, **flags: Any) -> None:
+def heads(
+    study: Path,
+    output: Path,
+    criteria: Sequence[str],
+    comparing: bool,
+    overwrite: bool,
+    as_json: bool,
+    **flags: Any,
+) -> None:
     """Small heads on a frozen encoder, from the judgments of STUDY.
 
     For each criterion a head learns which of two pictures raters prefer under a prompt. Pictures become vectors once
@@ -76,8 +91,12 @@ def heads(study: Path, output: Path, criteria: Sequence[str], overwrite: bool, a
       salon train heads study -o scalar --form scalar --seed 1
       salon train heads study -o mood --criterion taste/mood --encoder siglip:weights/siglip2
       salon train heads study -o raters --labels raters --rater-weights learned
+      salon train heads study -o table --compare --encoder clip:weights/clip       TASTE's Table 6, LoRA as fifth row
     """
     settings = settings_from(HeadSettings, flags)
+    if comparing:
+        _compare(study, output, criteria, settings, as_json, flags)
+        return
     training = importlib.import_module("salon.flows.train.heads")  # torch and the encoders come with it
     opened = open_study(study)
     with watched(settings.epochs, quiet=as_json) as (progress, watch):
@@ -89,6 +108,41 @@ def heads(study: Path, output: Path, criteria: Sequence[str], overwrite: bool, a
         print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
     else:
         _print(report, study)
+
+
+def _compare(
+    study: Path, output: Path, criteria: Sequence[str], settings: HeadSettings, as_json: bool, flags: dict[str, Any]
+) -> None:
+    comparing = importlib.import_module("salon.flows.train.compare_heads")
+    opened = open_study(study)
+    with working("comparing heads") as step:
+        report = comparing.compare_heads(
+            opened, local(study).resolve(), settings, settings_from(CompareSettings, flags), output,
+            criteria=criteria, engine=settings_from(EngineSettings, flags | {"batch": None}), progress=step,
+        )  # fmt: skip
+    if as_json:
+        print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
+    else:
+        _print_comparison(report, output)
+
+
+def _print_comparison(report: HeadComparison, output: Path) -> None:
+    if report.simulated:
+        say("SIMULATED: nobody gave these answers.")
+    splits = [one.split for one in report.panel.buckets]
+    say(f"heads on {report.encoder}: {report.pairs:,} validation pairs of {count(report.prompts, 'prompt')}", bold=True)
+    rows = [("chance", *["0.500"] * (1 + len(splits)))]
+    for one in (report.panel, *report.rows):
+        known = {bucket.split: bucket.accuracy for bucket in one.buckets}
+        rows.append((one.name, with_interval(one.accuracy), *(with_interval(known.get(split)) for split in splits)))
+    print_table("accuracy by how the panel split", ("heads", "all", *splits), rows)
+    for one in report.rows:
+        if one.reason:
+            say(f"- {one.name}: {one.reason}")
+    for note in report.notes:
+        say(f"- {note}")
+    say(f"wrote {output}")
+    say(str(report.signature), dim=True)
 
 
 @contextmanager

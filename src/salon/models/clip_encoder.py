@@ -6,6 +6,7 @@ prepared as the folder's own processor says: for CLIP that is the middle square,
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from functools import cached_property, partial
 from typing import Any
@@ -41,13 +42,50 @@ class ClipEncoder:
         pixels = "torchvision" if is_torchvision_available() else "pillow"  # they differ by up to 0.015
         self.name, self._folder, self._device, self._batch = name, folder, device, batch
         self.signature = f"{self._config.model_type} {fingerprint(place)} float32, pixels by {pixels}"
+        self._changed = False
         self.text_width = _width(self._config)
         self.parts = (EncoderPart("image", self.text_width, True),)
         self.licence = stated_licence(place)
 
     def __reduce__(self) -> Any:
         """As settings alone: another process loads the weights itself."""
+        if self._changed:
+            raise BadValue("an encoder as its folder has it is needed in other processes", found=self.name)
         return partial(type(self), device=self._device, batch=self._batch), (self.name, self._folder)
+
+    @property
+    def network(self) -> Any:
+        """The network itself, for those who train it."""
+        return self._network
+
+    @property
+    def device(self) -> torch.device:
+        """Where it runs."""
+        found: torch.device = next(self._network.parameters()).device
+        return found
+
+    def network_copy(self) -> Any:
+        """A copy of the network whose weights may be changed."""
+        return copy.deepcopy(self._network)
+
+    def with_network(self, network: Any, how: str) -> ClipEncoder:
+        """The same encoder around another network; `how` it came about is part of what its vectors depend on."""
+        other = copy.copy(self)
+        other.__dict__["_network"] = network
+        other._changed = True
+        other.name, other.signature = f"{self.name}, {how}", f"{self.signature}, {how}"
+        return other
+
+    def picture_features(self, images: Sequence[Image.Image]) -> torch.Tensor:
+        """(pictures, width), not brought to length 1; gradients flow."""
+        seen = self._processor(list(images), return_tensors="pt")
+        found: torch.Tensor = self._network.get_image_features(**seen.to(self.device)).pooler_output
+        return found
+
+    def text_features(self, texts: list[str]) -> torch.Tensor:
+        """(texts, width), not brought to length 1; gradients flow."""
+        found: torch.Tensor = self._network.get_text_features(**self._tokens(texts)).pooler_output
+        return found
 
     @torch.inference_mode()
     def pictures(self, images: Sequence[Image.Image], part: str) -> Vectors:
@@ -56,8 +94,7 @@ class ClipEncoder:
             raise BadValue(f"a part of {self.name} is needed", found=repr(part), remedy="image")
         rows = [np.empty((0, self.text_width), np.float32)]
         for start in range(0, len(images), self._batch):
-            seen = self._processor(list(images[start : start + self._batch]), return_tensors="pt")
-            found = self._network.get_image_features(**seen.to(self._network.device)).pooler_output
+            found = self.picture_features(images[start : start + self._batch])
             rows.append(normalize(found, dim=-1).cpu().numpy())
         return np.concatenate(rows)
 
@@ -69,7 +106,7 @@ class ClipEncoder:
     def _encoded(self, texts: list[str]) -> Vectors:
         rows = []
         for start in range(0, len(texts), self._batch):
-            found = self._network.get_text_features(**self._tokens(texts[start : start + self._batch])).pooler_output
+            found = self.text_features(texts[start : start + self._batch])
             rows.append(normalize(found, dim=-1).cpu().numpy())
         return np.concatenate(rows)
 
@@ -85,7 +122,7 @@ class ClipEncoder:
             return_tensors="pt",
         )
         names = ("input_ids",) if siglip else ("input_ids", "attention_mask")
-        return {name: found[name].to(self._network.device) for name in names}
+        return {name: found[name].to(self.device) for name in names}
 
     @cached_property
     def _network(self) -> Any:

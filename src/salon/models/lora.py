@@ -36,6 +36,14 @@ def add_lora(vlm: Any, *, where: Where, rank: int, alpha: float, dropout: float,
         return get_peft_model(vlm, config)
 
 
+def adapted(network: Any, *, rank: int, alpha: float) -> PeftModel:
+    """A network with adapters on all its linear layers, its own weights frozen; for encoders, which write no words."""
+    layers = [name for name, layer in network.named_modules() if isinstance(layer, nn.Linear)]
+    if not layers:
+        raise BadValue("linear layers are needed for adapters", found=f"none in {type(network).__name__}")
+    return get_peft_model(network, LoraConfig(r=rank, lora_alpha=alpha, target_modules=layers))
+
+
 def linear_layers(vlm: Any, where: Where) -> list[str]:
     """Names of the linear layers of one part of a VLM; the layer that words leave by is none of them."""
     named = re.compile(rf"(^|\.)({'|'.join(_PARTS[where])})", re.IGNORECASE)

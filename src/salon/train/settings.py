@@ -74,6 +74,18 @@ class HeadSettings(Noun):
         return self
 
 
+class CompareSettings(Noun):
+    """How `salon train heads --compare` works; all else is set as for heads."""
+
+    compare_seeds: int = Field(3, ge=1, le=100, description="With --compare: seeds of each row, --seed and after it.")
+    lora: Literal["auto", "off"] = Field(
+        "auto", description="With --compare: also adapt the encoder, where it is a CLIP or SigLIP; or leave that out."
+    )
+    lora_rank: int = Field(16, ge=1, le=1024, description="With --compare: rank of the encoder's adapters.")
+    lora_rate: float = Field(1e-4, gt=0, description="With --compare: learning rate of the encoder's adapters.")
+    lora_passes: int = Field(3, ge=1, le=100, description="With --compare: passes over the training pairs for them.")
+
+
 class SweepSettings(Noun):
     """The grid of `salon train sweep`; everything else is set as for `salon train heads`."""
 
