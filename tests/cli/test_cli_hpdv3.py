@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -338,6 +339,13 @@ def test_a_benchmark_with_gaps_says_so(tmp_path: Path) -> None:
     imported = imported_benchmark(root, missing="drop")
     assert imported.left_out == {"pictures without a text": 1}
     assert any("from 1 to 2 pictures" in note for note in imported.notes)
+    os.mkfifo(root / "animals" / "flux" / "0.txt")
+    with pytest.raises(BadFile, match="1 of 12 without"):
+        imported_benchmark(root)
+    (root / "animals" / "flux" / "0.txt").unlink()
+    (root / "animals" / "flux" / "0.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(BadFile, match="UTF-8"):
+        imported_benchmark(root)
     (root / "animals" / "flux" / "0.txt").write_text("  \n")
     with pytest.raises(BadValue, match="not blank"):
         imported_benchmark(root)

@@ -53,6 +53,24 @@ def test_a_signature_is_what_sha256sum_gives(folder: Path) -> None:
     assert fingerprint("openai/clip-vit-large-patch14") is None
 
 
+def test_a_hub_name_is_signed_by_its_files_in_the_cache(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("huggingface_hub._snapshot_download.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    assert fingerprint("somebody/a-model") is None
+    cached = tmp_path / "hub" / "models--somebody--a-model"
+    (cached / "refs").mkdir(parents=True)
+    (cached / "refs" / "main").write_text("1" * 40)
+    (cached / "snapshots").mkdir()
+    folder.rename(cached / "snapshots" / ("1" * 40))
+    before = fingerprint("somebody/a-model")
+    assert before == folder_sha256(cached / "snapshots" / ("1" * 40))
+    overwrite(cached / "snapshots" / ("1" * 40) / "part" / "model.safetensors", SIZE // 2)
+    assert fingerprint("somebody/a-model") != before
+    assert fingerprint("no such place at all ///") is None
+
+
 def test_names_places_and_links_count_and_what_tools_leave_does_not(folder: Path, tmp_path: Path) -> None:
     before = folder_sha256(folder)
     (folder / ".cache").mkdir()

@@ -22,6 +22,7 @@ from salon.models.file_hashes import folder_sha256, model_files, sha256_of_files
 try:
     import safetensors.torch
     import torch
+    from huggingface_hub import snapshot_download
     from transformers.utils import logging
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("models") from None
@@ -154,9 +155,20 @@ def best_device() -> str:
 
 
 def fingerprint(place: str | Path) -> str | None:
-    """64 hex digits over every byte of the files of a folder and their paths, or of one file; None for a hub name."""
-    place = Path(place)
-    return folder_sha256(place) if place.exists() else None
+    """64 hex digits over every byte of the files of a folder and their paths, or of one file.
+
+    Of a hub name, those of its files in the local cache; None where it has none there.
+    """
+    folder = Path(place) if Path(place).exists() else _cached(str(place))
+    return None if folder is None else folder_sha256(folder)
+
+
+def _cached(name: str) -> Path | None:
+    """The folder that a hub name stands for in the local cache: nothing is fetched."""
+    try:
+        return Path(snapshot_download(name, local_files_only=True))
+    except (OSError, ValueError):  # not there, or no name of the hub's
+        return None
 
 
 def model_fingerprint(folder: Path) -> str:

@@ -146,7 +146,7 @@ def _files(root: Path) -> tuple[list[Path], set[Path]]:
             path = Path(folder, name)
             if path.suffix.lower() in _ENDINGS:
                 pictures.append(path)
-            elif path.suffix == ".txt":
+            elif path.suffix == ".txt" and path.is_file():  # reading a pipe may never end
                 texts.add(path)
     return pictures, texts
 
