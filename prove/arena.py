@@ -105,7 +105,7 @@ def score_rows(studies: int, scores: Floats, beta: Floats) -> Iterator[list[str]
             bare = fit_covariates(*one.answers[:3], one.z[:, :0], len(SCORES), "davidson")
             plain.append(bare.scores[0] - fit.scores[0])
             for name, errors in (
-                ("prompts", board_errors(fit, one.answers, one.prompt)),
+                ("prompts", board_errors(fit, one.answers, (one.prompt,))),
                 ("answers", covariate_errors(fit, *one.answers)),
             ):
                 t = stats.t.ppf(0.975, errors.scores.df)

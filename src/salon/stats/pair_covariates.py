@@ -67,6 +67,8 @@ class CovariateErrors:
     scores: Errors
     beta: Floats
     """(covariates,) standard errors."""
+    beta_df: Floats | None = None
+    """(covariates,) their degrees of freedom, where they differ from those of the scores."""
 
 
 def fit_covariates(

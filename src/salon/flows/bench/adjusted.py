@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from scipy import stats
 from salon.bench.arena import AdjustedBoard, Effect, Place, board_points
 from salon.errors import BadValue, StatsError, TooFew, UnknownReference
 from salon.flows.bench.duels import Duels, Ints, item_generators, item_prompts
-from salon.fuse.fuse import ENOUGH_CLUSTERS
+from salon.fuse.fuse import ENOUGH_BESIDE_PROMPTS, ENOUGH_CLUSTERS
 from salon.fuse.pair_fits import raised
 from salon.judge.score import FOLDER as SCORES
 from salon.judge.score import read_scores, scores_file, scores_there
@@ -27,6 +27,7 @@ from salon.report.estimate import Figure
 from salon.stats.pair_covariates import CovariateErrors, CovariateFit, covariate_errors, fit_covariates
 from salon.stats.pair_errors import Errors
 from salon.stats.tiers import rank_intervals
+from salon.stats.two_way import two_way_errors, two_way_variance
 from salon.study import Study
 
 Floats = NDArray[np.float64]
@@ -134,11 +135,11 @@ def _adjusted(
         raise TooFew("a board needs two generators", found=len(present))
     a, b = pair.reshape(2, -1)
     model = "davidson" if (duels.outcome == TIE).any() else "bradley-terry"
-    cluster, unit = _clusters(study, duels)
+    clusters, unit = _clusters(study, duels)
     sides = {}
     for name, table in (("places", z), ("plain", z[:, :0])):
         fit = fit_covariates(a, b, duels.outcome, table, len(present), model, prior=prior)
-        sides[name] = fit, board_errors(fit, (a, b, duels.outcome, table), cluster)
+        sides[name] = fit, board_errors(fit, (a, b, duels.outcome, table), clusters)
     fit, errors = sides["places"]
     labels = [names[code] for code in present]
     counts = np.bincount(np.concatenate([a, b]), minlength=len(present))
@@ -146,28 +147,37 @@ def _adjusted(
     return AdjustedBoard(
         **made,
         effects=_effects(fit, errors, covariates, level, len(duels)),
-        method=f"{model} with covariates; {errors.scores.method}{'' if cluster is None else f' ({unit}s)'}",
+        method=f"{model} with covariates; {errors.scores.method}{f' ({unit})' if clusters else ''}",
         answers=len(duels),
         left_out=left_out,
     )
 
 
-def _clusters(study: Study, duels: Duels) -> tuple[Ints | None, str]:
-    """Prompts, else raters, where there are enough of either."""
-    prompt = item_prompts(study)[duels.a]
-    for cluster, unit in ((prompt, "prompt"), (duels.rater, "rater")):
-        if (cluster >= 0).all() and len(np.unique(cluster)) >= ENOUGH_CLUSTERS:
-            return cluster, unit
-    return None, "answer"
+def _clusters(study: Study, duels: Duels) -> tuple[tuple[Ints, ...], str]:
+    """Raters, prompts and cells where there are enough of both, as in `salon fuse`; else prompts, else raters."""
+    prompt, rater = item_prompts(study)[duels.a].astype(np.int64), duels.rater.astype(np.int64)
+    prompts, raters = (len(np.unique(codes)) if (codes >= 0).all() else 0 for codes in (prompt, rater))
+    if prompts >= ENOUGH_CLUSTERS:
+        named = raters >= ENOUGH_BESIDE_PROMPTS and not study.crowds[np.unique(rater)].any()
+        return ((rater, prompt, (rater << 32) + prompt), "raters and prompts") if named else ((prompt,), "prompts")
+    return ((rater,), "raters") if raters >= ENOUGH_CLUSTERS else ((), "answers")
 
 
-def board_errors(fit: CovariateFit, answers: tuple[Ints, Ints, Ints, Floats], cluster: Ints | None) -> CovariateErrors:
-    """Clustered errors, nowhere below those of independent answers."""
+def board_errors(
+    fit: CovariateFit, answers: tuple[Ints, Ints, Ints, Floats], clusters: Sequence[Ints]
+) -> CovariateErrors:
+    """Clustered errors, nowhere below those of independent answers; over raters, prompts and cells: two-way."""
     alone = covariate_errors(fit, *answers)
-    if cluster is None:
+    if not clusters:
         return alone
-    made = covariate_errors(fit, *answers, cluster=cluster)
-    return replace(made, scores=raised(made.scores, alone.scores), beta=np.maximum(made.beta, alone.beta))
+    parts = [covariate_errors(fit, *answers, cluster=np.unique(codes, return_inverse=True)[1]) for codes in clusters]
+    scores, beta, beta_df = parts[0].scores, parts[0].beta, None
+    if len(parts) > 1:
+        scores = two_way_errors(*(part.scores for part in parts), method="two-way sandwich")
+        freedom = {"rater_df": parts[0].scores.df, "prompt_df": parts[1].scores.df}
+        variance, beta_df = two_way_variance(*(part.beta**2 for part in parts), **freedom)
+        beta = np.sqrt(variance)
+    return CovariateErrors(raised(scores, alone.scores), np.maximum(beta, alone.beta), beta_df)
 
 
 def _places(
@@ -175,8 +185,11 @@ def _places(
 ) -> tuple[Place, ...]:
     own: Errors = errors.scores
     rng = np.random.default_rng([seed, 3])
-    ranks = rank_intervals(fit.scores, own.covariance, df=own.df, level=level, rng=rng)
-    half = stats.t.ppf((1 + level) / 2, own.df) * own.se
+    ranks = rank_intervals(
+        fit.scores, own.covariance, df=own.df, level=level, rng=rng, differences=own.differences,
+        difference_df=own.difference_df,
+    )  # fmt: skip
+    half = stats.t.ppf((1 + level) / 2, own.item_df) * own.se
     made = []
     for i in np.argsort(-fit.scores, kind="stable"):
         score = Figure(
@@ -206,8 +219,8 @@ def _places(
 def _effects(
     fit: CovariateFit, errors: CovariateErrors, covariates: Covariates, level: float, answers: int
 ) -> tuple[Effect, ...]:
-    df = errors.scores.df
-    t = float(stats.t.ppf((1 + level) / 2, df))
+    freedom = np.full(len(errors.beta), errors.scores.df) if errors.beta_df is None else errors.beta_df
+    quantiles = stats.t.ppf((1 + level) / 2, freedom)
     return tuple(
         Effect(
             covariate=name,
@@ -223,7 +236,7 @@ def _effects(
             unit=covariates.unit(name),
             p=float(2 * stats.t.sf(abs(beta) / se, df)),
         )
-        for name, beta, se in zip(covariates.names, fit.beta, errors.beta)
+        for name, beta, se, df, t in zip(covariates.names, fit.beta, errors.beta, freedom, quantiles)
     )
 
 
