@@ -98,7 +98,7 @@ def test_a_whole_run_with_kills_limits_cuts_and_a_budget(folder: Path) -> None:
         )
         assert cast["cost"] == pytest.approx(most / 1e6)
         assert sum(task["cost"] for task in cast["tasks"]) == pytest.approx(cast["cost"])
-        assert not folder.with_name("out").exists()
+        assert sorted(place.name for place in folder.parent.iterdir()) == ["prices.toml", "set"]
 
         # a few of them, evenly over the tasks
         code, report = run(folder, server, "--limit", 19)
@@ -149,6 +149,14 @@ def test_a_whole_run_with_kills_limits_cuts_and_a_budget(folder: Path) -> None:
         assert spent is not None
         lost = sum((100 * PRICE_IN + limit * PRICE_OUT) / 1e6 * (twice[text, limit] - 1) for text, limit in twice)
         assert float(spent[1]) == pytest.approx(bought.cost - lost, abs=0.01 + lost)
+        with start_salon(
+            "bench", "posters", "judge", folder.with_name("out"), "--model", "tiny", "--endpoint", server.url,
+            "--key-env", "none", "--prices", folder.with_name("prices.toml"), "--json",
+        ) as process:  # fmt: skip
+            judged = json.loads(process.communicate()[0])
+        assert judged["asked"] == 2 * ITEMS * 2  # two points an item of two tasks
+        assert 4 <= judged["spend"]["requests"] < judged["asked"]  # equal answers make equal questions
+        assert judged["spend"]["cost"] > 0
         sent = len(server.seen)
         code, report = run(folder, server)
         assert (code, report["answered"], report["spend"]["requests"], len(server.seen)) == (0, 0, 0, sent)

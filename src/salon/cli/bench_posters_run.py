@@ -165,7 +165,9 @@ def _print(report: RunReport, out: Path) -> None:
     if rows:
         print_table(None, ("", ""), rows)
     if report.failed.get(CUT_OFF):
-        say("cut off: run again, which asks for more tokens up to --most-tokens", fg="yellow")
+        endpoint = report.spend is not None
+        how = ", which asks with more tokens, up to --most-tokens" if endpoint else " with a larger --max-tokens"
+        say(f"cut off: run again{how}", fg="yellow")
     if report.spend is not None:
         _print_spend(report.spend)
     if report.stopped:
@@ -211,6 +213,8 @@ def judge(folder: Path, pictures: Path | None, as_json: bool, **flags: Any) -> N
         rows += [("items with nothing to judge", f"{report.nothing_to_judge:,}")] if report.nothing_to_judge else []
         if rows:
             print_table(None, ("", ""), rows)
+        if report.spend is not None:
+            _print_spend(report.spend)
     if report.no_reply:
         click.get_current_context().exit(1)
 

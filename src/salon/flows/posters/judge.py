@@ -19,6 +19,7 @@ from salon.bench.posters.item import PosterItem
 from salon.bench.posters.run_card import note_judge
 from salon.bench.posters.vocabulary import ATTRIBUTES, STYLES
 from salon.errors import BadValue
+from salon.flows.posters.spend import Spend, spend_of
 from salon.judge.named import Named, named_vlm
 from salon.judge.vlm import Conversation, Decoding, Reply, Sight, Vlm
 from salon.study import Study
@@ -50,6 +51,7 @@ class JudgedReport(Noun):
     kept: int = Field(description="Verdicts that were there already.")
     no_reply: dict[str, int] = Field(description="Questions without a reply, by reason; they stay owed.")
     nothing_to_judge: int = Field(description="Items without an answer, or whose poster is not there.")
+    spend: Spend | None = Field(None, description="What it cost; null where nothing was asked over a network.")
 
 
 class _Question(NamedTuple):
@@ -91,8 +93,9 @@ def judge_files(
     if files:
         note_judge(home_of(files[0].path), vlm.name, str(vlm.signature), asked - no_reply.total())
     return JudgedReport(
-        judge=vlm.name, asked=asked, kept=kept, no_reply=dict(sorted(no_reply.items())), nothing_to_judge=nothing
-    )
+        judge=vlm.name, asked=asked, kept=kept, no_reply=dict(sorted(no_reply.items())), nothing_to_judge=nothing,
+        spend=spend_of(vlm),
+    )  # fmt: skip
 
 
 def judge_named(files: Sequence[PosterFile], named: Named, folder: Path, **settings: Any) -> JudgedReport:

@@ -28,7 +28,7 @@ from salon.calls.errors import BudgetSpent
 from salon.engine.processes import over_processes
 from salon.errors import BadFile, BadValue
 from salon.flows.posters.spend import RunForecast, Spend, run_forecast, spend_of, task_forecast
-from salon.judge.named import Named, named_vlm
+from salon.judge.named import Named, calls_file, named_vlm
 from salon.judge.vlm import Conversation, Decoding, Reply, Sight, Vlm
 from salon.store.pictures import read_picture
 from salon.study import Study
@@ -173,9 +173,15 @@ def forecast_named(
     max_tokens: int = MAX_TOKENS,
     limit: int | None = None,
 ) -> RunForecast:
-    """What `run_named` would ask, and what that costs at the most. Nothing is sent, and no folder made."""
-    with _named(named, out) as vlm:
-        return _forecast(files, vlm, named, pictures, out, max_tokens, limit)
+    """What `run_named` would ask, and what that costs at the most. Nothing is sent, and no file is left behind."""
+    store = calls_file(named, out)
+    is_new = not store.exists()
+    try:
+        with _named(named, out) as vlm:
+            return _forecast(files, vlm, named, pictures, out, max_tokens, limit)
+    finally:
+        if is_new:
+            store.unlink(missing_ok=True)
 
 
 @contextmanager
