@@ -86,3 +86,14 @@ def test_a_pair_that_all_raters_see_alike_still_has_an_error():
     values = [[[1, 2, 5], [2, 3, 3], [3, 4, 4], [2, 3, 5]]]
     report = salon.fuse_study(Drawn(1, 3).rate(values).study(Criterion(id="c", scale=Scale(low=0, high=10))))
     assert [row.rank_low for row in report.scores] == [1, 1, 1]
+
+
+def test_one_answer_a_cell_needs_no_table_of_cells():
+    """Two generators: every rater answers one pair a prompt, so cells are answers."""
+    rng = np.random.default_rng(4)
+    study = drawn_study("bradley-terry", drawn_values(Shape(6, 25, (0.3, -0.3)), TASTES, rng), rng)
+    short, long = (
+        salon.fuse_study(study, salon.FuseSettings(method="bradley-terry", by="generator", interval=interval))
+        for interval in ("sandwich", "jackknife")
+    )
+    assert short.scores[0].error == pytest.approx(long.scores[0].error, rel=0.1)

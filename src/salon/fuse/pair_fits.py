@@ -146,6 +146,8 @@ def _clustered(
 ) -> Errors:
     """The sandwich, or the bootstrap, over one kind of cluster."""
     c = group.compared
+    if cluster == "cell" and clusters == len(c) and settings.interval != "bootstrap":
+        return independent_errors(fit, counts)  # one answer a cell: no table of a million cells is needed
     sums = cluster_scores(fit, c.a, c.b, c.outcome, number, clusters)
     if settings.interval != "bootstrap":
         return clustered_errors(fit, counts, sums)
