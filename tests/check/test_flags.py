@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import krippendorff
 import numpy as np
 import pytest
 from drawn_studies import Drawn
 
+from salon.check.anchor import AnchorSettings, anchor
 from salon.check.check import check_study
 from salon.check.flags import FLAGS_NOT_RANKED, flag_figures
 from salon.check.report import check_page
 from salon.check.settings import CheckSettings
 from salon.errors import BadValue
+from salon.flows.distill.label_settings import LabelSettings
 from salon.study import Cohort, Criterion, Item, Rater, Rating, Scale, Study
 
 RNG = np.random.default_rng
@@ -140,6 +144,18 @@ def test_flags_enter_no_verdict_no_holm_and_no_rater_row() -> None:
     named = check_study(study, quick, criteria=["flag"])
     assert [one.criterion for one in named.criteria] == ["flag"]
     assert FLAGS_NOT_RANKED not in check_page(named).html()
+
+
+def test_a_flag_is_nothing_to_choose_from() -> None:
+    """One ranked criterion beside a flag needs no --criterion for an anchor, and is all that a bridge asks about."""
+    study = study_with_flag()
+    assert anchor(study, AnchorSettings(draws=100)).cluster == "prompt"
+    tables = {kind: table for kind, table in study.tables.items() if kind in ("prompts", "items")}
+    before = replace(study, tables=tables)
+    assert [one.id for one in LabelSettings().criteria(before)] == ["c"]
+    assert [one.id for one in LabelSettings(source="pointwise").criteria(before)] == ["c", "flag"]
+    assert [one.id for one in LabelSettings(criterion=("flag",)).criteria(before)] == ["flag"]
+    assert LabelSettings().scale(before) == (1, 5)  # not that of the flag
 
 
 def test_a_criterion_may_say_what_it_is() -> None:

@@ -147,6 +147,8 @@ def _criterion(study: Study, settings: AnchorSettings) -> int:
     ids = [criterion.id for criterion in study.criteria]
     if settings.criterion is None and len(ids) == 1:
         return 0
+    if settings.criterion is None and len(ranking := study.ranking_criteria()) == 1:
+        return ranking[0]  # the others are flags
     if settings.criterion not in ids:
         raise UnknownReference(
             "one criterion is needed",

@@ -146,12 +146,12 @@ def _groups(study: Study, settings: BridgeSettings) -> Iterator[_Group]:
 
 
 def _criteria(study: Study, settings: BridgeSettings) -> tuple[str, ...]:
-    """The criteria asked for, or those that the study's comparisons name; all before the first answer."""
+    """The criteria asked for, or those that the study's comparisons name; all but flags before the first answer."""
     if settings.criterion:
         return tuple(study.criterion(id).id for id in settings.criterion)
     table = study.table("comparisons")
     named = set(study.codes("criteria", table.column("criterion")).tolist())
-    found = tuple(one.id for number, one in enumerate(study.criteria) if number in named or not named)
+    found = tuple(study.criteria[number].id for number in sorted(named) or study.ranking_criteria())
     if not found:
         raise TooFew("a bridge needs a criterion", found="none", where=f"study {study.name!r}")
     return found

@@ -170,7 +170,7 @@ def asking_plan(
     study: Study, folder: Path, named: Named, settings: LabelSettings, items: Sequence[str], *, repeats: bool
 ) -> JudgePlan:
     """How the judge is asked, with criteria and prompts checked. Its own question is only an example."""
-    criteria = settings.criterion or tuple(one.id for one in study.criteria)
+    criteria = settings.criterion or tuple(one.id for one in settings.criteria(study))
     warm = settings.temperature if settings.temperature is not None else float(repeats)
     asked = JudgeSettings(
         together=len(criteria) > 1,

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from salon.errors import BadValue, TooFew
 from salon.fuse.bridge_plan import planned_calls
 from salon.fuse.bridge_settings import BridgeSettings
-from salon.study import Study
+from salon.study import Criterion, Study
 from salon.study.noun import Noun
 from salon.train.pseudo_scores import Source
 
@@ -89,9 +89,16 @@ class LabelSettings(Noun):
         """Calls for one pair of a bridge."""
         return 2 if self.both_orders else 1
 
+    def criteria(self, study: Study) -> tuple[Criterion, ...]:
+        """Those named, or all; no items are compared by a flag unless it is named."""
+        if self.source == "pointwise" and not self.criterion:
+            return study.criteria
+        asked = study.ranking_criteria(self.criterion) or range(len(study.criteria))
+        return tuple(study.criteria[number] for number in asked)
+
     def scale(self, study: Study) -> tuple[float, float]:
         """The scale of the labels: given, or that of all criteria asked, or 1 to 5."""
-        asked = [study.criterion(id) for id in self.criterion] or list(study.criteria)
+        asked = self.criteria(study)
         known = {(one.scale.low, one.scale.high) for one in asked if one.scale is not None}
         own = known.pop() if len(known) == 1 else (LOW, HIGH)
         low, high = own[0] if self.low is None else self.low, own[1] if self.high is None else self.high
