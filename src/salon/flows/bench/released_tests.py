@@ -82,14 +82,14 @@ def released_test_tables(
         raise TooFew("a test set and a scorer are needed", found=f"{len(tests)} and {len(scorers)}")
     rows, warnings, digest = [], [], hashlib.sha256()
     for scorer, name in zip(scorers, numbered(one.name for one in scorers)):
-        found = []
+        on_tests = []
         for test in tests:
             margins, unscored = _margins(test, scorer, scoring, progress)
             digest.update(margins.tobytes())
-            found.append(_on_test(test, name, margins, settings))
+            on_tests.append(_on_test(test, name, margins, settings))
             warnings += [f"{test.name}: {name} gives no number to {count:,} pictures: {why}"
                          for why, count in unscored.items()]  # fmt: skip
-        rows.append(RaterRow(rater=name, kind="scorer", signatures=(str(scorer.signature),), studies=tuple(found)))
+        rows.append(RaterRow(rater=name, kind="scorer", signatures=(str(scorer.signature),), studies=tuple(on_tests)))
     for test in tests:
         warnings += [f"{test.name}: {note}" for note in test.notes]
     signature = Signature(
@@ -135,20 +135,20 @@ def _on_test(test: PreferenceTest, name: str, margins: Floats, settings: ReportS
     counted = known if settings.missing == "not-asked" else np.ones(len(margins), bool)
     if not counted.any():
         raise TooFew("a record whose pictures both have a number is needed", found="none", where=test.name)
-    said = np.where(~known, UNREAD, np.where(np.nan_to_num(margins) > 0, WITH, AGAINST))
+    verdicts = np.where(~known, UNREAD, np.where(np.nan_to_num(margins) > 0, WITH, AGAINST))
     group = np.unique([one.text for one in test.pairs], return_inverse=True)[1]
-    made = judge_accuracy(
-        kind_table(said[counted], group[counted]), draws=settings.draws, rng=settings.rng(f"{test.name}\n{name}"),
+    figures = judge_accuracy(
+        kind_table(verdicts[counted], group[counted]), draws=settings.draws, rng=settings.rng(f"{test.name}\n{name}"),
         level=settings.level,
     ).pooled  # fmt: skip
-    accuracy = Figure.of(made.accuracy)
+    accuracy = Figure.of(figures.accuracy)
     return RaterOnStudy(
         study=test.name,
         accuracy=accuracy,
         macro=accuracy,
-        unread=Figure.of(made.unseen),
+        unread=Figure.of(figures.unseen),
         criteria={CRITERION.id: accuracy},
-        pairs=made.pairs,
+        pairs=figures.pairs,
         panel_pairs=len(test.pairs),
         equal=int((margins == 0).sum()),
         order=_order(test, name, margins, group, settings),
@@ -174,10 +174,10 @@ def _order(
         for points in (np.ones(len(rows)), chosen, np.full(len(rows), 0.5))
     ]
     rng = settings.rng(f"{test.name}\n{name}\norder of generators")
-    made = generator_ranks(tables[0], tables[1], 2 * tables[2], draws=settings.draws, rng=rng, level=settings.level)
+    ranks = generator_ranks(tables[0], tables[1], 2 * tables[2], draws=settings.draws, rng=rng, level=settings.level)
     return GeneratorAgreement(
-        spearman=Figure.maybe(made.spearman), kendall=Figure.maybe(made.kendall), nmse=Figure.maybe(made.nmse),
-        generators=len(names), pairs=len(rows), reason=made.reason,
+        spearman=Figure.maybe(ranks.spearman), kendall=Figure.maybe(ranks.kendall), nmse=Figure.maybe(ranks.nmse),
+        generators=len(names), pairs=len(rows), reason=ranks.reason,
     )  # fmt: skip
 
 

@@ -62,35 +62,35 @@ def read_preference_test(kind: str, path: Path, files: PictureFiles, pictures: P
     """The test set in a file. Pictures that are inside of it are written below the folder `pictures`."""
     if kind not in READERS:
         raise BadValue("a test set of pairs is needed", found=repr(kind), where=str(path), remedy=", ".join(READERS))
-    made = PreferenceTest(path.stem, kind, content_hash(path))
-    made.pairs.extend(READERS[kind](made, path, pictures))
-    if not made.pairs:
-        raise BadFile("pairs with a winner are needed", found=f"none; {made.tied:,} ties", where=str(path))
+    test = PreferenceTest(path.stem, kind, content_hash(path))
+    test.pairs.extend(READERS[kind](test, path, pictures))
+    if not test.pairs:
+        raise BadFile("pairs with a winner are needed", found=f"none; {test.tied:,} ties", where=str(path))
     folder = pictures if kind == "pickapic" else path.parent
     problems: dict[str, str] = {}
-    for name in dict.fromkeys(name for one in made.pairs for name in (one.preferred, one.other)):
-        found = PictureFiles(None).locate(name, folder) if kind == "pickapic" else files.locate(name, folder)
-        if isinstance(found, str):
-            problems[name] = found
+    for name in dict.fromkeys(name for one in test.pairs for name in (one.preferred, one.other)):
+        place = PictureFiles(None).locate(name, folder) if kind == "pickapic" else files.locate(name, folder)
+        if isinstance(place, str):
+            problems[name] = place
         else:
-            made.paths[name] = found[0]
+            test.paths[name] = place[0]
     if problems:
         first = next(iter(problems))
         raise BadFile(
             "every picture that the file names is needed",
-            found=f"{len(problems):,} of {len(problems) + len(made.paths):,} are not there, the first {first!r}: "
+            found=f"{len(problems):,} of {len(problems) + len(test.paths):,} are not there, the first {first!r}: "
             f"{problems[first]}",
             where=str(path),
             remedy="--image-root FOLDER says where relative paths begin, --remap OLD=NEW where absolute ones do",
         )
-    return made
+    return test
 
 
 def _records(path: Path) -> Iterator[Record]:
     return (Record(fields, f"{path}, record {number}") for number, fields in enumerate(stream_records(path), 1))
 
 
-def _hpdv3(made: PreferenceTest, path: Path, pictures: Path) -> Iterator[LabelledPair]:
+def _hpdv3(test: PreferenceTest, path: Path, pictures: Path) -> Iterator[LabelledPair]:
     turned = records = 0
     for record in _records(path):
         records += 1
@@ -100,39 +100,39 @@ def _hpdv3(made: PreferenceTest, path: Path, pictures: Path) -> Iterator[Labelle
             record.maybe_text("model2"),
         )  # fmt: skip
     if turned:
-        made.notes.append(
+        test.notes.append(
             f"choice_dist of {turned:,} of {records:,} records gives path2 more votes; path1 is preferred"
         )
 
 
-def _hpdv2(made: PreferenceTest, path: Path, pictures: Path) -> Iterator[LabelledPair]:
+def _hpdv2(test: PreferenceTest, path: Path, pictures: Path) -> Iterator[LabelledPair]:
     for record in _records(path):
         if record.has("human_preference"):
             sides, labels = record.texts("file_path", 2), record.numbers("human_preference", 2)
-            yield from _ranked(made, record.text("prompt"), sides, [-label for label in labels])
+            yield from _ranked(test, record.text("prompt"), sides, [-label for label in labels])
         else:
             sides = record.texts("image_path")
-            yield from _ranked(made, record.text("prompt"), sides, record.numbers("rank", len(sides)))
+            yield from _ranked(test, record.text("prompt"), sides, record.numbers("rank", len(sides)))
 
 
-def _imagereward(made: PreferenceTest, path: Path, pictures: Path) -> Iterator[LabelledPair]:
+def _imagereward(test: PreferenceTest, path: Path, pictures: Path) -> Iterator[LabelledPair]:
     for record in _records(path):
         sides = record.texts("generations")
-        yield from _ranked(made, record.text("prompt"), sides, record.numbers("ranking", len(sides)))
+        yield from _ranked(test, record.text("prompt"), sides, record.numbers("ranking", len(sides)))
 
 
-def _ranked(made: PreferenceTest, text: str, sides: list[str], ranks: list[float]) -> Iterator[LabelledPair]:
+def _ranked(test: PreferenceTest, text: str, sides: list[str], ranks: list[float]) -> Iterator[LabelledPair]:
     for i, j in combinations(range(len(sides)), 2):
         if ranks[i] == ranks[j]:
-            made.tied += 1
+            test.tied += 1
         else:
             yield LabelledPair(text, *((sides[i], sides[j]) if ranks[i] < ranks[j] else (sides[j], sides[i])))
 
 
-def _pickapic(made: PreferenceTest, path: Path, pictures: Path) -> Iterator[LabelledPair]:
+def _pickapic(test: PreferenceTest, path: Path, pictures: Path) -> Iterator[LabelledPair]:
     for one in pickapic_rows(path, pictures):
         if one.won == one.lost:
-            made.tied += 1
+            test.tied += 1
         else:
             yield LabelledPair(one.text, *((one.first, one.second) if one.won else (one.second, one.first)))
 
