@@ -168,6 +168,76 @@ def test_weights_that_do_not_fit_are_refused(tmp_path):
         load_all(head, {"weight": torch.zeros(5, 3), "bias": torch.zeros(2)}, where="here")
 
 
+def _changed(place, **tensors):
+    """A file of tensors with some of them replaced, or left out for None."""
+    state = read_state(place) | tensors
+    state = {name: tensor.contiguous() for name, tensor in state.items() if tensor is not None}
+    if place.suffix == ".safetensors":
+        safetensors.torch.save_file(state, place)
+    else:
+        torch.save(state, place)
+
+
+def test_a_head_that_does_not_fit_is_refused(tmp_path):
+    save_clip(tmp_path)
+    file = tmp_path / "sac+logos+ava1-l14-linearMSE.pth"
+    for change, match in (
+        ({"layers.0.bias": None}, "1 missing"),
+        ({"other": torch.zeros(1)}, "1 left over"),
+        ({"layers.2.weight": torch.zeros(6, 7)}, "fit one another"),
+        ({"layers.0.weight": torch.zeros(8, DIM + 1)}, f"from {DIM} features"),
+    ):
+        save_head(file)
+        _changed(file, **change)
+        with pytest.raises(BadFile, match=match):
+            released.laion_aesthetic(tmp_path, device="cpu")
+
+
+def test_a_clip_with_other_weights_is_refused(tmp_path):
+    for change, match in (
+        ({"logit_scale": None}, "1 missing"),
+        ({"stranger": torch.zeros(1)}, "1 left over"),
+        ({"visual_projection.weight": torch.zeros(3, 3)}, "another shape"),
+    ):
+        save_clip(tmp_path)
+        _changed(tmp_path / "model.safetensors", **change)
+        with pytest.raises(BadFile, match=match):
+            released.pickscore(tmp_path, device="cpu")
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    with pytest.raises(BadFile, match="a CLIP is needed"):
+        released.pickscore(tmp_path, device="cpu")
+
+
+def test_a_tokenizer_of_another_model_is_refused(tmp_path):
+    """One without its vocabulary would read every text alike."""
+    save_clip(tmp_path)
+    file = tmp_path / "tokenizer.json"
+    told = json.loads(file.read_text())
+    told["model"]["vocab"] = {name: id for name, id in told["model"]["vocab"].items() if id < 20}
+    told["model"]["merges"] = []
+    file.write_text(json.dumps(told))
+    with pytest.raises(MissingWeights, match="one of 20 tokens"):
+        released.pickscore(tmp_path, device="cpu")
+
+
+def test_mps_refuses_other_weights_and_no_condition(tmp_path, folder):
+    save_clip(tmp_path, weights=False)
+    file = tmp_path / "MPS_overall.safetensors"
+    (tmp_path / "condition.txt").write_text("light")
+    for change, match in (
+        ({"stranger": torch.zeros(1)}, "1 left over"),
+        ({"cross_model.layers.0.0.fn.to_q.weight": None}, "to_q"),
+    ):
+        safetensors.torch.save_file(mps_state(folder[1]), file)
+        _changed(file, **change)
+        with pytest.raises(MissingWeights, match=match):
+            released.mps(tmp_path, device="cpu")
+    safetensors.torch.save_file(mps_state(folder[1]), file)
+    (tmp_path / "condition.txt").write_text(" \n")
+    with pytest.raises(BadFile, match="no words"):
+        released.mps(tmp_path, device="cpu")
+
+
 def test_a_pickled_model_is_not_opened(tmp_path):
     torch.save(nn.Linear(2, 2), tmp_path / "model.pt")  # what MPS released
     with pytest.raises(BadFile, match="runs its code"):

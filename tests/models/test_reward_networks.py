@@ -4,6 +4,7 @@ What they compute is checked against the peers' own numbers in test_peer_inputs.
 """
 
 import math
+import shutil
 
 import pytest
 import safetensors.torch
@@ -96,6 +97,61 @@ def test_an_instruction_of_another_kind_is_refused(hpsv3, tmp_path):
     (tmp_path / "instruction.txt").write_text("Rate it.")
     with pytest.raises(BadFile, match="text_prompt"):
         QwenReward(tmp_path, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"rm_head.0.weight": None, "rm_head.3.weight": None}, "rm_head"),
+        ({"model.embed_tokens.weight": None}, "a Qwen2-VL and a head"),
+        ({"model.layers.1.mlp.up_proj.weight": None}, "1 that do not"),
+        ({"model.layers.1.mlp.up_proj.weight": torch.zeros(5, 5)}, "1 that do not"),
+        ({"model.layers.2.mlp.up_proj.weight": torch.zeros(48, 32)}, "2 layers"),
+        ({"stranger": torch.zeros(1)}, "1 that do not"),
+    ],
+)
+def test_weights_of_something_else_are_refused(hpsv3, tmp_path, change, match):
+    shutil.copytree(hpsv3[0], tmp_path, dirs_exist_ok=True)
+    file = tmp_path / "HPSv3.safetensors"
+    state = {
+        name: tensor for name, tensor in (safetensors.torch.load_file(file) | change).items() if tensor is not None
+    }
+    safetensors.torch.save_file(state, file)
+    with pytest.raises(BadFile) as error:
+        QwenReward(tmp_path, device="cpu")
+    assert match in str(error.value)
+
+
+def test_a_config_of_another_size_takes_no_memory(hpsv3, tmp_path):
+    """Without its sizes a config is that of a network of 70 billion weights."""
+    shutil.copytree(hpsv3[0], tmp_path, dirs_exist_ok=True)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(BadFile, match="8,192"):
+        QwenReward(tmp_path, device="cpu")
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(MissingWeights, match=r"config\.json"):
+        QwenReward(tmp_path, device="cpu")
+
+
+def test_a_tokenizer_without_a_chat_template_is_refused(hpsv3, tmp_path):
+    shutil.copytree(hpsv3[0], tmp_path, dirs_exist_ok=True)
+    (tmp_path / "chat_template.jinja").unlink()
+    with pytest.raises(BadFile, match="chat template"):
+        QwenReward(tmp_path, device="cpu")
+
+
+def test_image_reward_refuses_other_weights(image_reward, tmp_path):
+    shutil.copytree(image_reward, tmp_path, dirs_exist_ok=True)
+    state = torch.load(tmp_path / "ImageReward.pt", weights_only=True)
+    head = next(name for name in state if name.startswith("mlp.") and name.endswith("bias"))
+    for changed, match in (
+        ({name: tensor for name, tensor in state.items() if name != head}, "1 missing"),
+        (state | {"stranger": torch.zeros(1)}, "1 left over"),
+        ({name.replace("blip", "clip"): tensor for name, tensor in state.items()}, "none with blip"),
+    ):
+        torch.save(changed, tmp_path / "ImageReward.pt")
+        with pytest.raises(BadFile, match=match):
+            BlipReward(tmp_path, device="cpu")
 
 
 def test_training_can_start_from_hpsv3(hpsv3):

@@ -10,12 +10,20 @@ from salon.errors import BadFile, MissingExtra
 from salon.models.heads import linear_stack
 from salon.models.peers import IMAGE_REWARD_MEAN, IMAGE_REWARD_SD, PEERS
 from salon.models.prepared_network import PreparedNetwork
+from salon.models.vocabulary import check_vocabulary
 from salon.models.weights import MissingWeights, State, best_device, first_there, from_hub, load_all, read_state
 from salon.store.atomic import read_json
 
 try:
     import torch
-    from transformers import AutoTokenizer, BlipTextConfig, BlipTextModel, BlipVisionConfig, BlipVisionModel
+    from transformers import (
+        AutoTokenizer,
+        BertTokenizer,
+        BlipTextConfig,
+        BlipTextModel,
+        BlipVisionConfig,
+        BlipVisionModel,
+    )
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("models") from None
 
@@ -74,6 +82,10 @@ def _require_names(state: State, where: str) -> None:
     """Say what a file of another model is, before its parts are looked for."""
     needed = ("blip.visual_encoder.patch_embed.", "blip.text_encoder.embeddings.word_embeddings.", "mlp.layers.")
     missing = [prefix for prefix in needed if not any(name.startswith(prefix) for name in state)]
+    spare = [name for name in state if not name.startswith(("blip.", "mlp."))]
+    if spare and not missing:
+        found = f"{len(spare)} left over ({', '.join(spare[:3])})"
+        raise MissingWeights("weights of ImageReward and of nothing else are needed", found=found, where=where)
     if missing:
         raise MissingWeights(
             f"ImageReward's weights are needed, with names that begin with {', '.join(needed)}",
@@ -84,16 +96,13 @@ def _require_names(state: State, where: str) -> None:
 
 def _tokenizer(folder: Path, rows: int) -> Any:
     """BERT's, with BLIP's two words where the weights have rows for them."""
-    tokenizer = from_hub(AutoTokenizer.from_pretrained, folder, what="BERT's tokenizer")
+    stated = any((folder / name).is_file() for name in ("tokenizer.json", "tokenizer_config.json"))
+    kind = AutoTokenizer if stated else BertTokenizer  # vocab.txt alone says nothing of its kind
+    tokenizer = from_hub(kind.from_pretrained, folder, what="BERT's tokenizer")
     tokens = [token for token in ("[DEC]", "[ENC]") if token not in tokenizer.get_vocab()]
     if len(tokenizer) + len(tokens) <= rows:
         tokenizer.add_special_tokens({"additional_special_tokens": tokens}, replace_extra_special_tokens=False)
-    if len(tokenizer) > rows:
-        raise BadFile(
-            f"a tokenizer of at most {rows:,} tokens is needed, as many as the weights have rows",
-            found=f"{len(tokenizer):,}",
-            where=str(folder),
-        )
+    check_vocabulary(tokenizer, rows, where=str(folder))
     return tokenizer
 
 

@@ -20,7 +20,8 @@ from salon.models.packages import package_version
 from salon.models.peers import PEERS, Peer
 from salon.models.prepare import folder_rule, prepare_pictures
 from salon.models.prepared_network import PreparedNetwork
-from salon.models.weights import State, best_device, from_hub, load_all, load_whole, read_state
+from salon.models.vocabulary import check_vocabulary
+from salon.models.weights import State, best_device, first_there, from_hub, load_all, load_whole, read_state
 
 try:
     import torch
@@ -50,6 +51,7 @@ class Clip:
                     where=str(folder),
                 )
         self._tokenizer = from_hub(AutoTokenizer.from_pretrained, folder, what="CLIP's tokenizer")
+        check_vocabulary(self._tokenizer, int(network.config.text_config.vocab_size), where=str(folder))
         self._open_clip = None
         if peer.texts is not None and peer.texts.tokenizer == "open_clip":
             self._open_clip = OpenClipTokenizer(self._tokenizer, where=str(folder))
@@ -60,12 +62,13 @@ class Clip:
         config = from_hub(AutoConfig.from_pretrained, folder, what="a CLIP")
         if not isinstance(config, CLIPConfig):
             raise BadFile("a CLIP is needed", found=f"a model of type {config.model_type!r}", where=str(folder))
-        network = load_whole(CLIPModel.from_pretrained, folder, what="a CLIP", dtype=torch.float32)
+        network = load_whole(CLIPModel.from_pretrained, folder, what="a CLIP", exact=True, dtype=torch.float32)
         return cls(network, folder, peer, **options)
 
     @classmethod
     def load_open_clip(cls, weights: Path, folder: Path, peer: Peer, **options: Any) -> Clip:
         """From open_clip's weights; `folder` holds config and tokenizer of the same network."""
+        first_there(folder, ["config.json"], of="HPSv2.1")
         config = from_hub(CLIPConfig.from_pretrained, folder, what="CLIP's config")
         config.text_config.eos_token_id = 2  # transformers then reads a text at its largest id, as open_clip does
         network = CLIPModel(config)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from salon.errors import MissingExtra
+from salon.errors import BadFile, MissingExtra
 from salon.models.clip import Clip
 from salon.models.peers import PEERS
 from salon.models.prepared_network import PreparedNetwork
-from salon.models.weights import State, first_there, from_hub, load_all, read_state
+from salon.models.weights import MissingWeights, State, first_there, from_hub, load_all, read_state
 
 try:
     import torch
@@ -34,7 +34,9 @@ class CrossClip(PreparedNetwork):
     def __init__(self, folder: Path, *, device: str | None = None) -> None:
         weights = first_there(folder, WEIGHTS, of="MPS")
         state = read_state(weights)
-        condition = first_there(folder, ["condition.txt"], of="MPS").read_text(encoding="utf-8").strip()
+        condition = _condition(first_there(folder, ["condition.txt"], of="MPS"))
+        _require_names(state, str(weights))
+        first_there(folder, ["config.json"], of="MPS")
         network = CLIPModel(from_hub(CLIPConfig.from_pretrained, folder, what="CLIP's config"))
         load_all(network, _under(state, "model."), where=str(weights))
         self._clip = Clip(network, folder, PEERS["mps"], device=device)
@@ -62,6 +64,30 @@ class CrossClip(PreparedNetwork):
         alike = (words @ self._condition[0].T).amax(dim=2)
         through = alike / alike.amax(dim=1, keepdim=True) > LET_THROUGH
         return torch.where(through, 0.0, -torch.inf)[:, None]
+
+
+def _condition(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise BadFile("MPS's condition is needed, as text in UTF-8", found=str(error), where=str(path)) from None
+    if not text:
+        raise BadFile("MPS's condition is needed: the words it was trained with", found="no words", where=str(path))
+    return text
+
+
+def _require_names(state: State, where: str) -> None:
+    needed = ("model.", "cross_model.layers.0.0.fn.to_q.", "cross_model.layers.0.0.fn.to_kv.")
+    missing = [prefix for prefix in needed if not any(name.startswith(prefix) for name in state)]
+    spare = [name for name in state if not name.startswith(("model.", "cross_model."))]
+    if missing or spare:
+        told = [f"none with {', '.join(missing)}"] if missing else []
+        told += [f"{len(spare)} left over ({', '.join(spare[:3])})"] if spare else []
+        raise MissingWeights(
+            f"MPS's weights are needed, with names that begin with {', '.join(needed)}",
+            found="; ".join(told),
+            where=where,
+        )
 
 
 def _under(state: State, prefix: str) -> State:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from salon.errors import BadFile, MissingExtra
 from salon.models.weights import State, load_all
 
@@ -26,7 +28,15 @@ def linear_stack(state: State, *, where: str) -> nn.Sequential:
         raise BadFile(
             "a head of layers.N.weight and layers.N.bias is needed", found=", ".join(state)[:200], where=where
         )
-    shapes = [state[f"layers.{place}.weight"].shape for place in places]
+    needed = {f"layers.{place}.{kind}" for place in places for kind in ("weight", "bias")}
+    if state.keys() != needed:
+        missing, spare = sorted(needed - state.keys()), sorted(state.keys() - needed)
+        parts = [f"{len(names)} {word} ({', '.join(names[:3])})" for word, names in
+                 (("missing", missing), ("left over", spare)) if names]  # fmt: skip
+        raise BadFile("a head of layers.N.weight and layers.N.bias is needed", found=", ".join(parts), where=where)
+    shapes = [tuple(state[f"layers.{place}.weight"].shape) for place in places]
+    if any(len(shape) != 2 for shape in shapes) or any(a[0] != b[1] for a, b in pairwise(shapes)):
+        raise BadFile("a head whose layers fit one another is needed", found=str(shapes), where=where)
     stack = nn.Sequential(*(nn.Linear(inner, outer) for outer, inner in shapes))
     renumbered = {
         f"{number}.{kind}": state[f"layers.{place}.{kind}"]

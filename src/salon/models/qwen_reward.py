@@ -16,6 +16,7 @@ from salon.models.peers import PEERS
 from salon.models.prepare import PatchLayout, Tensors, patch_rows, prepare_picture, prepare_tensor, refusal
 from salon.models.quality import REWARD, Quality, read_quality
 from salon.models.vlm import vlm_processor
+from salon.models.vocabulary import check_vocabulary
 from salon.models.weights import MissingWeights, State, best_device, first_there, from_hub, read_state
 
 try:
@@ -65,7 +66,8 @@ class QwenReward:
         self._head = head.to(self.device)
         state = {name: tensor for name, tensor in state.items() if not name.startswith("lm_head.")}
         self._network = _loaded(Qwen2VLModel, config, state, self.dtype, weights).to(self.device)
-        _require_rows(self._network, self._tokenizer, weights)
+        check_vocabulary(self._tokenizer, config.text_config.vocab_size, where=str(folder))
+        self._require_chat(folder)
 
     def scores(self, images: Sequence[Image.Image], texts: Sequence[str]) -> list[tuple[float, float]]:
         """(mu, sigma) for each picture and its prompt."""
@@ -106,6 +108,18 @@ class QwenReward:
         inputs = self.inputs(pixels, texts)
         inputs["pixel_values"] = inputs["pixel_values"].to(self._network.dtype)
         return read_quality(self._network, self._head, self._reward, inputs, _PEER.positions)
+
+    def _require_chat(self, folder: Path) -> None:
+        """Find out now whether the folder's chat template can ask about a picture."""
+        try:
+            self._written("", 1)
+        except Exception as error:  # templates raise whatever they like
+            raise BadFile(
+                "a tokenizer with Qwen2-VL's chat template is needed, which shows a picture once",
+                found=" ".join(str(error).split())[:200],
+                where=str(folder),
+                remedy="put tokenizer_config.json, or chat_template.jinja, of Qwen2-VL-7B-Instruct beside the weights",
+            ) from None
 
     def _written(self, text: str, places: int) -> str:
         """The whole conversation; a prompt cannot bring a special token of its own."""
@@ -153,6 +167,12 @@ def _state(folder: Path) -> tuple[torch.nn.Module, State, str]:
     """The head, the other weights by their names of today, and the file they were in."""
     weights = first_there(folder, WEIGHTS, of="HPSv3")
     state = {_current_name(name): tensor for name, tensor in read_state(weights).items()}
+    if not any(name.startswith("rm_head.") for name in state):
+        raise MissingWeights(
+            "weights of HPSv3 are needed: a Qwen2-VL and a head named rm_head",
+            found=f"names such as {', '.join(list(state)[:3]) or 'none'}",
+            where=str(weights),
+        )
     head = {name.removeprefix("rm_head."): state.pop(name) for name in list(state) if name.startswith("rm_head.")}
     return reward_head(head, where=str(weights)), state, str(weights)
 
@@ -194,25 +214,22 @@ def _config(folder: Path, state: State, where: str) -> Qwen2VLConfig:
             found=f"no model.embed_tokens.weight; the first names are {', '.join(list(state)[:3])}",
             where=where,
         )
+    place = first_there(folder, ["config.json"], of="HPSv3")
     config = from_hub(Qwen2VLConfig.from_pretrained, folder, what="Qwen2-VL's config")
-    config.text_config.vocab_size = state[_WORDS_IN].shape[0]
+    rows, width = state[_WORDS_IN].shape
+    layers = len({name.split(".")[2] for name in state if name.startswith("language_model.layers.")})
+    if _size(config) != (width, layers):  # before memory is given to a network of another size
+        raise BadFile(
+            f"a config of the weights' own size is needed: width {width:,}, {layers} layers",
+            found="width {:,}, {} layers".format(*_size(config)),
+            where=str(place),
+        )
+    config.text_config.vocab_size = rows
     return config
 
 
 def _size(config: Qwen2VLConfig) -> tuple[int, int]:
     return config.text_config.hidden_size, config.text_config.num_hidden_layers
-
-
-def _require_rows(network: Any, tokenizer: Any, where: str) -> None:
-    """Every token needs its row: one past the end stops the run in the middle, or takes another's."""
-    rows = network.get_input_embeddings().weight.shape[0]
-    if len(tokenizer) > rows:
-        raise MissingWeights(
-            f"a row for each of the tokenizer's {len(tokenizer):,} tokens is needed, {REWARD} included",
-            found=f"{rows:,} rows in the weights",
-            where=where,
-            remedy="put the tokenizer of the same release beside the weights",
-        )
 
 
 def _loaded(kind: Any, config: Qwen2VLConfig, state: State, dtype: torch.dtype, where: str) -> Any:

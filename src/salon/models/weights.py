@@ -111,7 +111,9 @@ def from_hub(load: Callable[..., Any], source: str | Path, *, what: str, **optio
     offline = Path(source).is_dir() or os.environ.get("HF_HUB_OFFLINE") == "1"
     try:
         loaded = load(str(source), local_files_only=offline, trust_remote_code=False, **options)
-    except (OSError, ValueError, KeyError) as error:
+    except (MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:  # readers of broken files raise almost anything
         raise MissingWeights(
             f"{what} is needed: a folder, or a hub name that is in the local cache",
             found=" ".join(str(error).split())[:200] or type(error).__name__,
@@ -132,17 +134,24 @@ def _unmap(network: torch.nn.Module) -> None:
             tensor.data = tensor.data.clone()
 
 
-def load_whole(load: Callable[..., Any], source: str | Path, *, what: str, **options: Any) -> Any:
-    """The network that `load` finds at `source`, ready to be asked: one with weights missing would answer at random."""
+def load_whole(load: Callable[..., Any], source: str | Path, *, what: str, exact: bool = False, **options: Any) -> Any:
+    """The network that `load` finds at `source`, ready to be asked: one with weights missing would answer at random.
+
+    With `exact` no weights may be left over either.
+    """
     level = logging.get_verbosity()
     logging.set_verbosity_error()  # its report of unused weights; what is missing is said below
     try:
-        network, told = from_hub(load, source, what=what, output_loading_info=True, **options)
+        options |= {"output_loading_info": True, "ignore_mismatched_sizes": True}
+        network, told = from_hub(load, source, what=what, **options)
     finally:
         logging.set_verbosity(level)
     wrong = sorted([*told["missing_keys"], *(str(key) for key in told["mismatched_keys"])])
-    if wrong:
-        found = f"{len(wrong)} missing or of another shape ({', '.join(wrong[:3])})"
+    spare = [name for name in sorted(told["unexpected_keys"]) if exact and not name.endswith("position_ids")]
+    if wrong or spare:
+        parts = [f"{len(names)} {word} ({', '.join(names[:3])})" for word, names in
+                 (("missing or of another shape", wrong), ("left over", spare)) if names]  # fmt: skip
+        found = ", ".join(parts)
         raise MissingWeights("weights that fit the network are needed", found=found, where=str(source))
     return network.eval()
 
