@@ -48,12 +48,15 @@ def test_a_folder_is_scored_by_name_and_a_broken_file_stays_with_its_reason(fold
     (told,) = json.loads(done.output)["scorers"]
     assert done.exit_code == 0
     assert (told["items"], told["scored"]) == (3, 2)
-    table = folder / "scores" / "naturalness.parquet"
+    table = folder.with_name(f"{folder.name}-scores") / "naturalness.parquet"
     assert column(table, "item") == ["a.png", "b/c.png", "d.jpg"]
     assert "cannot be read" in column(table, "unscored")[2]
     assert json.loads(table.with_suffix(".json").read_text())["data"] == told["data"]
     assert [path.name for path in table.parent.iterdir() if path.is_dir()] == []  # no shards are left behind
-    assert "in " + str(folder / "scores") in run(folder, "-s", "naturalness").output
+    told = run(folder, "-s", "naturalness").output
+    assert f"in {folder}-scores" in told
+    assert all(path.name in told for path in folder.glob("*.png")), "few pictures are printed one by one"
+    assert not (folder / "scores").exists(), "nothing is written among the pictures"
 
 
 def test_bytes_paths_and_structs_in_parquet_give_what_the_files_give(folder, tmp_path):

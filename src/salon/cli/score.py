@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from salon.cli.console import counting, json_option, print_json, print_table, say
+from salon.cli.console import counting, json_option, print_json, print_table, printable, say
 from salon.cli.options import options_from, settings_from
 from salon.errors import InputError
 from salon.judge.picture_source import PictureSource, open_pictures
-from salon.judge.score import FOLDER, ScoreRun, ScoreSettings, score_study
+from salon.judge.score import FOLDER, ScoreRun, ScoreSettings, read_scores, score_study, scores_file
 from salon.judge.score_pictures import score_pictures
 from salon.judge.scorers.named import scorer_lines, scorer_named
 from salon.judge.scorers.of_model import scorer_names
@@ -21,6 +21,8 @@ from salon.models.kept import Kept
 from salon.report.numbers import fixed
 from salon.store.folder import is_study, local, open_study
 from salon.study import Scorer
+
+_MOST_PRINTED = 20
 
 
 @click.command()
@@ -65,7 +67,7 @@ def score(
 
     IMAGES is a folder of pictures, with their prompts in prompts.csv or metadata.jsonl beside them (or --prompts, or
     one --prompt for all), or a Parquet file with the columns image (a path, or bytes) and prompt. Their scores go to
-    IMAGES/scores, or to FILE-scores beside the file.
+    IMAGES-scores beside them; nothing is written into the folder of pictures. Up to twenty are printed.
 
     \b
       salon score --list
@@ -100,6 +102,7 @@ def score(
         print_json({"study": str(place), "scorers": [run.model_dump(mode="json") for run in runs]})
     else:
         _print_runs(runs, folder)
+        _print_items(runs, folder)
     if not all(run.scored for run in runs):
         click.get_current_context().exit(1)
 
@@ -132,7 +135,20 @@ def _score_pictures(
 
 def _beside(place: Path) -> Path:
     """Where the scores of pictures go unless told otherwise."""
-    return place / FOLDER if place.is_dir() else place.with_name(f"{place.stem}-{FOLDER}")
+    whole = place.resolve()
+    return whole.with_name(f"{whole.name if whole.is_dir() else whole.stem}-{FOLDER}")
+
+
+def _print_items(runs: Sequence[ScoreRun], folder: Path) -> None:
+    """Every item with its scores, where they are few."""
+    if runs[0].items > _MOST_PRINTED:
+        return
+    columns = [read_scores(scores_file(folder, run.scorer)).select(["item", "value"]).to_pylist() for run in runs]
+    rows = [
+        (printable(str(cells[0]["item"])), *(fixed(cell["value"]) for cell in cells))
+        for cells in zip(*columns, strict=True)
+    ]
+    print_table(None, ("item", *(run.scorer for run in runs)), rows)
 
 
 def _print_list(as_json: bool) -> None:
