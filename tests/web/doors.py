@@ -31,7 +31,9 @@ PLAIN: dict[str, Any] = {
     "cohorts": [
         {
             "id": "designers",
-            "phases": [{"id": "main", "protocol": "compare", "criteria": ["overall"], "checks": {"repeats": 0}}],
+            "phases": [
+                {"id": "main", "protocol": "compare", "criteria": ["overall"], "checks": {"repeats": 0}, "ties": False}
+            ],
         }
     ],
 }
