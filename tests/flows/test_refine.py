@@ -313,6 +313,9 @@ def test_a_house_is_held_against_true_quality_and_heeds_the_oracle(tmp_path: Pat
     assert truth.scorer == "true-quality"
     assert report.pick is None
     assert all(0 < one.figure.value <= 1 for one in truth.levels if one.figure)
+    figures = [one.figure for one in truth.levels if one.figure and one.figure.low is not None]
+    assert figures
+    assert all(figure.low >= 0 and figure.high <= 1 for figure in figures)  # type: ignore[operator]
     assert report.replies == {"revised": 3}
     flawed = [chain for chain in report.chains if chain.steps[0].remarks]
     assert flawed

@@ -8,12 +8,19 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from PIL import Image
 
 from salon.bench.posters.compat import released_scores, with_released
-from salon.bench.posters.files import find_files, open_file, open_files, write_back
+from salon.bench.posters.files import find_files, open_file, open_files, parse_file, write_back
 from salon.bench.posters.results import ScoreSettings
+from salon.bench.posters.run_card import RunCard, claim
 from salon.bench.posters.score import score_files
 from salon.cli.main import salon as command
+from salon.errors import BadFile
+from salon.flows.posters.run import run_vlm
+from salon.judge.scripted import Scripted
+from salon.judge.vlm import Conversation, Sight
+from salon.store.pictures import size_within
 
 HERE = Path(__file__).parent.parent / "golden" / "posteriq"
 QUICK = ScoreSettings(draws=100)
@@ -137,3 +144,42 @@ def test_a_response_that_is_no_text_refuses_nothing(tmp_path: Path) -> None:
     file.edited({i: {"response": said} for i, said in enumerate(held)}).write(tmp_path / "font_attributes.json")
     texts = [item.response for item in open_file(tmp_path / "font_attributes.json").items]
     assert texts == ["A", "B", "7", '{"answer": "A"}', "", None]
+
+
+def test_boxes_in_pixels_refer_to_the_picture_that_was_shown(tmp_path: Path) -> None:
+    """A picture of 2,400 x 1,600 is sent as 1,254 x 836: perfect boxes in its pixels are perfect."""
+    record = {"task": "text localization", "subtask": "x", "name": "a.png", "path": "a.png", "prompt": "?",
+              "texts": ["A"], "text_bbox": [[600, 400, 1800, 1200]], "size": [2400, 1600]}  # fmt: skip
+    file = parse_file(json.dumps([record]), tmp_path / "und_task" / "text_localization.json")
+    width, height = size_within(2400, 1600, 1024 * 1024)
+    assert (width, height) == (1254, 836)
+    said = json.dumps([[0.25 * width, 0.25 * height, 0.75 * width, 0.75 * height]])
+    answered = file.edited({0: {"response": said}})
+
+    def top1(**settings: int) -> float:
+        figure = score_files([answered], ScoreSettings(boxes="pixel", draws=100, **settings)).tasks[0].metrics[0].figure
+        assert figure is not None
+        return figure.value
+
+    assert top1(shown_pixels=1024 * 1024) == pytest.approx(1)
+    assert top1() < 0.3
+    answered.write(answered.path)
+    claim(tmp_path, RunCard(contestant="vlm", signature="v", boxes="pixel", shown_pixels=1024 * 1024))
+    done = CliRunner().invoke(command, ["bench", "posters", "score", str(tmp_path), "--json"], catch_exceptions=False)
+    assert json.loads(done.output)["tasks"][0]["metrics"][0]["figure"]["value"] == pytest.approx(1)
+
+
+def test_a_vlm_is_asked_before_it_is_shown_the_picture(tmp_path: Path) -> None:
+    file = next(file for file in open_files(HERE / "mixed_bench.json") if file.task.name == "font_effect")
+    for item in file.items:
+        place = tmp_path / item.path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (8, 8)).save(place)
+    for first, out in ((False, "released"), (True, "other")):
+        heard: list[Conversation] = []
+        vlm = Scripted("vlm", lambda asked, heard=heard: heard.append(asked) or "A")  # type: ignore[func-returns-value]
+        run_vlm([file], vlm, tmp_path, tmp_path / out, picture_first=first)
+        assert heard
+        assert all(isinstance(asked.parts[0], Sight) == first for asked in heard)
+    with pytest.raises(BadFile, match="text first"):
+        run_vlm([file], vlm, tmp_path, tmp_path / "released", picture_first=True)

@@ -83,6 +83,15 @@ def test_edges():
         compared([1, 1], [0], [0])
 
 
+def test_an_interval_stays_on_the_scale_of_differences():
+    first, second, prompts = [1.0, 1.0, 0.9], [0.0, 0.1, 0.4], [0, 1, 2]
+    wide = compared(first, second, prompts).difference
+    assert wide.high > 1  # the t interval of three prompts
+    rng = np.random.default_rng(0)
+    held = paired_difference(first, second, prompts, draws=200, rng=rng, within=(-1.0, 1.0)).difference
+    assert held.high == 1.0
+
+
 def test_a_drawn_p_is_never_0():
     # thirty prompts that all lean one way: no random pattern is as extreme but the data's own, which counts as one
     apart = paired_difference(np.ones(30), np.zeros(30), np.arange(30), draws=200, rng=np.random.default_rng(0))

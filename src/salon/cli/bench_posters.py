@@ -13,7 +13,7 @@ from salon.bench.posters.compat import with_released
 from salon.bench.posters.files import contestant_of, find_files, home_of
 from salon.bench.posters.report_page import report_page
 from salon.bench.posters.results import MetricResult, PosterReport, ScoreSettings, TaskResult
-from salon.bench.posters.run_card import POSTERS, read_card, read_judges
+from salon.bench.posters.run_card import POSTERS, RunCard, read_card, read_judges
 from salon.bench.posters.score import score_files
 from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working
 from salon.cli.later import LaterGroup
@@ -81,8 +81,7 @@ def score(
     card = read_card(home)
     if pictures is None and (home / POSTERS).is_dir():  # a generator's folder holds its posters
         pictures = home
-    if card is not None and click.get_current_context().get_parameter_source("boxes") is ParameterSource.DEFAULT:
-        settings = settings.model_copy(update={"boxes": card.boxes})
+    settings = settings_of_run(settings, card)
     contestant = name or (contestant_of(files[0]) if card is None else card.contestant)
     with working("scoring"):
         judges = read_judges(home)
@@ -95,6 +94,15 @@ def score(
         print_json(report.model_dump(mode="json"))
     else:
         print_report(report, html)
+
+
+def settings_of_run(settings: ScoreSettings, card: RunCard | None) -> ScoreSettings:
+    """The settings with what a run says of itself, where the command line does not."""
+    context = click.get_current_context()
+    known = {} if card is None else {"boxes": card.boxes, "shown_pixels": card.shown_pixels}
+    left = {name: value for name, value in known.items()
+            if context.get_parameter_source(name) is ParameterSource.DEFAULT}  # fmt: skip
+    return settings.model_copy(update=left)
 
 
 def print_report(report: PosterReport, html: Path | None = None) -> None:
@@ -117,7 +125,9 @@ def print_report(report: PosterReport, html: Path | None = None) -> None:
         for task in report.tasks
         for i, metric in enumerate(task.metrics)
     ]
-    print_table(f"{report.contestant}: poster tasks", titles, rows, left=(0, 1))
+    protocols = sorted({card.protocol for card in report.judges})
+    judged = f", judged by the {' and the '.join(protocols)} protocol" if protocols else ""
+    print_table(f"{report.contestant}: poster tasks{judged}", titles, rows, left=(0, 1))
     best = any(one.at_best is not None for one in report.groups)
     absent = {one.group: f"without {', '.join(one.absent)}" if one.absent else "" for one in report.groups}
     groups = [
@@ -135,7 +145,8 @@ def print_report(report: PosterReport, html: Path | None = None) -> None:
     _print_points(report)
     _print_missing(report)
     if report.judges:
-        say("judged by " + ", ".join(f"{one.judge} ({one.verdicts:,})" for one in report.judges))
+        judges = (f"{card.judge} ({card.verdicts:,} verdicts, {card.protocol} protocol)" for card in report.judges)
+        say("judged by " + ", ".join(judges))
     print_closing(report.policies, str(report.signature), html=html)
 
 

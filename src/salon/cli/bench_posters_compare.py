@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import click
-from click.core import ParameterSource
 
 from salon.bench.posters.compared import ComparedReport, ComparedValue, Contestant, apart, compare_files
 from salon.bench.posters.files import contestant_of, find_files, home_of
@@ -16,6 +15,7 @@ from salon.bench.posters.paper_tables import PaperTable, TableCell
 from salon.bench.posters.report_compared import compared_page
 from salon.bench.posters.results import ScoreSettings
 from salon.bench.posters.run_card import POSTERS, read_card
+from salon.cli.bench_posters import settings_of_run
 from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile
@@ -53,9 +53,8 @@ def compare(
       salon bench posters compare a_bench.json a_score.json b_bench.json --compat released --published all
     """
     settings = settings_from(ScoreSettings, flags)
-    declared = click.get_current_context().get_parameter_source("boxes") is not ParameterSource.DEFAULT
     with working("scoring"):
-        contestants = _joined([_contestant(folder, settings, declared) for folder in folders], folders)
+        contestants = _joined([_contestant(folder, settings) for folder in folders], folders)
         report = compare_files(contestants, compat=compat, published=published)
     if html is not None:
         shown = pictures or next((place for folder in folders if (place := _asked_about(folder))), None)
@@ -66,11 +65,10 @@ def compare(
         _print(report, html)
 
 
-def _contestant(folder: Path, settings: ScoreSettings, declared: bool) -> Contestant:
+def _contestant(folder: Path, settings: ScoreSettings) -> Contestant:
     home = home_of(folder)
     card = read_card(home)
-    if card is not None and not declared:
-        settings = settings.model_copy(update={"boxes": card.boxes})
+    settings = settings_of_run(settings, card)
     name = contestant_of(folder) if card is None else card.contestant
     return Contestant(name, find_files([folder]), settings, home if (home / POSTERS).is_dir() else None)
 

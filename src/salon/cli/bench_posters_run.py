@@ -11,6 +11,7 @@ import click
 from salon.bench.posters import contestants, engines, measured
 from salon.bench.posters.answers_boxes import Convention
 from salon.bench.posters.files import PosterFile, find_files, home_of
+from salon.bench.posters.judge_protocol import read_protocol
 from salon.cli.console import counting, json_option, print_json, print_table, say, seed_option
 from salon.cli.judge_asked import judge_options
 from salon.cli.options import SectionedCommand, settings_from
@@ -46,6 +47,7 @@ _OURS = (*contestants.NAMES, *engines.ENGINES, measured.NAME)
               help="Most tokens of an answer.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(1), help="Ask at most so many items, evenly over the tasks.")
 @click.option("--dry-run", is_flag=True, help="Only say how many calls it takes and what they cost.")
+@click.option("--picture-first", is_flag=True, help="Show a VLM the picture before the question, not after it.")
 @judge_options
 @seed_option
 @json_option
@@ -59,6 +61,7 @@ def run(
     max_tokens: int,
     limit: int | None,
     dry_run: bool,
+    picture_first: bool,
     seed: int,
     as_json: bool,
     **flags: Any,
@@ -91,7 +94,10 @@ def run(
         raise BadValue("--dry-run and --limit are for VLMs: contestants that come with Salon cost nothing",
                        found=f"--contestant {contestant}")  # fmt: skip
     if dry_run:
-        _print_forecast(forecast_named(files, named, seen, out, max_tokens=max_tokens, limit=limit), as_json)
+        forecast = forecast_named(
+            files, named, seen, out, max_tokens=max_tokens, limit=limit, picture_first=picture_first
+        )
+        _print_forecast(forecast, as_json)
         return
     with counting(name, quiet=as_json) as watch:
         if contestant in contestants.NAMES:
@@ -101,7 +107,10 @@ def run(
         elif contestant == measured.NAME:
             report = run_measured(files, seen, out, boxes=boxes, workers=named.workers or 1, watch=watch)
         else:
-            report = run_named(files, named, seen, out, boxes=boxes, max_tokens=max_tokens, limit=limit, watch=watch)
+            report = run_named(
+                files, named, seen, out, boxes=boxes, max_tokens=max_tokens, limit=limit, picture_first=picture_first,
+                watch=watch,
+            )  # fmt: skip
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
@@ -179,9 +188,14 @@ def _print(report: RunReport, out: Path) -> None:
 @click.command(cls=SectionedCommand)
 @click.argument("folder", type=click.Path(path_type=Path, exists=True))
 @click.option("--pictures", type=_FOLDER, help="Folder with the posters to look at  [default: FOLDER]")
+@click.option(
+    "--protocol",
+    type=click.Path(path_type=Path, exists=True),
+    help="Ask in the released words, read from PosterIQ's und_metric.py, gen_metric.py or their folder.",
+)
 @judge_options
 @json_option
-def judge(folder: Path, pictures: Path | None, as_json: bool, **flags: Any) -> None:
+def judge(folder: Path, pictures: Path | None, protocol: Path | None, as_json: bool, **flags: Any) -> None:
     """Have a judge say which points the answers in FOLDER cover, and what generated posters show.
 
     Only tasks that need one: composition and intention, and the five tasks for generators. The judge's words become the
@@ -193,6 +207,7 @@ def judge(folder: Path, pictures: Path | None, as_json: bool, **flags: Any) -> N
 
     \b
       salon bench posters judge answers --model gpt-5 --prices prices.toml --budget 5
+      salon bench posters judge answers --model gpt-5 --protocol PosterIQ-Benchmark
       salon bench posters judge proof --measured pixels
       salon bench posters judge posters --pictures made --transformers ./Qwen3-VL-8B
     """
@@ -204,11 +219,13 @@ def judge(folder: Path, pictures: Path | None, as_json: bool, **flags: Any) -> N
         _measure(files, named, pictures or home, as_json)
         return
     with counting(named.judge, quiet=as_json) as watch:
-        report = judge_named(files, named, home, pictures=pictures or home, watch=watch)
+        released = None if protocol is None else read_protocol(protocol)
+        report = judge_named(files, named, home, pictures=pictures or home, protocol=released, watch=watch)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
-        say(f"{report.judge}: {report.asked:,} questions, {report.kept:,} verdicts there already", bold=True)
+        words = f" in {report.protocol} words" if protocol is not None else ""
+        say(f"{report.judge}: {report.asked:,} questions{words}, {report.kept:,} verdicts there already", bold=True)
         rows = [(f"no reply: {reason}", f"{count:,}") for reason, count in report.no_reply.items()]
         rows += [("items with nothing to judge", f"{report.nothing_to_judge:,}")] if report.nothing_to_judge else []
         if rows:

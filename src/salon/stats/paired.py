@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, TooFew
-from salon.stats.resample import bootstrap_totals
+from salon.stats.resample import UNBOUNDED, Ends, bootstrap_totals
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -59,8 +59,12 @@ def paired_difference(
     draws: int,
     rng: np.random.Generator,
     level: float = 0.95,
+    within: Ends = UNBOUNDED,
 ) -> Paired:
-    """Mean score of the first predictor less the second's, with interval and p; see the module."""
+    """Mean score of the first predictor less the second's, with interval and p; see the module.
+
+    `within` are the ends of the scale of differences: no interval passes them.
+    """
     one, other = np.asarray(first, float), np.asarray(second, float)
     labels = np.asarray(clusters)
     if not (one.shape == other.shape == labels.shape) or one.ndim != 1:
@@ -77,7 +81,9 @@ def paired_difference(
     table = np.column_stack([sums, np.bincount(row)])
     p, law = _sign_flips(sums, draws, rng)
     return Paired(
-        difference=bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, draws=draws, rng=rng, level=level),
+        difference=bootstrap_totals(
+            lambda t: t[:, 0] / t[:, 1], table, draws=draws, rng=rng, level=level, within=within
+        ),
         p=p,
         law=law,
         questions=len(one),

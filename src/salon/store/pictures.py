@@ -147,12 +147,16 @@ def read_picture(source: bytes | Path, where: str | os.PathLike[str] | None = No
 
 def within(image: Image.Image, pixels: int) -> Image.Image:
     """`image`, made smaller where it has more than `pixels`; its shape is kept as nearly as whole pixels can."""
-    width, height = image.size
+    size = size_within(image.width, image.height, pixels)
+    return image if size == image.size else image.resize(size, Image.Resampling.LANCZOS)
+
+
+def size_within(width: int, height: int, pixels: int) -> tuple[int, int]:
+    """The size that a picture of `width` and `height` is shown in, if it may have so many pixels."""
     if width * height <= pixels:
-        return image
+        return width, height
     scale = math.sqrt(pixels / (width * height))
-    size = max(1, math.floor(width * scale)), max(1, math.floor(height * scale))
-    return image.resize(size, Image.Resampling.LANCZOS)
+    return max(1, math.floor(width * scale)), max(1, math.floor(height * scale))
 
 
 def _normal(opened: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:

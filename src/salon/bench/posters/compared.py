@@ -155,7 +155,10 @@ ByTask = Mapping[str, Sequence[Drawn]]
 
 
 def _scored(file: PosterFile, one: Contestant) -> list[Scored]:
-    return [score_item(item, one.settings.boxes, picture=_is_there(item.path, one)) for item in file.items]
+    return [
+        score_item(item, one.settings.boxes, shown_pixels=one.settings.shown_pixels, picture=_is_there(item.path, one))
+        for item in file.items
+    ]
 
 
 def _is_there(path: str, one: Contestant) -> bool | None:

@@ -37,11 +37,13 @@ class Scored:
     bad_boxes: int = 0
 
 
-def score_item(item: PosterItem, convention: Convention, *, picture: bool | None = None) -> Scored:
+def score_item(
+    item: PosterItem, convention: Convention, *, shown_pixels: int | None = None, picture: bool | None = None
+) -> Scored:
     """The worth of one answer; `picture` says whether a generated poster is there, None that nobody looked."""
     if item.task.side == "generation":
         return _score_made(item, picture)
-    answer = read_answer(item, convention)
+    answer = read_answer(item, convention, shown_pixels)
     if item.task.answer == "points":
         return _score_points(item, answer)
     value = answer.value if isinstance(answer, Read) else None

@@ -100,7 +100,8 @@ def _under(one: PosterGroup) -> Markup:
 
 def _judges(report: PosterReport) -> Markup:
     return Markup(", ").join(
-        Markup("{} ({})").format(brief(one.judge), counted(one.verdicts, "verdict")) for one in report.judges
+        Markup("{} ({}, {} protocol)").format(brief(card.judge), counted(card.verdicts, "verdict"), card.protocol)
+        for card in report.judges
     )
 
 

@@ -24,14 +24,22 @@ class RunCard(Noun):
     contestant: str
     signature: str
     boxes: Convention = "share"
+    shown_pixels: int | None = None
+    """Most pixels of the pictures it was shown; None where they were shown as they are."""
+    picture_first: bool = True
+    """Whether the picture stood before the question; the released runner puts it behind."""
 
     def __str__(self) -> str:
-        return f"{self.contestant} ({self.signature}, boxes {self.boxes})"
+        shown = "" if self.shown_pixels is None else f", pictures of at most {self.shown_pixels:,} pixels"
+        order = "picture first" if self.picture_first else "text first"
+        return f"{self.contestant} ({self.signature}, boxes {self.boxes}{shown}, {order})"
 
 
 def claim(out: Path, card: RunCard) -> None:
     """Write down who answers in `out`; BadFile where somebody else does."""
     there = read_card(out)
+    if there is not None and there.shown_pixels is None:  # a card from before pictures were on it
+        there = there.model_copy(update={"shown_pixels": card.shown_pixels})
     if there not in (None, card):
         raise BadFile(
             f"a folder for the answers of {card} is needed", found=f"those of {there}", where=str(out / CARD),
@@ -54,6 +62,7 @@ class JudgeCard(Noun):
     judge: str = Field(description="Name of the judge.")
     signature: str = Field(description="What gave its verdicts, with settings and version.")
     verdicts: int = Field(ge=0, description="Verdicts given, over all runs.")
+    protocol: str = Field("salon", description="Whose words it was asked in: Salon's, or the released code's.")
 
 
 def read_judges(out: Path) -> tuple[JudgeCard, ...]:
@@ -66,11 +75,15 @@ def read_judges(out: Path) -> tuple[JudgeCard, ...]:
     return tuple(JudgeCard.parse(row, where=str(place)) for row in rows)
 
 
-def note_judge(out: Path, judge: str, signature: str, verdicts: int) -> None:
-    """Write down that a judge gave so many verdicts in `out`."""
+def note_judge(out: Path, judge: str, signature: str, verdicts: int, protocol: str = "salon") -> None:
+    """Write down that a judge gave so many verdicts in `out`, asked by a protocol."""
     if not verdicts:
         return
-    known = {(one.judge, one.signature): one.verdicts for one in read_judges(out)}
-    known[judge, signature] = known.get((judge, signature), 0) + verdicts
-    cards = [JudgeCard(judge=name, signature=told, verdicts=n).record() for (name, told), n in known.items()]
+    known = {(card.judge, card.signature, card.protocol): card.verdicts for card in read_judges(out)}
+    asked = (judge, signature, protocol)
+    known[asked] = known.get(asked, 0) + verdicts
+    cards = [
+        JudgeCard(judge=name, signature=method, verdicts=n, protocol=words).record()
+        for (name, method, words), n in known.items()
+    ]
     write_json(out / JUDGES, cards)

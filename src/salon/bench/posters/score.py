@@ -17,7 +17,7 @@ from salon.bench.posters.metrics import Drawn, drawn_metrics, metric_result
 from salon.bench.posters.metrics_items import NO_PICTURE, Scored, score_item
 from salon.bench.posters.results import MetricResult, PosterReport, ScoreSettings, TaskResult
 from salon.bench.posters.run_card import JudgeCard
-from salon.study.signature import Signature
+from salon.study.signature import Setting, Signature
 
 POLICIES = (
     "An item without an answer, or whose answer cannot be read, is worth nothing and stays in the denominator.",
@@ -60,7 +60,13 @@ def score_files(
 def _scored(file: PosterFile, settings: ScoreSettings, pictures: Path | None) -> list[Scored]:
     there = None if pictures is None else {i.number: find_picture(pictures, i.path) is not None for i in file.items}
     return [
-        score_item(item, settings.boxes, picture=None if there is None else there[item.number]) for item in file.items
+        score_item(
+            item,
+            settings.boxes,
+            shown_pixels=settings.shown_pixels,
+            picture=None if there is None else there[item.number],
+        )
+        for item in file.items
     ]
 
 
@@ -104,5 +110,7 @@ def _signature(files: Sequence[PosterFile], settings: ScoreSettings) -> Signatur
     data = hashlib.sha256()
     for file in sorted(files, key=lambda one: one.task.name):
         data.update(hashlib.sha256(file.text.encode("utf-8", "surrogatepass")).digest())
-    told = {"boxes": settings.boxes, "level": settings.level, "draws": settings.draws}
+    told: dict[str, Setting] = {"boxes": settings.boxes, "level": settings.level, "draws": settings.draws}
+    if settings.shown_pixels is not None:
+        told["shown_pixels"] = settings.shown_pixels
     return Signature(method="poster-tasks", data=data.hexdigest()[:12], settings=told, seed=settings.seed)

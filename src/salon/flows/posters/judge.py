@@ -16,6 +16,7 @@ from pydantic import Field
 
 from salon.bench.posters.files import PosterFile, find_picture, home_of, write_back
 from salon.bench.posters.item import PosterItem
+from salon.bench.posters.judge_protocol import OWN, JudgeProtocol
 from salon.bench.posters.run_card import note_judge
 from salon.bench.posters.vocabulary import ATTRIBUTES, STYLES
 from salon.errors import BadValue
@@ -40,6 +41,8 @@ LETTERING = (
 )
 _LONGEST = 20_000
 """Characters of an answer that a judge is shown."""
+RELEASED_TOKENS = 5000
+"""Most tokens of a reply in the released code."""
 Watch = Callable[[int, int], None]
 
 
@@ -47,6 +50,7 @@ class JudgedReport(Noun):
     """What a judge did."""
 
     judge: str = Field(description="Who judged.")
+    protocol: str = Field("salon", description="Whose words it was asked in: Salon's, or the released code's.")
     asked: int = Field(description="Questions asked now.")
     kept: int = Field(description="Verdicts that were there already.")
     no_reply: dict[str, int] = Field(description="Questions without a reply, by reason; they stay owed.")
@@ -65,12 +69,17 @@ def judge_files(
     vlm: Vlm,
     *,
     pictures: Path | None,
+    protocol: JudgeProtocol | None = None,
     watch: Watch = lambda done, wanted: None,
 ) -> JudgedReport:
-    """Fill in what the judge owes in these files, each written back to where it was read from."""
+    """Fill in what the judge owes in these files, each written back to where it was read from.
+
+    `protocol` has the released questions; without one it is asked in Salon's own words.
+    """
     asked, kept, nothing = 0, 0, 0
+    words = OWN if protocol is None else protocol.name
     no_reply: Counter[str] = Counter()
-    wanted = [(file, list(_owed(file, pictures))) for file in files if file.task.judged]
+    wanted = [(file, list(_owed(file, pictures, protocol))) for file in files if file.task.judged]
     total = sum(len(questions) for _, questions in wanted)
     for file, questions in wanted:
         said = {item.number: list(item.judge or ()) for item in file.items}
@@ -91,11 +100,16 @@ def judge_files(
             news = {number: {"judge": texts if listed else texts[0]} for number, texts in said.items() if any(texts)}
             write_back(file, news)
     if files:
-        note_judge(home_of(files[0].path), vlm.name, str(vlm.signature), asked - no_reply.total())
+        note_judge(home_of(files[0].path), vlm.name, str(vlm.signature), asked - no_reply.total(), words)
     return JudgedReport(
-        judge=vlm.name, asked=asked, kept=kept, no_reply=dict(sorted(no_reply.items())), nothing_to_judge=nothing,
+        judge=vlm.name,
+        protocol=words,
+        asked=asked,
+        kept=kept,
+        no_reply=dict(sorted(no_reply.items())),
+        nothing_to_judge=nothing,
         spend=spend_of(vlm),
-    )  # fmt: skip
+    )
 
 
 def judge_named(files: Sequence[PosterFile], named: Named, folder: Path, **settings: Any) -> JudgedReport:
@@ -109,15 +123,15 @@ def judge_named(files: Sequence[PosterFile], named: Named, folder: Path, **setti
         return judge_files(files, vlm, **settings)
 
 
-def _owed(file: PosterFile, pictures: Path | None) -> Iterator[_Question]:
+def _owed(file: PosterFile, pictures: Path | None, protocol: JudgeProtocol | None) -> Iterator[_Question]:
     for item in file.items:
         if not _has_answer(item, pictures):
             continue
-        texts = _texts(item)
+        texts = _texts(item) if protocol is None else _released_texts(item, protocol)
         said = (*(item.judge or ()), *[""] * len(texts))
         for point, text in enumerate(texts):
             if not said[point]:
-                yield _Question(item, point, _conversation(item, text, pictures))
+                yield _Question(item, point, _conversation(item, text, pictures, protocol))
 
 
 def _has_answer(item: PosterItem, pictures: Path | None) -> bool:
@@ -138,7 +152,16 @@ def _texts(item: PosterItem) -> list[str]:
     return [WRITTEN.format(answer=quoted, point=point) for point in item.truth]
 
 
-def _conversation(item: PosterItem, text: str, pictures: Path | None) -> Conversation:
+def _released_texts(item: PosterItem, protocol: JudgeProtocol) -> list[str]:
+    """The same in the words of the released code, the answer as it is."""
+    points = item.truth if item.task.answer == "points" else ("",)
+    return [protocol.question(item.task.name, point, item.response or "") for point in points]
+
+
+def _conversation(item: PosterItem, text: str, pictures: Path | None, protocol: JudgeProtocol | None) -> Conversation:
+    """One question; the released code puts the picture behind it and leaves more room for the reply."""
     path = find_picture(pictures, item.path) if pictures is not None and item.task.side == "generation" else None
     sight = () if path is None else (Sight(item=item.name, path=path),)
+    if protocol is not None:
+        return Conversation(parts=(text, *sight), decoding=Decoding(max_tokens=RELEASED_TOKENS))
     return Conversation(parts=(*sight, text), decoding=Decoding(max_tokens=256))

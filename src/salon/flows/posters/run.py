@@ -138,11 +138,20 @@ def run_vlm(
     boxes: Convention = "share",
     max_tokens: int = MAX_TOKENS,
     limit: int | None = None,
+    shown_pixels: int | None = None,
+    picture_first: bool = False,
     watch: Watch = lambda done, wanted: None,
 ) -> RunReport:
-    """Any VLM, over all questions about posters, asked in the files' own words; `limit` items at the most."""
-    card = RunCard(contestant=vlm.name, signature=str(vlm.signature), boxes=boxes)
-    answer = partial(_ask, vlm, Decoding(max_tokens=max_tokens))
+    """Any VLM, over all questions about posters, asked in the files' own words; `limit` items at the most.
+
+    The question stands before the picture, as in the released runner, unless `picture_first`. `shown_pixels` is what
+    pictures are made smaller to when they are sent.
+    """
+    card = RunCard(
+        contestant=vlm.name, signature=str(vlm.signature), boxes=boxes, shown_pixels=shown_pixels,
+        picture_first=picture_first,
+    )  # fmt: skip
+    answer = partial(_ask, vlm, Decoding(max_tokens=max_tokens), picture_first)
     report = _run(files, card, pictures, out, answer, _is_asked, watch, limit=limit, is_answered=_has_words)
     return report.model_copy(update={"spend": spend_of(vlm)})
 
@@ -155,13 +164,18 @@ def run_named(
     *,
     max_tokens: int = MAX_TOKENS,
     limit: int | None = None,
+    picture_first: bool = False,
     **settings: Any,
 ) -> RunReport:
     """The VLM that the command line names. A budget that is not enough for one question is refused before."""
+    shown = named.pixels if named.looks and named.picture_url is None else None  # a server that fetches decides itself
     with _named(named, out) as vlm:
         if named.budget is not None:
-            _forecast(files, vlm, named, pictures, out, max_tokens, limit)
-        return run_vlm(files, vlm, pictures, out, max_tokens=max_tokens, limit=limit, **settings)
+            _forecast(files, vlm, named, pictures, out, max_tokens, limit, picture_first)
+        return run_vlm(
+            files, vlm, pictures, out, max_tokens=max_tokens, limit=limit, shown_pixels=shown,
+            picture_first=picture_first, **settings,
+        )  # fmt: skip
 
 
 def forecast_named(
@@ -172,13 +186,14 @@ def forecast_named(
     *,
     max_tokens: int = MAX_TOKENS,
     limit: int | None = None,
+    picture_first: bool = False,
 ) -> RunForecast:
     """What `run_named` would ask, and what that costs at the most. Nothing is sent, and no file is left behind."""
     store = calls_file(named, out)
     is_new = not store.exists()
     try:
         with _named(named, out) as vlm:
-            return _forecast(files, vlm, named, pictures, out, max_tokens, limit)
+            return _forecast(files, vlm, named, pictures, out, max_tokens, limit, picture_first)
     finally:
         if is_new:
             store.unlink(missing_ok=True)
@@ -204,8 +219,8 @@ def _has_words(item: PosterItem) -> bool:
     return bool(item.response and item.response.strip())
 
 
-def _ask(vlm: Vlm, decoding: Decoding, asked: Asked) -> Answered:
-    for index, reply in vlm.reply(_conversation(item, path, decoding) for item, path in asked):
+def _ask(vlm: Vlm, decoding: Decoding, picture_first: bool, asked: Asked) -> Answered:
+    for index, reply in vlm.reply(_conversation(item, path, decoding, picture_first) for item, path in asked):
         if not isinstance(reply, Reply):
             yield index, None, reply.kind
         elif reply.cut:
@@ -214,8 +229,10 @@ def _ask(vlm: Vlm, decoding: Decoding, asked: Asked) -> Answered:
             yield index, reply.text, ""
 
 
-def _conversation(item: PosterItem, path: Path, decoding: Decoding) -> Conversation:
-    return Conversation(parts=(Sight(item=item.name, path=path), item.prompt), decoding=decoding)
+def _conversation(item: PosterItem, path: Path, decoding: Decoding, picture_first: bool) -> Conversation:
+    sight = Sight(item=item.name, path=path)
+    parts = (sight, item.prompt) if picture_first else (item.prompt, sight)
+    return Conversation(parts=parts, decoding=decoding)
 
 
 def _forecast(
@@ -226,6 +243,7 @@ def _forecast(
     out: Path,
     max_tokens: int,
     limit: int | None,
+    picture_first: bool,
 ) -> RunForecast:
     started = _started([file for file in files if _is_asked(file.items[0])], out)
     todo = [_open_items(file, pictures, _has_words) for file in started]
@@ -233,7 +251,11 @@ def _forecast(
     decoding = Decoding(max_tokens=max_tokens)
     tasks = [
         task_forecast(
-            file, vlm, [_conversation(item, path, decoding) for item, path in asked[:share]], len(asked), unseen
+            file,
+            vlm,
+            [_conversation(item, path, decoding, picture_first) for item, path in asked[:share]],
+            len(asked),
+            unseen,
         )
         for file, (asked, unseen), share in zip(started, todo, shares)
     ]

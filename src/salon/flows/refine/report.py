@@ -177,9 +177,9 @@ def _scored(data: _Data, marks: Marks, rng: np.random.Generator) -> Scored:
         scorer=marks.name,
         signature=marks.signature,
         higher_is_better=marks.higher_is_better,
-        levels=tuple(_level(data, arm, number, by_round[arm, number], rng) for arm, number in shown),
-        best=tuple(_level(data, arm, data.settings.rounds, values, rng) for arm, values in best.items()),
-        differences=_differences(data, pairs, rng),
+        levels=tuple(_level(data, arm, number, by_round[arm, number], marks, rng) for arm, number in shown),
+        best=tuple(_level(data, arm, data.settings.rounds, values, marks, rng) for arm, values in best.items()),
+        differences=_differences(data, pairs, marks, rng),
         unscored=dict(Counter(marks.why.values()).most_common()),
     )
 
@@ -198,24 +198,27 @@ def _best_values(data: _Data, marks: Marks, arm: Arm) -> Values:
     return {id: marks.values[item] for id, item in chosen.items() if item in marks.values}
 
 
-def _level(data: _Data, arm: Arm, number: int, values: Values, rng: np.random.Generator) -> Level:
+def _level(data: _Data, arm: Arm, number: int, values: Values, marks: Marks, rng: np.random.Generator) -> Level:
     missing = len(data.prompts) - len(values)
     if not values:
         return Level(arm=arm, round=number, figure=None, missing=missing)
     table = np.column_stack([list(values.values()), np.ones(len(values))])
-    mean = bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, draws=DRAWS, rng=rng, level=LEVEL)
+    mean = bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, draws=DRAWS, rng=rng, level=LEVEL, within=marks.ends)
     return Level(arm=arm, round=number, figure=Figure.of(mean), missing=missing)
 
 
 def _differences(
-    data: _Data, pairs: Sequence[tuple[str, str, Values, Values]], rng: np.random.Generator
+    data: _Data, pairs: Sequence[tuple[str, str, Values, Values]], marks: Marks, rng: np.random.Generator
 ) -> tuple[Difference, ...]:
+    span = marks.ends[1] - marks.ends[0]
     found = []
     for first, second, one, other in pairs:
         both = [id for id in one if id in other]
         if both:
             a, b = ([values[id] for id in both] for values in (one, other))
-            apart = paired_difference(a, b, np.arange(len(both)), draws=DRAWS, rng=rng, level=LEVEL)
+            apart = paired_difference(
+                a, b, np.arange(len(both)), draws=DRAWS, rng=rng, level=LEVEL, within=(-span, span)
+            )
             found.append((first, second, apart, len(data.prompts) - len(both)))
     adjusted = holm([apart.p for _, _, apart, _ in found]).tolist()
     return tuple(

@@ -8,6 +8,7 @@ others, and picks nothing unless it is told to.
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from salon.judge.run import run_plan
 from salon.judge.score import FOLDER, read_scores, score_study, scores_file
 from salon.judge.vlm import Vlm
 from salon.models.kept import Kept
+from salon.stats.resample import SHARE, UNBOUNDED, Ends
 from salon.store.folder import open_study
 from salon.study import Criterion, Scorer, Study
 from salon.study.point import Point, settled_point
@@ -46,6 +48,8 @@ class Marks:
     """Of an item without a number, the reason."""
     sigma: dict[str, float] = field(default_factory=dict)
     """How sure the scorer is of an item, where it says so."""
+    ends: Ends = UNBOUNDED
+    """The ends of its scale."""
 
     def best(self, items: Sequence[str]) -> str | None:
         """The item with the best number, the first of equals; None where none has one."""
@@ -69,6 +73,7 @@ def scorer_marks(folder: Path, scorer: Scorer, watch: Watch = lambda doing, done
         str(scorer.signature),
         {row["item"]: row["unscored"] for row in rows if row["value"] is None},
         {row["item"]: row["sigma"] for row in rows if row.get("sigma") is not None},
+        (-math.inf if card.low is None else card.low, math.inf if card.high is None else card.high),
     )
 
 
@@ -80,7 +85,7 @@ def true_marks(folder: Path) -> Marks | None:
         return None
     found = {item: mean_quality(path.read_text(encoding="utf-8")) for item, path in records.items()}
     values = {item: value for item, value in found.items() if value is not None}
-    return Marks(TRUTH, values, True, "true-quality", {}) if values else None
+    return Marks(TRUTH, values, True, "true-quality", {}, ends=SHARE) if values else None
 
 
 def point_marks(folder: Path, points: Sequence[Point], opened: AbstractContextManager[Vlm]) -> Marks:
@@ -110,7 +115,7 @@ def point_marks(folder: Path, points: Sequence[Point], opened: AbstractContextMa
             why[row["a"]] = f"no answer: {row['failed']}"
         said.setdefault(row["a"], []).append(settled_point([row["value"]]) is True)
     values = {item: sum(passed) / len(passed) for item, passed in said.items() if item not in why}
-    return Marks(POINTS, values, True, signature, why)
+    return Marks(POINTS, values, True, signature, why, ends=SHARE)
 
 
 # -- who looks -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,131 @@
+"""How a judge is asked about judged tasks: in Salon's words, or in those of the released code.
+
+The released prompts are not Salon's to copy. They are read from the released files themselves, which the user names:
+`und_metric.py`, `gen_metric.py`, or the folder they stand in. The files are parsed, never run. A prompt is a text in
+pieces, with places for the answer and the point; its SHA-256 tells whether it is the released one.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from salon.errors import BadFile
+
+OWN = "salon"
+"""The protocol in Salon's own words."""
+RELEASED = "released"
+FILES = ("und_metric.py", "gen_metric.py")
+ANSWER, POINT = "\0answer", "\0point"
+"""Places in a prompt."""
+_TEMPLATE = "prompt_templet"
+_FUNCTIONS = {
+    "task_composition_understanding": "composition_understanding",
+    "task_intention_understanding": "intention_understanding",
+    "task_dense_generation": "gen_dense", "task_font_generation": "gen_font", "task_style_generation": "gen_style",
+    "task_composition_generation": "gen_composition", "task_intention_generation": "gen_intention",
+}  # fmt: skip
+_HASHES = {
+    "composition_understanding": "565e63519af39d84e28c8c8b3b73adedc0f8ce4dadb62ea3ac89e5ce8f4c9159",
+    "intention_understanding": "565e63519af39d84e28c8c8b3b73adedc0f8ce4dadb62ea3ac89e5ce8f4c9159",
+    "gen_dense": "f3e1d83b91e12b73ccc17dc02ea08867a81ee5bc20e9bfc45215b00c1638efc2",
+    "gen_font": "00ae59ab98733c9304b1077869a7a48c71065ce22be676fe0f8717d6175fc201",
+    "gen_style": "372c4f8346130b6af0246726f49937ab13d7f537eb2239c6b0612ee60b322730",
+    "gen_composition": "f3e1d83b91e12b73ccc17dc02ea08867a81ee5bc20e9bfc45215b00c1638efc2",
+    "gen_intention": "f3e1d83b91e12b73ccc17dc02ea08867a81ee5bc20e9bfc45215b00c1638efc2",
+}
+"""SHA-256 of the pieces of each prompt, as JSON, at commit 1fed754 of the release."""
+
+
+@dataclass(frozen=True)
+class JudgeProtocol:
+    """The released questions to a judge, by task."""
+
+    name: str
+    prompts: Mapping[str, tuple[str, ...]]
+
+    def question(self, task: str, point: str, answer: str) -> str:
+        """The question about one point of an answer (of a poster: without an answer)."""
+        if task not in self.prompts:
+            needed = FILES[task.startswith("gen_")]
+            raise BadFile(f"the judge prompt of {task} is needed", found="none in the files named", where=self.name,
+                          remedy=f"name the released {needed} too, or the folder of both")  # fmt: skip
+        return "".join({ANSWER: answer, POINT: point}.get(piece, piece) for piece in self.prompts[task])
+
+
+def read_protocol(place: Path) -> JudgeProtocol:
+    """The released prompts in the file or folder at `place`; BadFile where they are others, or none."""
+    files = [place / name for name in FILES if (place / name).is_file()] if place.is_dir() else [place]
+    prompts: dict[str, tuple[str, ...]] = {}
+    for file in files:
+        prompts |= _prompts(file)
+    if not prompts:
+        raise BadFile(
+            f"a released file with prompts for a judge is needed: {' or '.join(FILES)}", found="none", where=str(place)
+        )
+    for task, pieces in prompts.items():
+        if prompt_hash(pieces) != _HASHES[task]:
+            raise BadFile(
+                f"the released judge prompt of {task} is needed, with the SHA-256 {_HASHES[task][:12]}…",
+                found=f"{prompt_hash(pieces)[:12]}…", where=str(place),
+                remedy="take the files of ArtmeScienceLab/PosterIQ-Benchmark at 1fed754 as they are",
+            )  # fmt: skip
+    return JudgeProtocol(RELEASED, prompts)
+
+
+def prompt_hash(pieces: Sequence[str]) -> str:
+    """What a prompt is known by."""
+    return hashlib.sha256(json.dumps(list(pieces)).encode()).hexdigest()
+
+
+def _prompts(file: Path) -> dict[str, tuple[str, ...]]:
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise BadFile("a readable Python file of the release is needed", found=error, where=str(file)) from None
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    asks = next((ask for one in functions if one.name == "process_item_list" for ask in _asked(one)), None)
+    prompts: dict[str, tuple[str, ...]] = {}
+    for function in functions:
+        template = _template(function) if function.name in _FUNCTIONS else None
+        if template is not None:
+            task = _FUNCTIONS[function.name]
+            expression = next(_asked(function), None)
+            if expression is None and task not in ("gen_font", "gen_style"):
+                expression = asks
+            prompts[task] = (template,) if expression is None else _pieces(expression, template)
+    return prompts
+
+
+def _template(function: ast.FunctionDef) -> str | None:
+    """The text that a function calls its template."""
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))) if name == _TEMPLATE:
+                return text
+    return None
+
+
+def _asked(function: ast.FunctionDef) -> Iterator[ast.expr]:
+    """The expressions that put a question together for each point: [template + ... for gt in ...]."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.ListComp) and isinstance(node.elt, ast.BinOp) and _TEMPLATE in ast.dump(node.elt):
+            yield node.elt
+
+
+def _pieces(expression: ast.expr, template: str) -> tuple[str, ...]:
+    """A sum of texts and variables as pieces."""
+    match expression:
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return (*_pieces(left, template), *_pieces(right, template))
+        case ast.Constant(value=str(text)):
+            return (text,)
+        case ast.Name(id=name) if name == _TEMPLATE:
+            return (template,)
+        case ast.Name():
+            return (POINT,)
+    return (ANSWER,)
