@@ -16,7 +16,7 @@ from salon.stats.factions import faction_test
 
 OUT = Path(__file__).parents[1] / "docs/methods/camps-table.md"
 SEED = 2026
-STUDIES = 200
+STUDIES = 100
 ONE_TASTE_PROMPTS = (20, 80, 300, 1000)
 CAMP_PROMPTS = (20, 40, 80, 160, 300)
 SAID = f"""Written by `make prove ONLY=camps` (seed {SEED}); the test is described in [factions](factions.md). Every

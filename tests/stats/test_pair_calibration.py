@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 from scipy.special import expit
+from scipy.stats import binom
 
 from salon.errors import BadValue, TooFew
 from salon.stats.bucket_ceilings import bucket_ceilings
-from salon.stats.ceilings import beta_binomial_fit, leave_one_out, next_rater, oracle, panel, vote_table
+from salon.stats.ceilings import ceilings, leave_one_out, next_rater, oracle, panel, table_ceilings, vote_table
 from salon.stats.pair_calibration import pair_calibration
 
 
@@ -82,19 +83,39 @@ def test_bucket_ceilings_average_to_the_panels_own():
     rng = np.random.default_rng(5)
     k = rng.binomial(5, rng.beta(1.2, 1.2, 500))
     table = vote_table(k, 5)
-    a = beta_binomial_fit(table).a
-    each = [bucket_ceilings(5, m, a) for m in np.maximum(k, 5 - k).tolist()]
+    top = table_ceilings(table, draws=200, rng=rng)
+    of_split = {m: bucket_ceilings(5, m, top) for m in (3, 4, 5)}
+    each = [of_split[m] for m in np.maximum(k, 5 - k).tolist()]
     for statistic in (panel, leave_one_out, next_rater, oracle):
         mean = np.mean([getattr(one, statistic.__name__) for one in each])
         assert mean == pytest.approx(statistic(table, table.total[None])[0])
+    for one in of_split.values():
+        assert one.next_rater_range[0] <= one.next_rater <= one.next_rater_range[1]
+        assert one.oracle_range[0] <= one.oracle <= one.oracle_range[1]
+
+
+def test_bucket_ranges_hold_laws_that_are_no_beta():
+    # Half of the pairs have p = .95 and half are coins: where 5 of 5 agree an oracle is right with the chance below.
+    rng = np.random.default_rng(6)
+    p = np.where(rng.random(3000) < 0.5, 0.95, 0.5)
+    top = ceilings(rng.binomial(5, p), 5, np.arange(3000), draws=300, rng=rng)
+    for m in (3, 4, 5):
+        sure, coin = binom.pmf(m, 5, 0.95) + binom.pmf(5 - m, 5, 0.95), 2 * binom.pmf(m, 5, 0.5)
+        truth = (binom.pmf(m, 5, 0.95) + coin / 2) / (sure + coin)
+        low, high = bucket_ceilings(5, m, top).oracle_range
+        assert low <= truth <= high
 
 
 def test_bucket_ceilings_at_the_edge():
-    coins, sure = bucket_ceilings(5, 4, float("inf")), bucket_ceilings(5, 5, 0.0)
-    assert (coins.next_rater, coins.oracle) == (0.5, 0.5)
-    assert (sure.next_rater, sure.oracle) == (1.0, 1.0)
+    groups = np.arange(40)
+    coins = ceilings(np.full(40, 3), 5, groups, draws=200, rng=np.random.default_rng(0))
+    sure = ceilings(np.full(40, 5), 5, groups, draws=200, rng=np.random.default_rng(0))
+    low = bucket_ceilings(5, 3, coins)
+    assert (low.next_rater, low.oracle) == pytest.approx((0.5, 0.5), abs=0.01)
+    high = bucket_ceilings(5, 5, sure)
+    assert (high.next_rater, high.oracle) == pytest.approx((1.0, 1.0), abs=1e-6)
     with pytest.raises(BadValue):
-        bucket_ceilings(4, 2, 1.0)
+        bucket_ceilings(4, 2, sure)
 
 
 def test_chances_of_one_half_name_no_winner_whoever_got_the_votes():

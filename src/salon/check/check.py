@@ -182,25 +182,10 @@ def _warnings(study: Study, criteria: Sequence[CriterionFigures]) -> tuple[str, 
                 f"agreement: with every rater's values shuffled, mean tau is still {criterion.tie_control:+.3f} "
                 f"(of {criterion.statistics.mean_tau or 0:+.3f} reported)"
             )
-        said += _ceiling_warnings(criterion)
         said += _unmoved(criterion)
     if lone := [one.name for one in criteria if one.prompts == 1 and one.ceilings and one.ceilings.panel.low is None]:
         said.append(f"intervals need two prompts or more, so the numbers of a single one have none: {', '.join(lone)}")
     return (*said, *_position_warnings(study))
-
-
-def _ceiling_warnings(criterion: CriterionFigures) -> list[str]:
-    """Where the beta law behind the two ceilings to quote does not fit, its point leaves the range of all laws."""
-    made = criterion.ceilings
-    if made is None:
-        return []
-    pairs = (("next rater", made.next_rater, made.next_rater_range), ("oracle", made.oracle, made.oracle_range))
-    return [
-        f"{criterion.name}: the {name} ceiling {figure.value:.3f} assumes a law of pair probabilities that does not "
-        f"fit these votes; quote the range over all laws, {low:.3f} to {high:.3f}"
-        for name, figure, (low, high) in pairs
-        if not low - 1e-9 <= figure.value <= high + 1e-9
-    ]
 
 
 def _unmoved(criterion: CriterionFigures) -> list[str]:
@@ -208,12 +193,14 @@ def _unmoved(criterion: CriterionFigures) -> list[str]:
     made = criterion.ceilings
     if made is None or criterion.prompts < 2:
         return []
-    told = (("next rater", made.next_rater), ("oracle", made.oracle), ("panel", made.panel))
+    told = (("panel", made.panel), ("leave one out", made.leave_one_out), ("cap", made.cap))
     names = [name for name, figure in told if figure.method.startswith("no interval: no width")]
     if not names:
         return []
-    why = "raters split at least as evenly as coin flips" if made.next_rater.value == 0.5 else "prompts are all alike"
-    return [f"{criterion.name}: {why}, so draws of prompts say nothing more and {', '.join(names)} have no interval"]
+    return [
+        f"{criterion.name}: prompts are all alike, so draws of prompts say nothing more and {', '.join(names)} have "
+        "no interval"
+    ]
 
 
 def _position_warnings(study: Study) -> list[str]:

@@ -19,7 +19,17 @@ from salon.check.report_shapes import cycle_section, distribution_section
 from salon.check.report_signal import signal_section
 from salon.check.results import CheckReport, CriterionFigures
 from salon.report import Card, Note, Page, Section, Verdict, Verdicts, estimate_value, located
-from salon.report.words import SIMULATED, brief, counted, fixed, level_words, one_way, sentence
+from salon.report.words import (
+    SIMULATED,
+    brief,
+    counted,
+    fixed,
+    law_range,
+    law_range_note,
+    level_words,
+    one_way,
+    sentence,
+)
 
 DECIMALS = 3
 LONGEST_SENTENCE = 600
@@ -120,7 +130,9 @@ def _ceiling_card(criteria: list[CriterionFigures], field: str, label: str, mean
     ranked = sorted(criteria, key=lambda c: getattr(c.ceilings, field).value)
     low, high = ranked[0], ranked[-1]
     if low is high:
-        return Card(f"{label} ceiling", estimate_value(getattr(low.ceilings, field), None), meaning)
+        shown = law_range(getattr(low.ceilings, f"{field}_range"))
+        note = law_range_note(getattr(low.ceilings, field))
+        return Card(f"{label} ceiling", shown, Markup("{}; {}").format(meaning, note))
     shown = Markup("{} – {}").format(*(fixed(getattr(c.ceilings, field).value) for c in (low, high)))
     return Card(f"{label} ceiling", shown, f"{meaning}; lowest {low.name}, highest {high.name}")
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from salon.check.results import CheckReport, CriterionFigures
+from salon.check.results import CeilingFigures, CheckReport, CriterionFigures
 from salon.check.results import Figure as Share
 from salon.report import Block, Cell, Column, Figure, Note, Section, Table, charts
-from salon.report.words import counted, fixed, level_words, listed
+from salon.report.words import counted, fixed, law_range, law_range_note, level_words, listed
 
 MOST_ROWS = 200
 MOST_DRAWN = 20
@@ -32,9 +32,11 @@ def ceiling_section(report: CheckReport) -> Section | None:
         return None
     quote = Note(
         "The next rater is what one more person of the same kind would reach against this panel, the oracle what a "
-        "predictor that knew every pair's true odds would reach. Accuracy above the oracle's interval suggests a leak.",
+        "predictor that knew every pair's true odds would reach. A few votes a pair do not fix either: any law of pair "
+        "odds that fits the votes is possible, so each is a range. Accuracy above the oracle's interval suggests a "
+        "leak.",
         "clear",
-        "Quote these two.",
+        "Quote these two ranges.",
     )
     missing = [c.name for c in report.criteria if c.ceilings is None]
     absent = [Note(Markup("No ceilings: {}.").format(listed(missing)), "thin")] if missing else []
@@ -55,33 +57,37 @@ def _figure(criteria: Sequence[CriterionFigures]) -> Figure:
         rows, 0.5, title="Next rater and oracle by criterion", x_label="accuracy against the panel's majority",
         null_label="chance", tones=("cohort-3", "cohort-4"), sort=False, within=(0.0, 1.0),
     )  # fmt: skip
-    return Figure(drawing, "For each criterion the next rater above the oracle. Line: chance.")
+    return Figure(
+        drawing,
+        "For each criterion the next rater above the oracle: the point of a beta law and the interval over all laws "
+        "of pair odds that fit. Line: chance.",
+    )
 
 
 def _quoted(report: CheckReport, criteria: Sequence[CriterionFigures]) -> Table:
     columns = [
         Column("name", "Criterion"),
-        Column("next_rater", "Next rater", "estimate", hint="One more rater against the panel's majority"),
-        Column("oracle", "Oracle", "estimate", hint="A predictor that knows every pair's true probability"),
+        Column("next_rater", "Next rater", hint="One more rater against the panel's majority"),
+        Column("oracle", "Oracle", hint="A predictor that knows every pair's true probability"),
         Column("pairs", "Pairs", "count"),
         Column("tied_share", "Tied panels", "percent", hint="Pairs whose majority is a tie"),
         Column("left_out", "Left out", "count", hint="Pairs with fewer than two votes"),
     ]
     rows = []
     for c in criteria:
-        both = {f: Cell(getattr(c.ceilings, f), getattr(c.ceilings, f).method, _range(c, f)) for f in QUOTED}
+        both = {field: _range_cell(c.ceilings, field) for field in QUOTED}
         counts = {name: getattr(c.ceilings, name) for name in ("pairs", "tied_share", "left_out")}
         rows.append({"name": c.name, **both, **counts})
     caption = Markup(
-        "Ceilings to quote, with {} intervals. Below each: what any law of pair probabilities that fits the votes "
-        "would give."
+        "Ceilings to quote: the range over all laws of pair odds that fit the votes. Below each its {} interval, and "
+        "the point of a beta law."
     ).format(level_words(report))
     return Table(columns, rows, caption)
 
 
-def _range(c: CriterionFigures, field: str) -> Markup:
-    low, high = getattr(c.ceilings, f"{field}_range")
-    return Markup("any law {} – {}").format(fixed(low), fixed(high))
+def _range_cell(ceilings: CeilingFigures, field: str) -> Cell:
+    figure = getattr(ceilings, field)
+    return Cell(law_range(getattr(ceilings, f"{field}_range")), figure.method, law_range_note(figure))
 
 
 def _papers(report: CheckReport, criteria: Sequence[CriterionFigures]) -> Table:
@@ -102,15 +108,12 @@ def _together(report: CheckReport) -> list[Block]:
         return []
     names = {c.criterion: c.name for c in report.criteria}
     columns = [Column("pairs", "Pairs", "count")]
-    columns += [
-        Column(name, header, "estimate") for name, header in (("next_rater", "Next rater"), ("oracle", "Oracle"))
-    ]
+    columns += [Column("next_rater", "Next rater"), Column("oracle", "Oracle")]
     columns += [Column(name, OF_PAPERS[name][0], "estimate") for name in ("panel", "leave_one_out", "cap")]
     columns += [Column(f"b{n}", name.replace("-", "–"), "estimate") for n, name in enumerate(one.pooled.buckets)]
     shares = {f"b{n}": share for n, share in enumerate(one.pooled.buckets.values())}
-    row = {
-        name: getattr(one.pooled, name) for name in ("pairs", "next_rater", "oracle", "panel", "leave_one_out", "cap")
-    }
+    row = {name: getattr(one.pooled, name) for name in ("pairs", "panel", "leave_one_out", "cap")}
+    row |= {field: _range_cell(one.pooled, field) for field in QUOTED}
     caption = Markup(
         "The whole study: all pairs of {} together, with {} intervals. The mean panel over criteria is {}, from "
         "{} ({}) to {} ({})."

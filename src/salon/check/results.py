@@ -101,11 +101,17 @@ class CeilingFigures(Noun):
     """What a model can reach against this panel."""
 
     next_rater: Figure = Field(
-        description="One more rater who names an item, against the panel's majority. Quote this one."
+        description="One more rater who names an item, against the panel's majority: a point of its range (a beta "
+        "law's where that fits) with the interval of the range."
     )
-    oracle: Figure = Field(description="A predictor that knows every pair's true probability. And this one.")
-    next_rater_range: tuple[float, float] = Field(description="What other shapes of the pair law would give.")
-    oracle_range: tuple[float, float]
+    oracle: Figure = Field(
+        description="A predictor that knows every pair's true probability: a point of its range, and the range's "
+        "interval."
+    )
+    next_rater_range: tuple[float, float] = Field(
+        description="Over all laws of pair odds that fit the splits best, without sampling error. Quote this one."
+    )
+    oracle_range: tuple[float, float] = Field(description="The same for the oracle. And this one.")
     panel: Figure = Field(description="Mean of max(v)/R, TASTE's 'LOO': the rater is part of the majority.")
     leave_one_out: Figure = Field(description="A rater against the majority of the others, ties at half.")
     leave_one_out_dropped: Figure = Field(description="The same, ties dropped.")

@@ -9,9 +9,9 @@ import click
 from salon.check.anchor import AnchorReport
 from salon.check.flags import FLAGS_NOT_RANKED, unranked_flags
 from salon.check.plan import PlanReport
-from salon.check.results import STATISTICS, CheckReport, CriterionFigures, Interval
+from salon.check.results import STATISTICS, CeilingFigures, CheckReport, CriterionFigures, Interval
 from salon.cli.console import count, print_table, say
-from salon.report.numbers import MISSING, estimate, exact, fixed, p_value, with_interval
+from salon.report.numbers import MISSING, estimate, exact, fixed, p_value, range_with_interval, with_interval
 from salon.stats.nulls import Null
 
 COLORS = {
@@ -130,17 +130,17 @@ def _print_ceilings(report: CheckReport) -> None:
     for criterion in report.criteria:
         ceilings = criterion.ceilings
         if ceilings is not None:
-            low, high = ceilings.oracle_range
-            figures = (with_interval(getattr(ceilings, name), None) for name in CEILINGS)
-            rows.append((criterion.name, *figures, f"{fixed(low)} to {fixed(high)}"))
+            rows.append((criterion.name, *(_ceiling(ceilings, name) for name in CEILINGS)))
     if report.together is not None:
-        pooled = report.together.pooled
-        figures = (with_interval(getattr(pooled, name), None) for name in CEILINGS)
-        rows.append(("all pairs together", *figures, "{} to {}".format(*map(fixed, pooled.oracle_range))))
+        rows.append(("all pairs together", *(_ceiling(report.together.pooled, name) for name in CEILINGS)))
     if rows:
-        columns = ("criterion", *CEILINGS.values(), "oracle, any law")
+        columns = ("criterion", *CEILINGS.values())
         print_table("Ceilings: accuracy against the panel's majority; chance is 0.5", columns, rows)
-        say("Quote next rater and oracle; the panel (TASTE's LOO) and the cap are no bounds.", dim=True)
+        say(
+            "Quote next rater and oracle: ranges over all laws of pair odds that fit the votes, with the range's "
+            "interval. The panel (TASTE's LOO) and the cap are no bounds.",
+            dim=True,
+        )
         if (one := report.together) is not None:
             splits = ", ".join(f"{name} {share.value:.1%}" for name, share in one.pooled.buckets.items())
             say(
@@ -150,6 +150,11 @@ def _print_ceilings(report: CheckReport) -> None:
                 dim=True,
             )
         click.echo()
+
+
+def _ceiling(ceilings: CeilingFigures, name: str) -> str:
+    figure, span = getattr(ceilings, name), getattr(ceilings, f"{name}_range", None)
+    return with_interval(figure, None) if span is None else range_with_interval(span, figure)
 
 
 def _print_flags(report: CheckReport) -> None:

@@ -12,7 +12,7 @@ import click
 from salon.cli.console import count, html_option, json_option, print_closing, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadValue
-from salon.report.numbers import MISSING, fixed, p_value, with_interval
+from salon.report.numbers import MISSING, fixed, p_value, range_with_interval, with_interval
 from salon.train.evaluate_settings import CurveSettings, EvaluateSettings
 
 if TYPE_CHECKING:
@@ -140,8 +140,8 @@ def _reached(reached: Any) -> tuple[str, str, str]:
         return with_interval(reached.accuracy), "no ceiling", "no ceiling"
     return (
         with_interval(reached.accuracy),
-        with_interval(reached.ceilings.next_rater),
-        with_interval(reached.ceilings.oracle),
+        range_with_interval(reached.ceilings.next_rater_range, reached.ceilings.next_rater),
+        range_with_interval(reached.ceilings.oracle_range, reached.ceilings.oracle),
     )
 
 
@@ -152,8 +152,8 @@ def _split_rows(study: StudyFigures, splits: list[str]) -> list[tuple[str, ...]]
     ]
     known = {split: bucket for _, found in reversed(each) for split, bucket in found.items()}
     for top, words in (("next_rater", "next rater"), ("oracle", "oracle")):
-        values = [getattr(known[split], top) for split in splits]
-        rows.append((words, *(MISSING if value is None else fixed(value, 3) for value in values)))
+        spans = [getattr(known[split], f"{top}_range") for split in splits]
+        rows.append((words, *(MISSING if s is None else f"{fixed(s[0], 3)} to {fixed(s[1], 3)}" for s in spans)))
     return rows
 
 

@@ -18,7 +18,7 @@ from salon.judge.report_settings import ReportSettings
 from salon.judge.report_tick_results import TickReport
 from salon.judge.report_together import Routing
 from salon.judge.results import FlagPanel, JudgeReport
-from salon.report.numbers import MISSING, with_interval
+from salon.report.numbers import MISSING, range_with_interval, with_interval
 from salon.store.point_files import read_routes
 
 SHOWN = {
@@ -128,8 +128,8 @@ def _print_pairs(report: JudgeReport) -> None:
             f"{one.pairs:,}",
             f"{one.tied:,}",
             one.raters,
-            with_interval(one.next_rater),
-            with_interval(one.oracle),
+            range_with_interval(one.next_rater_range, one.next_rater),
+            range_with_interval(one.oracle_range, one.oracle),
             one.signal or MISSING,
         )
         for one in report.panel
@@ -154,7 +154,14 @@ def _print_flags(flags: Sequence[FlagPanel]) -> None:
     columns = ("flag", "cohort", "items", "answers", "flagged", "alpha (ordinal)")
     print_table("\nFlags of people", columns, rows, left=(0, 1))
     rows = [
-        (judged.judge, one.name, one.cohort or MISSING, with_interval(judged.separation), f"{judged.items:,}")
+        (
+            judged.judge,
+            one.name,
+            one.cohort or MISSING,
+            range_with_interval,
+            with_interval(judged.separation),
+            f"{judged.items:,}",
+        )
         for one in flags
         for judged in one.judges
     ]

@@ -9,7 +9,8 @@ from markupsafe import Markup
 from salon.judge.report_parts import CHANCE, Names, criteria_of, why_missing
 from salon.judge.results import BucketFigures, CriterionJudged, JudgeFigures, JudgeReport, PanelFigures
 from salon.report import Badge, Block, Cell, Column, Details, Figure, Note, Section, Table, charts
-from salon.report.words import brief, counted, level_words
+from salon.report.estimate import Figure as Ceiling
+from salon.report.words import brief, counted, law_range, law_range_note, level_words
 
 MOST_CRITERIA = 12
 MOST_DETAILS = 30
@@ -102,8 +103,8 @@ def _panel_table(report: JudgeReport) -> Table:
         Column("pairs", "Pairs", "count"),
         Column("tied", "Tied", "count", hint="No majority: out of the denominators"),
         Column("raters", "Votes a pair"),
-        Column("next_rater", "Next rater", "estimate", 3, "Accuracy of one more person against this panel"),
-        Column("oracle", "Oracle", "estimate", 3, "Accuracy of a predictor that knows every pair's odds"),
+        Column("next_rater", "Next rater", "text", hint="Accuracy of one more person against this panel"),
+        Column("oracle", "Oracle", "text", hint="Accuracy of a predictor that knows every pair's odds"),
     ]
     signals = any(one.signal for one in report.panel)
     columns += [Column("signal", "Signal", "badge", hint="What salon check says of these people")] if signals else []
@@ -113,14 +114,23 @@ def _panel_table(report: JudgeReport) -> Table:
             "pairs": one.pairs,
             "tied": one.tied,
             "raters": one.raters,
-            "next_rater": Cell(one.next_rater, one.no_ceiling or ""),
-            "oracle": Cell(one.oracle, one.no_ceiling or ""),
+            "next_rater": _range_cell(one, one.next_rater, one.next_rater_range),
+            "oracle": _range_cell(one, one.oracle, one.oracle_range),
             "signal": _signal(one),
         }
         for one in report.panel
     ]
-    caption = Markup("Votes of people and the ceilings they set, with {} intervals.").format(level_words(report))
+    caption = Markup(
+        "Votes of people and the ceilings they set: ranges over all laws of pair odds that fit the votes. Below each "
+        "its {} interval and the point of a beta law."
+    ).format(level_words(report))
     return Table(columns, rows, caption)
+
+
+def _range_cell(one: PanelFigures, figure: Ceiling | None, span: tuple[float, float] | None) -> Cell:
+    if figure is None or span is None:
+        return Cell(None, one.no_ceiling or "")
+    return Cell(law_range(span), figure.method, law_range_note(figure))
 
 
 def _signal(one: PanelFigures) -> Cell:

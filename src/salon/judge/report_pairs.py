@@ -165,6 +165,7 @@ def _panel_figures(study: Study, panel: Panel, top: Ceilings | None, signals: Si
         raters=str(low) if low == high else f"{low} to {high}",
         lone=int((panel.votes[:, :2].sum(axis=1) == 1).sum()),
         next_rater=None if top is None else Figure.of(top.next_rater),
+        next_rater_range=None if top is None else top.next_rater_range,
         oracle=None if top is None else Figure.of(top.oracle),
         oracle_range=None if top is None else top.oracle_range,
         no_ceiling=None if top is not None else "ceilings need two votes on a pair, and a majority on some",

@@ -183,9 +183,12 @@ class PanelFigures(Noun):
     next_rater: Figure | None = Field(
         default=None, description="Accuracy of one more person who names an item against this panel."
     )
+    next_rater_range: tuple[float, float] | None = Field(
+        default=None, description="The same over all laws of the pairs' odds that fit the votes. Quote this one."
+    )
     oracle: Figure | None = Field(default=None, description="Accuracy of a predictor that knows every pair's odds.")
     oracle_range: tuple[float, float] | None = Field(
-        default=None, description="What other laws of the pairs' odds would give."
+        default=None, description="The same over all laws of the pairs' odds that fit the votes. Quote this one."
     )
     no_ceiling: str | None = Field(default=None, description="Why there are no ceilings.")
     signal: str | None = Field(default=None, description="The verdict of `salon check` on these people.")

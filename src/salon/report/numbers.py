@@ -95,6 +95,14 @@ def with_interval(figure: Figure | None, decimals: int | None = 3) -> str:
     return MISSING if figure is None else estimate(figure.value, figure.low, figure.high, decimals)
 
 
+def range_with_interval(span: tuple[float, float] | None, figure: Figure | None, decimals: int = 3) -> str:
+    """0.700 to 0.810 [0.660, 0.850]: a range of values that fit, and the interval of the range."""
+    if span is None or figure is None:
+        return MISSING
+    ends = f"{fixed(span[0], decimals)} to {fixed(span[1], decimals)}"
+    return ends if figure.low is None else f"{ends} {interval(figure.low, figure.high, decimals)}"
+
+
 def p_value(p: float | None) -> str:
     """0.038, 0.0015, 3.2e−6, < 1e−10. More digits are shown where two would cross .05, .01 or .001."""
     if p is None:

@@ -11,6 +11,7 @@ from typing import Protocol
 from markupsafe import Markup
 
 from salon.report import numbers
+from salon.report.estimate import Figure
 from salon.report.svg import clean, element
 from salon.report.values import value
 
@@ -94,6 +95,20 @@ def counted(n: int, noun: str, nouns: str = "") -> Markup:
 def fixed(x: float | None, decimals: int = 3) -> Markup:
     """A number that is not an estimate with an interval."""
     return value(x, None, numbers.fixed(x, decimals))
+
+
+def law_range(span: tuple[float, float]) -> Markup:
+    """A ceiling's range over all laws of pair odds that fit the votes."""
+    return Markup("{} – {}").format(fixed(span[0]), fixed(span[1]))
+
+
+def law_range_note(figure: Figure) -> Markup:
+    """The interval of such a range, and the point in it."""
+    law = "nearest to a beta law" if "does not fit" in figure.method else "beta law"
+    point = Markup("{} {}").format(law, fixed(figure.value))
+    if figure.low is None or figure.high is None:
+        return point
+    return Markup("interval {} – {}; {}").format(fixed(figure.low), fixed(figure.high), point)
 
 
 def scored(x: float | None, sd: float | None = None) -> Markup:

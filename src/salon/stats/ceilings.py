@@ -14,18 +14,21 @@ scored and are out of the denominator of `next_rater` and `oracle`, as they are 
 * leave_one_out_dropped: the same over the judgments where the others are not tied.
 * cap: 1 for each pair decided by more than one vote, 1/2 for the rest (3-2 at R = 5; 2-2 at R = 4). Not a
   bound.
-* next_rater, oracle: with pair probabilities p ~ Beta(a, a) (`beta_binomial_fit`), p given the votes is
-  Beta(m + a, R - m + a) for the larger camp. next_rater is the mean of (m + a)/(R + 2a): one more rater
-  drawn from the same population. oracle is the mean of P(p > 1/2 | votes): a predictor that knows every p.
-  Quote these two.
+* next_rater: one more rater drawn from the same population. oracle: a predictor that knows every p, the chance that a
+  rater prefers the first item. Quote these two, as ranges.
 
-The oracle leans on the shape of the law of p: R votes fix only its first R//2 even moments. `oracle_range`
-and `next_rater_range` hold the values over *all* laws of p whose expected table lies in the joint bootstrap
-bounds of the observed one: sampling error and unknown shape together. Where every pair has p = .7 the beta
-oracle says .765 and the truth, .837, lies only in the range.
+R votes fix only the first R//2 even moments of the law of p, and the oracle needs more. So `next_rater_range` and
+`oracle_range` hold the values over *all* laws of p that fit the observed splits best, and the intervals of
+`next_rater` and `oracle` those over all laws whose expected splits lie in the joint bounds of the observed ones
+(Bonferroni over splits, prompts drawn again): unknown shape and sampling error together. Their `value` is one point
+of the range: that of the symmetric beta law (`beta_binomial_fit`), p given the votes being Beta(m + a, R - m + a) for
+the larger camp, so that the next rater reaches the mean of (m + a)/(R + 2a) and the oracle that of P(p > 1/2 |
+votes). Where the beta law does not fit the splits, its value may lie outside; then the nearest end of the range is
+the value, and `beta` keeps what the beta law gives. Where every pair has p = .7 the beta oracle says .765; the truth,
+.837, lies in the range.
 
 Where all prompts agree on a share of 0 or 1 (every pair unanimous; no pair split 3-2), its interval is the exact bound
-for as many prompts (`resample`). Where the fit stands at coin flips in every draw, next_rater and oracle have none.
+for as many prompts (`resample`).
 
 Sources: TASTE 7.1 for panel and cap; Williams 1975 for the beta-binomial; Lord & Cressie 1975 for the ranges.
 """
@@ -42,13 +45,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc
 
 from salon.errors import BadValue, NotIdentified, TooFew
-from salon.stats.pair_law import accuracy_ranges, beta_binomial_rho, full_cells
+from salon.stats.pair_law import PairLaws, beta_binomial_rho, law_cells
 from salon.stats.resample import SHARE, check_settings, draw_totals, interval, ratio, row_kinds
 from salon.stats.result import Estimate
 from salon.stats.signal import Cells, pmax_bins
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+_GRID_ERROR = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +89,15 @@ class Ceilings:
     leave_one_out_dropped: Estimate
     cap: Estimate
     next_rater: Estimate
+    """A point of the range, and the interval of the range."""
     oracle: Estimate
     next_rater_range: tuple[float, float]
+    """Over all laws of p that fit the splits, without sampling error."""
     oracle_range: tuple[float, float]
+    beta: tuple[float, float]
+    """Next rater and oracle under the beta law."""
     fit: BetaFit
+    laws: PairLaws
     buckets: tuple[Bucket, ...]
     pairs: int
     tied_share: float
@@ -180,24 +189,29 @@ def table_ceilings(table: VoteTable, *, draws: int, rng: np.random.Generator, le
     check_settings(n, draws, level)
     drawn = draw_totals(rows, kinds, draws=draws, rng=rng)
 
-    def estimate(statistic: Callable[[FloatArray], FloatArray], cells: FloatArray) -> Estimate:
+    def estimate(statistic: Callable[[FloatArray], FloatArray], cells: FloatArray, level: float = level) -> Estimate:
         return _estimate(statistic, total, drawn, n=n, behind=_behind(table, cells), level=level)
 
     def ceiling(statistic: Callable[[VoteTable, FloatArray], FloatArray]) -> Estimate:
         return estimate(lambda t: statistic(table, t), np.ones(len(table.raters)))
 
     _needs_majority(table)
-    next_range, oracle_range = _shape_free(table, total, drawn, level)
+    laws = _pair_laws(table, total, estimate, n, level)
+    beta = float(next_rater(table, total[None])[0]), float(oracle(table, total[None])[0])
+    next_range = _with_near(laws.next_rater(sampling=False), beta[0])
+    oracle_range = _with_near(laws.oracle(sampling=False), beta[1])
     return Ceilings(
         panel=ceiling(panel),
         leave_one_out=ceiling(leave_one_out),
         leave_one_out_dropped=ceiling(partial(leave_one_out, drop_ties=True)),
         cap=ceiling(cap),
-        next_rater=ceiling(next_rater),
-        oracle=ceiling(oracle),
+        next_rater=_in_range(beta[0], next_range, laws.next_rater(sampling=True), n, level),
+        oracle=_in_range(beta[1], oracle_range, laws.oracle(sampling=True), n, level),
         next_rater_range=next_range,
         oracle_range=oracle_range,
+        beta=beta,
         fit=beta_binomial_fit(table),
+        laws=laws,
         buckets=_buckets(table, estimate),
         pairs=int(total.sum()),
         tied_share=float(total[2 * table.larger == table.raters].sum() / total.sum()),
@@ -263,14 +277,11 @@ def accuracy_warnings(accuracy: Estimate, of: Ceilings) -> list[str]:
     if low is not None and high is not None and low <= 0.5 <= high:
         warnings.append(f"The interval {low:.3f} to {high:.3f} holds .5: no better than chance.")
     top = of.oracle.high
-    if top is not None and accuracy.value > top:  # without an interval a single prompt would be enough to accuse
-        words = f"Accuracy {accuracy.value:.3f} is above the oracle's interval (to {top:.3f}): suspect a leak."
-        if accuracy.value <= of.oracle_range[1]:
-            words += (
-                f" Or the pair probabilities are not beta-like: other laws with these splits"
-                f" allow an oracle up to {of.oracle_range[1]:.3f}."
-            )
-        warnings.append(words)
+    if top is not None and low is not None and low > top:  # luck is no leak: the whole interval is above
+        warnings.append(
+            f"Accuracy {accuracy.value:.3f} (from {low:.3f}) is above what an oracle could reach under any law of pair "
+            f"odds that fits these votes (to {top:.3f}): suspect a leak."
+        )
     return warnings
 
 
@@ -317,25 +328,50 @@ def _untied_mean(table: VoteTable, totals: FloatArray, per_cell: FloatArray) -> 
     return ratio((untied * per_cell).sum(axis=1), untied.sum(axis=1))
 
 
-def _shape_free(
-    table: VoteTable, total: FloatArray, drawn: FloatArray, level: float
-) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Ranges over all laws of p; bootstrap quantiles, Bonferroni over cells, bound each cell's share."""
-    cells = full_cells(table.raters)
-    tail = (1 - level) / (2 * len(cells))
-    observed, low, high = np.zeros(len(cells)), np.zeros(len(cells)), np.zeros(len(cells))
-    for i, (size, m) in enumerate(cells):
-        cell = ((table.raters == size) & (table.larger == m)).astype(float)
-        observed[i] = total @ cell
-        same = (table.raters == size).astype(float)
-        shares = ratio(drawn @ cell, drawn @ same)
-        low[i], high[i] = np.nanquantile(shares, [tail, 1 - tail])
-        still = tail ** (1 / _behind(table, same))  # the bootstrap cannot draw what was not seen: the exact bound
-        if observed[i] == 0:
-            high[i] = 1 - still
-        if observed[i] == total @ same:
-            low[i] = still
-    return accuracy_ranges(cells, observed, low, high)
+def _pair_laws(
+    table: VoteTable,
+    total: FloatArray,
+    estimate: Callable[..., Estimate],
+    n: int,
+    level: float,
+) -> PairLaws:
+    """All laws of p that these votes allow; each cell's share has an interval, Bonferroni over cells."""
+    cells = law_cells(table.raters)
+    of_cell = 1 - (1 - level) / len(cells)
+    observed, low, high = np.zeros(len(cells)), np.zeros(len(cells)), np.ones(len(cells))
+    for i, cell in enumerate(cells):
+        same = np.isin(table.raters, cell.sizes).astype(float)
+        here = cell.holds(table.raters, table.larger).astype(float)
+        observed[i] = total @ here
+        if n > 1:
+            share = estimate(lambda t, here=here, same=same: ratio(t @ here, t @ same), same, level=of_cell)
+            if share.low is None or share.high is None:  # alike on all prompts: Hoeffding's bound
+                reach = float(np.sqrt(np.log(2 / (1 - of_cell)) / (2 * max(_behind(table, same), 1))))
+                low[i], high[i] = max(share.value - reach, 0.0), min(share.value + reach, 1.0)
+            else:
+                low[i], high[i] = share.low, share.high
+    sizes = {int(size): float(total[table.raters == size].sum()) for size in np.unique(table.raters)}
+    return PairLaws(cells, observed, low if n > 1 else None, high if n > 1 else None, sizes)
+
+
+def _with_near(span: tuple[float, float], beta: float) -> tuple[float, float]:
+    """A range that holds the beta law's value where only the grid of p keeps it out."""
+    near = max(span[0] - beta, beta - span[1]) < _GRID_ERROR
+    return (min(span[0], beta), max(span[1], beta)) if near else span
+
+
+def _in_range(beta: float, range_: tuple[float, float], bounds: tuple[float, float], n: int, level: float) -> Estimate:
+    """The beta law's value where the range holds it, else the nearest end, with the interval of the range."""
+    value = float(np.clip(beta, *range_))
+    where = (
+        "value: beta law"
+        if abs(value - beta) < 1e-6
+        else f"value: nearest to a beta law, which does not fit ({beta:.3f})"
+    )
+    if n == 1:
+        return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
+    method = f"all laws of pair odds that fit the splits within their intervals over prompts; {where}"
+    return Estimate(value, min(bounds[0], value), max(bounds[1], value), n, "prompt", level, method)
 
 
 def _needs_majority(table: VoteTable) -> None:

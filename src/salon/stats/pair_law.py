@@ -15,19 +15,22 @@ pairs with more than i raters. Its slope at rho = 0 is sum((2k - R)^2 - R)/2: th
 coin flips) exactly when raters agree no more than by chance. If every pair is unanimous it is at rho = 1 (a
 = 0).
 
-`accuracy_ranges`: no shape assumed. Among all laws on a grid of p whose expected table lies between the
-bounds given for every cell (and the nonparametric maximum-likelihood law, by EM), a linear programme finds
-the least and the greatest accuracy.
+`PairLaws`: no shape assumed. Among all laws on a grid of p whose expected table lies between the bounds given
+for every cell (and the law nearest to the observed table), a linear programme finds the least and the
+greatest accuracy. Large panels have many cells: those of neighboring m are put together, which leaves out
+constraints and so never makes a range too short.
 
-Sources: Williams 1975; Kleinman 1973; Laird 1978 and Lord & Cressie 1975 for the nonparametric law and its
-ranges.
+Sources: Williams 1975; Kleinman 1973; Lord & Cressie 1975 for laws without a shape and their ranges.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
+from scipy.optimize import linprog, nnls
 from scipy.stats import binom
 
 from salon.errors import NotConverged
@@ -35,8 +38,13 @@ from salon.errors import NotConverged
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_GRID = np.linspace(0.5, 1.0, 251)
-_EM_STEPS = 4000
+_GRID = np.unique(np.concatenate([np.linspace(0.5, 1.0, 251), 0.5 + np.geomspace(1e-4, 0.02, 12)]))
+"""Chances of the likelier side; closer near 1/2, where the majority of a large panel turns."""
+_MOST_SIZES = 6
+_MOST_CELLS_OF_SIZE = 24
+_SLACK = 1e-7
+
+Range = tuple[float, float]
 
 
 def beta_binomial_rho(raters: IntArray, larger: IntArray, totals: FloatArray) -> FloatArray:
@@ -60,31 +68,106 @@ def majority_right(p: FloatArray, raters: int) -> FloatArray:
     return np.asarray(binom.sf(raters // 2, raters, p), dtype=np.float64)
 
 
-def full_cells(raters: IntArray) -> list[tuple[int, int]]:
-    """Every possible (R, m) of the panel sizes present, empty ones too: an empty cell is information."""
-    return [(r, m) for r in np.unique(raters).tolist() for m in range((r + 1) // 2, r + 1)]
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Panels by the size of their larger camp: for each number of raters, the smallest and the largest such camp."""
+
+    camps: dict[int, tuple[int, int]]
+    sizes: tuple[int, ...]
+    """Numbers of raters of the panels that the cell is a share of."""
+
+    def holds(self, raters: IntArray, larger: IntArray) -> NDArray[np.bool_]:
+        """Which pairs belong to it."""
+        inside = np.zeros(len(raters), dtype=bool)
+        for size, (smallest, largest) in self.camps.items():
+            inside |= (raters == size) & (larger >= smallest) & (larger <= largest)
+        return inside
 
 
-def accuracy_ranges(
-    cells: list[tuple[int, int]], observed: FloatArray, low: FloatArray, high: FloatArray
-) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Least and greatest accuracy of (next rater, oracle) over all laws of p that the table allows.
+def law_cells(raters: IntArray) -> list[Cell]:
+    """The possible cells of the panel sizes present, empty ones too: an empty cell is information.
 
-    `observed` are counts of `full_cells`; `low` and `high` bound each cell's share among panels of its size.
+    Few sizes have cells of their own. Panels of many sizes are put together by the share of the larger camp: each size
+    alone would have too few pairs to tell anything.
     """
-    chance = np.array([_camp_chance(r, m) for r, m in cells])
-    fitted = chance @ _mixing_law(chance, observed)
-    # Panels more even than coin flips fit no law at all: the best law is always allowed.
-    low, high = np.minimum(low, fitted), np.maximum(high, fitted)
-    right, wrong = np.zeros_like(_GRID), np.zeros_like(_GRID)
-    for size in {r for r, _ in cells}:
-        weight = observed[[r == size for r, _ in cells]].sum() / observed.sum()
-        correct = majority_right(_GRID, size)
-        right += weight * correct
-        wrong += weight * (1 - correct - binom.pmf(size / 2, size, _GRID))
-    follow = _GRID * right + (1 - _GRID) * wrong
-    bounds = chance, low, high
-    return _extremes(follow, right + wrong, *bounds), _extremes(right, right + wrong, *bounds)
+    sizes = tuple(np.unique(raters).tolist())
+    if len(sizes) > _MOST_SIZES:
+        edges = np.linspace(0.5, 1.0, _MOST_CELLS_OF_SIZE // 2 + 1)[1:-1]
+        cells: list[dict[int, tuple[int, int]]] = [{} for _ in range(len(edges) + 1)]
+        for size in sizes:
+            possible = np.arange((size + 1) // 2, size + 1)
+            at = np.digitize(possible / size, edges)
+            for part in np.unique(at).tolist():
+                inside = possible[at == part]
+                cells[part][size] = int(inside[0]), int(inside[-1])
+        return [Cell(camps, sizes) for camps in cells if camps]
+    out = []
+    for size in sizes:
+        possible = np.arange((size + 1) // 2, size + 1)
+        parts = np.array_split(possible, min(_MOST_CELLS_OF_SIZE, len(possible)))
+        out += [Cell({size: (int(part[0]), int(part[-1]))}, (size,)) for part in parts]
+    return out
+
+
+@dataclass(frozen=True)
+class PairLaws:
+    """All laws of p that a table of votes allows, and what accuracies they give."""
+
+    cells: list[Cell]
+    observed: FloatArray
+    """Pairs in each cell."""
+    low: FloatArray | None
+    """Bounds of each cell's share, for sampling error; None where there are none."""
+    high: FloatArray | None
+    sizes: dict[int, float]
+    """Pairs by number of raters: the weights of an accuracy over all pairs."""
+
+    @cached_property
+    def chance(self) -> FloatArray:
+        """(cells, grid) chance of each cell among the panels it is a share of."""
+        return np.array([_cell_chance(cell, self.sizes) for cell in self.cells])
+
+    @cached_property
+    def fitted(self) -> FloatArray:
+        """Shares of the law that fits best. Panels more even than coin flips fit no law exactly."""
+        return np.asarray(self.chance @ _nearest_law(self.chance, self.cells, self.observed))
+
+    def next_rater(self, *, sampling: bool) -> Range:
+        """Accuracy of one more rater over all pairs with a majority."""
+        right, wrong = self._majority
+        return self._range(_GRID * right + (1 - _GRID) * wrong, right + wrong, sampling)
+
+    def oracle(self, *, sampling: bool) -> Range:
+        """Accuracy of a predictor that knows every p, over all pairs with a majority."""
+        right, wrong = self._majority
+        return self._range(right, right + wrong, sampling)
+
+    def next_rater_of(self, raters: int, larger: int) -> Range:
+        """The same on pairs where `larger` of `raters` agree, with sampling error where it is known."""
+        likely, unlikely = _two_sides(raters, larger)
+        return self._range(_GRID * likely + (1 - _GRID) * unlikely, likely + unlikely, self.low is not None)
+
+    def oracle_of(self, raters: int, larger: int) -> Range:
+        """The same on pairs where `larger` of `raters` agree, with sampling error where it is known."""
+        likely, unlikely = _two_sides(raters, larger)
+        return self._range(likely, likely + unlikely, self.low is not None)
+
+    @cached_property
+    def _majority(self) -> tuple[FloatArray, FloatArray]:
+        """Chance by p that the majority is the likelier side, and that it is the other."""
+        right, wrong = np.zeros_like(_GRID), np.zeros_like(_GRID)
+        total = sum(self.sizes.values())
+        for size, pairs in self.sizes.items():
+            correct = majority_right(_GRID, size)
+            right += pairs / total * correct
+            wrong += pairs / total * (1 - correct - (binom.pmf(size // 2, size, _GRID) if size % 2 == 0 else 0.0))
+        return right, wrong
+
+    def _range(self, top: FloatArray, bottom: FloatArray, sampling: bool) -> Range:
+        low = high = self.fitted
+        if sampling and self.low is not None and self.high is not None:  # the best law is always allowed
+            low, high = np.minimum(self.low, self.fitted), np.maximum(self.high, self.fitted)
+        return _extremes(top, bottom, self.chance, low - _SLACK, high + _SLACK)
 
 
 def _score(rho: FloatArray, camps: FloatArray, pairs: FloatArray) -> FloatArray:
@@ -97,20 +180,32 @@ def _score(rho: FloatArray, camps: FloatArray, pairs: FloatArray) -> FloatArray:
     return np.asarray(slope - split / np.maximum(1 - rho, 1e-300), dtype=np.float64)
 
 
-def _camp_chance(raters: int, larger: int) -> FloatArray:
-    both = binom.pmf(larger, raters, _GRID)
-    if 2 * larger != raters:
-        both = both + binom.pmf(raters - larger, raters, _GRID)
-    return np.asarray(both, dtype=np.float64)
+def _cell_chance(cell: Cell, pairs: dict[int, float]) -> FloatArray:
+    total = sum(pairs[size] for size in cell.sizes)
+    chance = np.zeros_like(_GRID)
+    for n, (smallest, largest) in cell.camps.items():
+        both = binom.cdf(largest, n, _GRID) - binom.cdf(smallest - 1, n, _GRID)
+        both = both + binom.cdf(n - smallest, n, _GRID) - binom.cdf(n - largest - 1, n, _GRID)
+        if 2 * smallest == n:
+            both = both - binom.pmf(smallest, n, _GRID)
+        chance += pairs[n] / total * np.maximum(both, 0.0)
+    return chance
 
 
-def _mixing_law(chance: FloatArray, observed: FloatArray) -> FloatArray:
-    """Nonparametric maximum likelihood over the grid, by EM."""
-    law = np.full(len(_GRID), 1 / len(_GRID))
-    share = observed / observed.sum()
-    share, chance = share[share > 0], chance[share > 0]
-    for _ in range(_EM_STEPS):
-        law = law * ((share / (chance @ law)) @ chance)
+def _two_sides(raters: int, larger: int) -> tuple[FloatArray, FloatArray]:
+    """Chance by p of a split whose larger camp is the likelier side, and of one where it is the other."""
+    return binom.pmf(larger, raters, _GRID), binom.pmf(raters - larger, raters, _GRID)
+
+
+def _nearest_law(chance: FloatArray, cells: list[Cell], observed: FloatArray) -> FloatArray:
+    """The law over the grid whose expected shares are nearest to the observed ones, by least chi-square."""
+    first = np.array([cell.sizes[0] for cell in cells])
+    pairs = np.array([observed[first == size].sum() for size in first])
+    share = observed / np.maximum(pairs, 1)
+    weight = np.sqrt(pairs / observed.sum() / np.maximum(share, 1 / np.maximum(pairs, 1)))
+    total = 1e3 * weight.max()  # holds the sum of the law at one
+    rows = np.vstack([chance * weight[:, None], np.full(chance.shape[1], total)])
+    law, _ = nnls(rows, np.append(share * weight, total))
     return np.asarray(law / law.sum(), dtype=np.float64)
 
 

@@ -96,8 +96,8 @@ def buckets(
 
 
 def _bucket(m: int, l: int, t: int, rate: Estimate, pairs: int, top: Ceilings | None) -> BucketReached:
-    reach = None if top is None or m + l < 2 else bucket_ceilings(m + l, m, top.fit.a)
-    names = ("next_rater", "oracle", "leave_one_out", "panel")
+    reach = None if top is None or m + l < 2 else bucket_ceilings(m + l, m, top)
+    names = ("next_rater", "oracle", "next_rater_range", "oracle_range", "leave_one_out", "panel")
     return BucketReached(
         split=f"{m}-{l}-{t}" if t else f"{m}-{l}",
         accuracy=Figure.of(rate),

@@ -25,7 +25,7 @@ from salon.report import (
     estimate_value,
     located,
 )
-from salon.report.words import SIMULATED, brief, counted, fixed, level_words, one_way, sentence, told_apart
+from salon.report.words import SIMULATED, brief, counted, fixed, law_range, level_words, one_way, sentence, told_apart
 from salon.train.evaluate_beyond import growth_section, studies_section
 from salon.train.evaluate_parts import (
     CEILINGS,
@@ -120,8 +120,8 @@ def _cards(study: StudyFigures, names: Names) -> list[Card]:
     cards = [Card("Best accuracy", estimate_value(reached.accuracy, None, 3), names[best.name])]
     if tops is not None:
         cards += [
-            Card("Next rater", estimate_value(tops.next_rater, None, 3), "one more person on the same pairs"),
-            Card("Oracle", estimate_value(tops.oracle, None, 3), "one who knows every pair's odds"),
+            Card("Next rater", law_range(tops.next_rater_range), "one more person on the same pairs"),
+            Card("Oracle", law_range(tops.oracle_range), "one who knows every pair's odds"),
         ]
     else:
         cards.append(Card("Ceiling", "none", reached.no_ceiling or "", "alert"))
@@ -155,7 +155,7 @@ def _told(one: ContestantFigures, rival: PairedFigures | None) -> Markup:
     if tops is not None:
         parts.append(
             Markup("where one more person would on {} and an oracle on {}").format(
-                fixed(tops.next_rater.value), fixed(tops.oracle.value)
+                law_range(tops.next_rater_range), law_range(tops.oracle_range)
             )
         )
     if rival is not None:
@@ -204,8 +204,7 @@ def _accuracy_table(report: EvaluateReport, study: StudyFigures, names: Names) -
     columns = [
         Column("name", "Contestant"),
         Column("accuracy", "Accuracy", "estimate", 3, "Pairs without a number count 0"),
-        Column("next_rater", "Next rater", "estimate", 3, CEILINGS["next_rater"][1]),
-        Column("oracle", "Oracle", "estimate", 3, CEILINGS["oracle"][1]),
+        *ceiling_columns(("next_rater", "oracle")),
         Column("tau", "Tau", "estimate", 3, "Kendall's tau-b to the modal rater, mean over prompts"),
         Column("to_best", "To the best", "estimate", 3, "Difference on shared pairs, drawn together"),
         *([Column("flips", "Order flips", "estimate", 3, "Winner changes with the order")] if flips else []),
@@ -259,7 +258,7 @@ def _ceiling_table(report: EvaluateReport, study: StudyFigures, names: Names) ->
     ]
     columns = [Column("pairs_of", "On the pairs of"), *ceiling_columns(CEILINGS)]
     columns.append(Column("tied", "Tied", "percent", 1, "Pairs without a majority: in no accuracy"))
-    caption = Markup("All ceilings, with {} intervals. Quote next rater and oracle; cap is no bound.")
+    caption = Markup("All ceilings, with {} intervals. Quote the ranges of next rater and oracle; cap is no bound.")
     return Table(columns, rows, caption.format(level_words(report)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from salon.report import Badge, Cell, Column
+from salon.report.words import law_range, law_range_note
 from salon.train.evaluate_results import PairedFigures, Reached, StudyFigures
 
 CHANCE = 0.5
@@ -21,16 +22,28 @@ CEILINGS: dict[str, tuple[str, str]] = {
     "cap": ("Cap", "1 for majorities of more than one vote, else a half; not a bound"),
 }
 
+RANGES = ("next_rater", "oracle")
+"""Ceilings that votes do not fix: ranges over all laws of the odds that fit."""
+
 
 def ceiling_columns(names: Iterable[str]) -> list[Column]:
     """A column for each ceiling."""
-    return [Column(name, CEILINGS[name][0], "estimate", 3, CEILINGS[name][1]) for name in names]
+    kinds = {name: "text" if name in RANGES else "estimate" for name in names}
+    return [Column(name, CEILINGS[name][0], kind, 3, CEILINGS[name][1]) for name, kind in kinds.items()]
 
 
 def ceiling_cells(reached: Reached, names: Iterable[str]) -> dict[str, Cell]:
     """A cell for each ceiling, with the reason where there is none."""
     tops = reached.ceilings
-    return {name: Cell(getattr(tops, name, None), reached.no_ceiling or "") for name in names}
+    if tops is None:
+        return {name: Cell(None, reached.no_ceiling or "") for name in names}
+    cells = {}
+    for name in names:
+        figure = getattr(tops, name)
+        cells[name] = Cell(figure)
+        if name in RANGES:
+            cells[name] = Cell(law_range(getattr(tops, f"{name}_range")), figure.method, law_range_note(figure))
+    return cells
 
 
 def standing(reached: Reached) -> Badge:

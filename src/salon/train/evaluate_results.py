@@ -21,10 +21,20 @@ KIND_WORDS: dict[str, str] = {"heads": "trained heads", "reward": "reward model"
 class CeilingFigures(Noun):
     """What can be reached against this panel; see `salon check`."""
 
-    next_rater: Figure = Field(description="Accuracy of one more rater of the same population. Quote this one.")
-    oracle: Figure = Field(description="Accuracy of a predictor that knows every pair's odds. Quote this one.")
-    next_rater_range: tuple[float, float] = Field(description="The same over all laws of the odds that fit the splits.")
-    oracle_range: tuple[float, float] = Field(description="The same over all laws of the odds that fit the splits.")
+    next_rater: Figure = Field(
+        description="Accuracy of one more rater of the same population: a point of its range (a beta law's where "
+        "that fits) with the interval of the range."
+    )
+    oracle: Figure = Field(
+        description="Accuracy of a predictor that knows every pair's odds: a point of its range, and the range's "
+        "interval."
+    )
+    next_rater_range: tuple[float, float] = Field(
+        description="The same over all laws of the odds that fit the splits, without sampling error. Quote this one."
+    )
+    oracle_range: tuple[float, float] = Field(
+        description="The same over all laws of the odds that fit the splits, without sampling error. Quote this one."
+    )
     leave_one_out: Figure = Field(description="A rater against the majority of the others, whose ties count half.")
     leave_one_out_dropped: Figure = Field(description="The same where the others are not tied.")
     panel: Figure = Field(description="A rater against a majority that holds the rater (the seed's leave-one-out).")
@@ -52,8 +62,12 @@ class BucketReached(Noun):
     split: str = Field(description="'4-1': larger camp, smaller camp.")
     accuracy: Figure = Field(description="On these pairs.")
     pairs: int = Field(description="How many there are.")
-    next_rater: float | None = Field(description="One more rater.")
-    oracle: float | None = Field(description="A predictor that knows every pair's odds.")
+    next_rater: float | None = Field(description="One more rater, by a beta law of the odds where that fits.")
+    oracle: float | None = Field(description="A predictor that knows every pair's odds, by a beta law where that fits.")
+    next_rater_range: tuple[float, float] | None = Field(
+        description="One more rater, over all laws of the odds that fit the splits, sampling error included."
+    )
+    oracle_range: tuple[float, float] | None = Field(description="The same for the predictor.")
     leave_one_out: float | None = Field(description="A rater against the majority of the others.")
     panel: float | None = Field(description="A rater against a majority that holds the rater.")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from salon.report import SMALL, Badge, Block, Cell, Column, Details, Figure, Figures, Section, Table, charts
-from salon.report.words import brief, counted, level_words
+from salon.report.words import brief, counted, law_range, level_words
 from salon.train.evaluate_parts import CEILINGS, CHANCE, SURE, Names, ceiling_cells, ceiling_columns
 from salon.train.evaluate_results import (
     BucketReached,
@@ -107,13 +107,19 @@ def _bucket_table(report: EvaluateReport, study: StudyFigures, names: Names) -> 
     columns = [Column("name", "Contestant"), *(Column(str(i), s, "estimate", 3) for i, s in enumerate(splits))]
     rows = [{"name": names[one.name], **_bucket_cells(one.buckets, list(splits))} for one in shown]
     for name in ("next_rater", "oracle", "leave_one_out", "panel"):
-        tops = {str(i): Cell(getattr(bucket, name), CEILINGS[name][1]) for i, bucket in enumerate(splits.values())}
+        tops = {str(i): _top_cell(bucket, name) for i, bucket in enumerate(splits.values())}
         rows.append({"name": Markup("<em>{}</em>").format(CEILINGS[name][0].lower()), **tops})
     caption = Markup(
         "Accuracy by split of the panel (larger camp - smaller camp - ties), pairs beneath, with {} intervals. "
-        "Ceilings in italics follow from the law of the odds of all pairs and have no interval of their own."
+        "Ceilings in italics follow from the law of the odds of all pairs; beneath next rater and oracle what any "
+        "law that fits the votes allows."
     )
     return Table(columns, rows, caption.format(level_words(report)), sortable=False)
+
+
+def _top_cell(bucket: BucketReached, name: str) -> Cell:
+    span = getattr(bucket, f"{name}_range", None)
+    return Cell(getattr(bucket, name), CEILINGS[name][1], "" if span is None else law_range(span))
 
 
 def _bucket_cells(buckets: Sequence[BucketReached], splits: Sequence[str]) -> dict[str, Cell]:
