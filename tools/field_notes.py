@@ -96,7 +96,6 @@ NOTES = {
     "Candidate.rank": "By score; 1 is best.",
     "Candidate.rank_high": "Worst rank it may hold.",
     "Candidate.rank_low": "Best rank it may hold; null where there are no intervals.",
-    "CeilingFigures.oracle_range": "The same for the oracle: much wider, so quote it.",
     "CeilingFigures.pairs": "Item pairs behind the ceilings.",
     "Chain.best_round": "Its round.",
     "Chain.steps": "Round 0 and the rounds after it.",

@@ -30,9 +30,9 @@ spread (delta method). This is done for several orders of the chunks; gap and er
 > gap/error) with one degree of freedom less than prompts tried. Means over orders vary less than each, so the test is
 cautious, and its answer hangs little on the order. Cost: raters x pairs of items x prompts.
 
-Power: the same test against two camps of ceil(R/2) and floor(R/2) raters with independent orders and one Gaussian
-noise for all, chosen to give the observed mean tau. If the test does not reject and this power is below 80%, nobody
-can tell.
+Power: the same test against two camps of unrelated orders and one Gaussian noise for all, chosen to give the observed
+mean tau: halves of the raters, or four fifths and a fifth, whichever is harder to find. If this power is below 80%,
+or the gap is above 0 but not significant, nobody can tell.
 
 Edges: fewer than four raters or ten prompts raise TooFew: with one prompt two tastes cannot be told from noise. A
 camp has at least two raters; one rater who opposes all others is no camp. Raters who copy each other look like a
@@ -134,7 +134,7 @@ def faction_test(ranks: ArrayLike | Sequence[ArrayLike], *, rng: np.random.Gener
     items = int(np.median(np.repeat([s.shape[2] for s in shapes], [len(s) for s in shapes])))
     power, alternative = faction_power(mean_tau, present, items, rng=rng)
     return Factions(
-        answer=CAMPS if p <= LEVEL else ONE_TASTE if power >= ENOUGH_POWER else CANNOT_TELL,
+        answer=CAMPS if p <= LEVEL else ONE_TASTE if gap <= 0 and power >= ENOUGH_POWER else CANNOT_TELL,
         test=Test(
             "gap between camps",
             float(gap / error) if error > 0 else 0.0,

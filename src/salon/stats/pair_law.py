@@ -20,7 +20,7 @@ for every cell (and the law nearest to the observed table), a linear programme f
 greatest accuracy. Large panels have many cells: those of neighboring m are put together, which leaves out
 constraints and so never makes a range too short.
 
-Sources: Williams 1975; Kleinman 1973; Lord & Cressie 1975 for laws without a shape and their ranges.
+Sources: Williams 1975; Kleinman 1973; Laird 1978 and Lord & Cressie 1975 for laws without a shape and their ranges.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ _GRID = np.unique(np.concatenate([np.linspace(0.5, 1.0, 251), 0.5 + np.geomspace
 _MOST_SIZES = 6
 _MOST_CELLS_OF_SIZE = 24
 _SLACK = 1e-7
+_EXACT = 1e-6
+_EM_STEPS = 4000
 
 Range = tuple[float, float]
 
@@ -198,14 +200,16 @@ def _two_sides(raters: int, larger: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _nearest_law(chance: FloatArray, cells: list[Cell], observed: FloatArray) -> FloatArray:
-    """The law over the grid whose expected shares are nearest to the observed ones, by least chi-square."""
+    """A law over the grid that gives the observed shares; where none does, that of the greatest likelihood, by EM."""
     first = np.array([cell.sizes[0] for cell in cells])
-    pairs = np.array([observed[first == size].sum() for size in first])
-    share = observed / np.maximum(pairs, 1)
-    weight = np.sqrt(pairs / observed.sum() / np.maximum(share, 1 / np.maximum(pairs, 1)))
-    total = 1e3 * weight.max()  # holds the sum of the law at one
-    rows = np.vstack([chance * weight[:, None], np.full(chance.shape[1], total)])
-    law, _ = nnls(rows, np.append(share * weight, total))
+    share = observed / np.maximum([observed[first == size].sum() for size in first], 1)
+    rows = np.vstack([chance, np.full(chance.shape[1], 1e3)])  # the last holds the sum of the law at one
+    law, residual = nnls(rows, np.append(share, 1e3))
+    if residual > _EXACT:
+        law = np.full(chance.shape[1], 1 / chance.shape[1])
+        known, seen = chance[observed > 0], observed[observed > 0] / observed.sum()
+        for _ in range(_EM_STEPS):
+            law = law * ((seen / (known @ law)) @ known)
     return np.asarray(law / law.sum(), dtype=np.float64)
 
 
