@@ -1,19 +1,17 @@
 """What accuracy can a model reach against this panel? Buckets, ceilings and the warnings that go with them.
 
-Data: for each item pair, k of R raters prefer the first item (R may vary by pair) and the prompt it belongs
-to. m = max(k, R - k) is the size of the larger camp. Everything is a function of how many pairs have each
-(R, m), so the bootstrap over prompts runs on count tables, never on rows. Pairs with fewer than two raters
-are left out and counted.
+Data: for each item pair, k of R raters prefer the first item (R may vary by pair) and the prompt it belongs to. m =
+max(k, R - k) is the size of the larger camp. Everything is a function of how many pairs have each (R, m), so the
+bootstrap over prompts runs on count tables, never on rows. Pairs with fewer than two raters are left out and counted.
 
-A model is scored against the panel's majority. A tied panel (even R) names no winner: such pairs cannot be
-scored and are out of the denominator of `next_rater` and `oracle`, as they are out of a model's accuracy;
-`tied_share` reports them.
+A model is scored against the panel's majority. A tied panel (even R) names no winner: such pairs cannot be scored and
+are out of the denominator of `next_rater` and `oracle`, as they are out of a model's accuracy; `tied_share` reports
+them.
 
 * panel: mean of m/R. A rater against a majority that contains that rater (TASTE calls this leave-one-out).
 * leave_one_out: a rater against the majority of the other R - 1; ties of the others count half.
 * leave_one_out_dropped: the same over the judgments where the others are not tied.
-* cap: 1 for each pair decided by more than one vote, 1/2 for the rest (3-2 at R = 5; 2-2 at R = 4). Not a
-  bound.
+* cap: 1 for each pair decided by more than one vote, 1/2 for the rest (3-2 at R = 5; 2-2 at R = 4). No bound.
 * next_rater: one more rater drawn from the same population. oracle: a predictor that knows every p, the chance that a
   rater prefers the first item. Quote these two, as ranges.
 
