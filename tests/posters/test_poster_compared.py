@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -231,6 +232,21 @@ def test_galleries_show_pictures_truth_and_answers(tmp_path: Path) -> None:
     assert "<script>alert(1)" not in html
     assert "Brand 1" in html
     assert "no picture" in compared_page(report).html()
+
+
+def test_generators_are_shown_with_their_own_posters(tmp_path: Path) -> None:
+    """Each has its posters in a folder and under paths of its own."""
+    rivals = []
+    for at, name in enumerate(("atelier", "ledger")):
+        file = made("gen_style", 3)
+        own = file.edited({i: {"path": f"posters/{name}/{i}.png", "judge": file.items[i].truth} for i in range(3)})
+        for item in own.items:
+            place = tmp_path / name / item.path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            Image.new("RGB", (30, 30), (0, 90 * at, 9 * item.number)).save(place)
+        rivals.append(Contestant(name, [own], QUICK, tmp_path / name))
+    html = compared_page(compare_files(rivals), None, [one.pictures for one in rivals]).html()
+    assert len(set(re.findall(r'<img class="shown" src="([^"]+)"', html))) == 6
 
 
 @pytest.mark.browser

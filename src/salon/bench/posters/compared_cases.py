@@ -22,6 +22,7 @@ class CaseAnswer(Noun):
     said: str = Field(description="The response, or the judge's words on a poster, shortened; empty where none.")
     read: str = Field(description="What was read of it, or why nothing was.")
     worth: float = Field(description="What it is worth by the task's first metric.")
+    path: str = Field(description="Where the picture stands that it is about: of a generator, its own.")
 
 
 class ComparedCase(Noun):
@@ -67,6 +68,7 @@ def _case(answers: Sequence[Scored | None]) -> ComparedCase:
         prompt=prompt if len(prompt) <= _LONGEST else prompt[: _LONGEST - 1] + "…",
         wanted=describe_answer(item.task, first).wanted,
         answers=tuple(
-            None if one is None else CaseAnswer(said=one.said, read=one.read, worth=one.worth) for one in told
+            None if one is None else CaseAnswer(said=one.said, read=one.read, worth=one.worth, path=one.path)
+            for one in told
         ),
     )

@@ -67,12 +67,19 @@ def case_sections(report: ComparedReport, pictures: Path | None, made: Sequence[
         by_task.setdefault(case.task, []).append(case)
     blocks = []
     for at, (task, cases) in enumerate(by_task.items()):
-        files = {case.number: case.path for case in cases}
-        own = task_named(task).side == "generation"
-        urls = [small_pictures(files, folder) for folder in made] if own else [small_pictures(files, pictures)]
+        if task_named(task).side == "generation":
+            urls = [small_pictures(_own_paths(cases, number), folder) for number, folder in enumerate(made)]
+        else:
+            urls = [small_pictures({case.number: case.path for case in cases}, pictures)]
         title = Markup("{} <span class='soft'>{}</span>").format(task_named(task).title, counted(len(cases), "item"))
         blocks.append(Details(title, [CaseGallery(tuple(cases), report.contestants, urls)], open=at == 0))
     words = (
         "The items on which contestants differ most, with the truth and what everybody said; first what it is worth."
     )
     return [Section("Side by side", blocks, words)] if blocks else []
+
+
+def _own_paths(cases: Sequence[ComparedCase], contestant: int) -> dict[int, str]:
+    """Where a generator's posters stand, by the number of their item."""
+    answers = [(case.number, case.answers[contestant]) for case in cases]
+    return {number: answer.path for number, answer in answers if answer is not None}
