@@ -3,21 +3,27 @@
 What they compute is checked against the peers' own numbers in test_peer_inputs.py and test_peer_numbers.py.
 """
 
+import json
 import math
 import shutil
 
 import pytest
 import safetensors.torch
 import torch
+from reward_example import SMALL, red_pairs, tiny
 from tiny_clip import TEXTS, pictures
 from tiny_rewards import INSTRUCTION, save_hpsv3, save_image_reward
 
 from salon.errors import BadFile, BadValue
+from salon.flows.train.reward import train_reward
+from salon.judge.scorers.trained import trained_scorer
 from salon.models.blip_reward import BlipReward
 from salon.models.peers import PEERS
+from salon.models.preference import read_card
 from salon.models.prepare import prepare_picture
 from salon.models.quality import REWARD
 from salon.models.qwen_reward import QwenReward
+from salon.models.reward_model import load_reward
 from salon.models.reward_network import open_parts
 from salon.models.weights import MissingWeights
 
@@ -166,3 +172,24 @@ def test_training_can_start_from_hpsv3(hpsv3):
     assert torch.equal(parts.network.vlm.lm_head.weight, network.lm_head.weight)
     assert parts.questions.instruction == INSTRUCTION
     assert parts.network.positions == "flat"
+
+
+def test_positions_stay_with_a_model(hpsv3, tmp_path):
+    """Flat in what is trained on from HPSv3 and in what is trained on from that; a bare VLM keeps its own."""
+    labels = red_pairs(tmp_path / "pictures", train=12, validation=2)
+    few = SMALL.model_copy(update={"steps": 1, "batch": 2, "at_once": 2, "learn": "head"})
+    ours = {"instruction": "{text_prompt} <|Reward|>"}
+    train_reward(labels, str(hpsv3[0]), tmp_path / "first", few)
+    train_reward(labels, str(tmp_path / "first"), tmp_path / "second", few)
+    train_reward(labels, str(tiny(tmp_path / "qwen2_vl")), tmp_path / "bare", few, **ours)
+    stated = {"first": "flat", "second": "flat", "bare": "m-rope"}
+    for name, positions in stated.items():
+        card = read_card(tmp_path / name)
+        assert card.positions == positions
+        assert f"positions:{positions}" in str(card.signature)
+        assert f"positions:{positions}" in str(trained_scorer(tmp_path / name, device="cpu").signature)
+        assert load_reward(tmp_path / name, device="cpu").network.positions == positions
+    old = json.loads((tmp_path / "bare" / "model.json").read_text())
+    del old["positions"]  # a card of before: such models were all trained with the VLM's own
+    (tmp_path / "bare" / "model.json").write_text(json.dumps(old))
+    assert load_reward(tmp_path / "bare", device="cpu").network.positions == "m-rope"
