@@ -84,6 +84,7 @@ def test_letters() -> None:
     "Poster A has cluttered text.",
      "The worst is B.", "not B: A", "A, because B is crowded", "Neither",
      "Comparing them, A seems close, but B it is.",
+     "A is better than B in color, but B is better in layout", "A is the better one? No, B is.", "A\n\nWait, B",
      "A\nB", "[A, B]", "Both A and B", "Option B is not the one", "I cannot choose between A and B", "Number 1"],
 )  # fmt: skip
 def test_letters_that_are_not_chosen(text: str) -> None:
@@ -97,6 +98,11 @@ def test_labels(options: tuple[str, ...]) -> None:
                   json.dumps({"answer": label}), str({"label": label})]  # fmt: skip
         texts = forms(bodies, [f"My reading: {label}.", f"I would say: {label}.", f"It must be {label}.", f"{label}。"])
         assert wrong(texts, lambda text: read_label(text, options), label) == []
+    both = "Rotation: clockwise\nAlignment: left"
+    assert [value(read_label(both, known)) for known in (ROTATIONS, ALIGNMENTS)] == [
+        "clockwise rotation",
+        "left-aligned",
+    ]
     denied = f"['{options[0]}'] (not ['{options[1]}'])"
     assert value(read_label(denied, options)) == options[0]
     assert isinstance(read_label(str(list(options[:2])), options), Unread)
@@ -126,7 +132,23 @@ def test_ratings() -> None:
             "about seven, say 7", "７", "Score: **7**", "Score = 7", "7 because it is clean", "7 of 10", "7 stars",
             "Layout: 6\nColor: 8\n\nOverall: 7", "On a scale of 1-10, I'd give it a 7."]  # fmt: skip
     assert wrong(forms(["7", "7.0", "**7**", '"7"'], more), read_rating, 7.0) == []
-    for text in ("7-8", "7 or 8", "between 7 and 8", "7/100", "70%", "[7, 8]", "3 fonts", "11", "-7", "1, 2, 3, 4", ""):
+    for text in (
+        "7-8",
+        "7 or 8",
+        "between 7 and 8",
+        "7/100",
+        "70%",
+        "[7, 8]",
+        "3 fonts",
+        "11",
+        "Score: 7 or 8",
+        "Score: 7 for layout, 8 for type",
+        "It gets 3 things right. 7",
+        "Overall 2 of 3 aspects: 6",
+        "-7",
+        "1, 2, 3, 4",
+        "",
+    ):
         assert isinstance(read_rating(text), Unread), text
 
 
@@ -213,7 +235,7 @@ def test_verdicts() -> None:
             '{"match": true}', "[Yes]", "['Yes']", "Yes - the fox is there", "It is there.\nYes", "是", "✅ Yes",
             "yes!"]  # fmt: skip
     assert wrong(forms(["Yes", "yes", "YES", "Yes.", '"Yes"'], more), read_yes, True) == []
-    for text in ("error", "", "maybe", "Yes and no", "No picture was given", "Yes\nNo", "yesterday"):
+    for text in ("error", "", "maybe", "Yes and no", "No picture was given", "Yes\nNo", "yesterday", "No. Yes."):
         assert isinstance(read_yes(text), Unread), text
 
 

@@ -90,6 +90,9 @@ _BESIDE = re.compile(
 )
 """A clause about what was not chosen."""
 _MARK = re.compile(r"^(?:[-*•+]|\d{1,2}[.)]) ")
+_BUT = re.compile(r"\b(?:but|however|although|though)\b", re.IGNORECASE)
+_CORRECTS = re.compile(r"^(?:wait|actually|correction|hmm|no,|sorry|on second thought|rather)\b", re.IGNORECASE)
+_TYPED = re.compile(r"style|alignment|rotation", re.IGNORECASE)
 _TOKEN = re.compile(r"(?<![\w'-])([A-Z])(?![\w'])")
 _PRONOUN = re.compile(
     r"\bI(?= ?(?:'|\b(?:think|would|choose|pick|select|am|can|see|believe|prefer|say|go|find|must|have)))"
@@ -121,7 +124,7 @@ def _choice(response: str | None, menu: Callable[[Any], Answer], prose: Callable
         return keyed[-1]
     stated = [] if values else list(explicit(text))
     if stated:
-        answer = menu(max(stated, key=lambda statement: statement[1])[0])
+        answer = _last_statement(text, stated, menu)
         below = {_alone(_MARK.sub("", line), menu) for line in set(lines(after_statement(text)))}
         return SEVERAL if any(isinstance(other, Read) and other != answer for other in below) else answer
     listed = [menu(value) for value in _listed(text, values)]
@@ -130,8 +133,15 @@ def _choice(response: str | None, menu: Callable[[Any], Answer], prose: Callable
     spoken = {_MARK.sub("", line) for line in lines(text)}
     alone = {answer.value for line in spoken if isinstance(answer := _alone(line, menu), Read)}
     if alone:
-        return Read(alone.pop()) if len(alone) == 1 else SEVERAL
+        return Read(alone.pop()) if len(alone) == 1 and not any(map(_CORRECTS.match, spoken)) else SEVERAL
     return (None if is_refusal(text) else prose(text)) or unanswered(text)
+
+
+def _last_statement(text: str, stated: Sequence[tuple[str, int]], menu: Callable[[Any], Answer]) -> Answer:
+    """What the last statement says; one about another property ("Alignment: left" of a rotation) is none."""
+    answers = [(menu(words), at) for words, at in sorted(stated, key=lambda statement: statement[1])[-20:]]
+    own = [answer for answer, at in answers if isinstance(answer, Read) or not _TYPED.match(text[at : at + 20])]
+    return own[-1] if own else answers[-1][0]
 
 
 def _keyed(value: Any, menu: Callable[[Any], Answer]) -> Answer | None:
@@ -174,8 +184,8 @@ def _letter(value: Any, options: Sequence[str]) -> Answer:
         value = value[0] if len(value) == 1 else " and ".join(map(str, value))
     if not isinstance(value, str):
         return NO_OPTION
-    line = bare(value)[:LONGEST_LINE].removesuffix("?")
-    match = _LETTER.fullmatch(line)
+    line = bare(value)[:LONGEST_LINE]
+    match = _LETTER.fullmatch(line.removesuffix("?"))
     if match is None:
         sentence = _claimed(line, options)
         return sentence or (SEVERAL if _several(line, options) else NO_OPTION)
@@ -199,6 +209,8 @@ def _named(line: str, options: Sequence[str]) -> set[str]:
 
 def _claimed(sentence: str, options: Sequence[str]) -> Answer | None:
     """The letter that a sentence says is the one: its subject, or its end. None where it says so of none."""
+    if sentence.rstrip().endswith("?") or _BUT.search(sentence):
+        return None
     sentence = sentence.strip(" .!*\"'")
     named = {match[1] for match in _TOKEN.finditer(_PRONOUN.sub("", sentence)) if match[1] in options}
     own = _BESIDE.sub("", sentence)

@@ -25,6 +25,7 @@ __all__ = ["read_attributes", "read_style", "read_yes"]
 _FIRST = re.compile(
     r"[^\w]{0,6}(yes|no|是|否)(?= ?[.,;:!)\]*\"'\-]|$)", re.IGNORECASE
 )  # not "no picture", "yes or no?"
+_SENTENCE = re.compile(r"[.!?] (yes|no)(?=[.!]|$)", re.IGNORECASE)
 _KEYS = ("answer", "verdict", "final_answer", "result", "response", "match", "matches", "contains", "judgment")
 _MEANS = {"yes": True, "true": True, "是": True, "no": False, "false": False, "否": False}
 
@@ -43,6 +44,7 @@ def read_yes(text: str) -> Read | Unread:
     stated = sorted(explicit(body), key=lambda statement: statement[1])
     spoken = [stated[-1][0]] if stated else lines(body)
     words = {match[1].lower() for line in (spoken[0], spoken[-1]) if (match := _FIRST.match(bare(line)))}
+    words |= {word.lower() for line in (spoken[0], spoken[-1]) for word in _SENTENCE.findall(line[-400:])}
     verdicts = {_MEANS[word] for word in words}
     return Read(verdicts.pop()) if len(verdicts) == 1 else NO_OPTION
 

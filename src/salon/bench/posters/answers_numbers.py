@@ -57,6 +57,10 @@ _STATED = re.compile(
     r"[ *_\"'(\[]{0,4}(-?\d{1,4}(?:\.\d{1,6})?)" + _AFTER + rf"(?:{_OF_TEN})?(?! ?/)",
     re.IGNORECASE,
 )
+_SCALE = re.compile(
+    r"(?:/|out of|on a scale of|from|of) ?(?:0|1)? ?(?:-|to)? ?10\b|\b(?:0|1) ?(?:-|to) ?10\b", re.IGNORECASE
+)
+"""What names the scale and no rating."""
 _ALONE = re.compile(
     r"(?:(?:about|around|roughly|approximately|maybe|probably|i'd say|i would say|say|a|an|solid|strong|it's|it is|~|≈)"
     r"[ :,]{0,2}){0,3}[\"'(\[]{0,2}(-?\d{1,4}(?:[.,]\d{1,6})?)[\"')\]]{0,2}"
@@ -94,9 +98,11 @@ def read_rating(response: str | None) -> Read | Unread:
     if boxed:
         return _rating(boxed[-1])
     spoken = [_digits(line[-LONGEST_LINE:]) for line in lines(text)]
-    stated = [number for line in spoken for number in _STATED.findall(line)]
+    stated = [(match, line) for line in spoken for match in _STATED.finditer(line)]
     if stated:
-        return _rating(stated[-1])
+        match, line = stated[-1]
+        others = re.findall(r"\d+(?:\.\d+)?", _SCALE.sub("", line[match.end() :]))
+        return _rating(match[1]) if all(float(number) == float(match[1]) for number in others) else SEVERAL
     if is_refusal(text):
         return REFUSAL
     of_ten = {float(number) for line in spoken for number in _X_OF_TEN.findall(line)}
