@@ -227,6 +227,21 @@ class TestKappa:
         assert 0.925 <= hits / 500 <= 0.975
         assert 0.03 <= rejections / 500 <= 0.075
 
+    def test_interval_covers_on_few_units(self):
+        rng = np.random.default_rng(3)
+        counts = rng.binomial(5, rng.beta(2, 2, size=(1500, 20)))
+        found = [fleiss_kappa(np.stack([row, 5 - row], 1)).kappa for row in counts]
+        covered = np.mean([one.low <= 0.2 <= one.high for one in found])
+        assert 0.92 <= covered <= 0.965  # Gwet's linearised variance with normal quantiles: .91
+
+    def test_the_error_is_the_jackknife_by_definition(self):
+        counts = np.random.default_rng(4).multinomial(4, [0.5, 0.3, 0.2], size=12)
+        left_out = [fleiss_kappa(np.delete(counts, i, axis=0)).kappa.value for i in range(12)]
+        error = np.sqrt(11 / 12 * ((left_out - np.mean(left_out)) ** 2).sum())
+        others = int((counts.sum(axis=1) > counts[:, counts.sum(axis=0).argmax()]).sum())
+        one = fleiss_kappa(counts).kappa
+        assert one.high - one.value == pytest.approx(stats.t.ppf(0.975, others - 1) * error)
+
     def test_edges(self):
         with pytest.raises(NotIdentified):
             fleiss_kappa([[3, 0], [3, 0]])

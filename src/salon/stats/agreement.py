@@ -5,7 +5,7 @@ Letters: u a unit, m_u its answers, n_uc those in category c, R raters, p items,
 What each number assumes and where it stops is in the docstring of its function.
 
 Sources: Fleiss 1971 and Fleiss, Nee & Landis 1979 for kappa; Gwet 2021 (Educational and Psychological
-Measurement 81) for its variance; Kendall & Gibbons, Rank Correlation Methods, 1990, chapters 3 and 6.
+Measurement 81) for unequal numbers of answers; Kendall & Gibbons, Rank Correlation Methods, 1990, chapters 3 and 6.
 """
 
 from __future__ import annotations
@@ -81,9 +81,10 @@ def fleiss_kappa(counts: ArrayLike) -> Kappa:
     sum_c q_c^2. With equal m_u this is Fleiss 1971. With unequal m_u it is Gwet's generalisation: q_c is the
     mean over units of n_uc/m_u, and P_o runs over units with m_u >= 2. Units without answers are left out.
 
-    Interval: Gwet's linearised variance over units, normal. Test: z = kappa/se_0 with the null error of
-    Fleiss, Nee & Landis 1979 (equal m; the mean m stands in otherwise). Both assume independent units: with
-    several units from one prompt use `alpha_bootstrap`, which for large n is the same number.
+    Interval: jackknife over units with t, whose degrees of freedom are the units with an answer outside the commonest
+    category, less one. A rare second category on few units is still covered too seldom. Test: z = kappa/se_0 with the
+    null error of Fleiss, Nee & Landis 1979 (equal m; the mean m stands in otherwise). Both assume independent units:
+    with several units from one prompt use `alpha_bootstrap`, which for large n is the same number.
     Edges: fewer than two units with two answers raises TooFew; one category only raises NotIdentified; units that are
     all unanimous have a kappa of 1 and no interval.
     """
@@ -100,11 +101,11 @@ def fleiss_kappa(counts: ArrayLike) -> Kappa:
     agree = np.where(paired, (table * (table - 1)).sum(axis=1) / np.where(paired, m * (m - 1), 1), np.nan)
     observed = float(agree[paired].mean())
     kappa = (observed - expected) / (1 - expected)
-    low, high = _gwet_interval(agree, shares @ q, kappa, expected)
+    low, high = _kappa_interval(table, shares, agree, kappa)
     z = kappa / _null_error(q, float(m[paired].mean()), int(paired.sum()))
     n = int(paired.sum())
     return Kappa(
-        Estimate(kappa, low, high, n, "unit", 0.95, "no interval" if low is None else "over units (Gwet 2021)"),
+        Estimate(kappa, low, high, n, "unit", 0.95, "no interval" if low is None else "jackknife over units, t"),
         Test("Fleiss kappa", z, float(2 * stats.norm.sf(abs(z))), "standard normal", n, "unit"),
         observed,
         expected,
@@ -171,19 +172,26 @@ def supermajority_share(counts: ArrayLike, *, at_least: float = 0.8) -> float:
     return float(np.mean(table.max(axis=1) >= at_least * table.sum(axis=1) - 1e-9))
 
 
-def _gwet_interval(
-    agree: FloatArray, expected_u: FloatArray, kappa: float, expected: float
+def _kappa_interval(
+    table: FloatArray, shares: FloatArray, agree: FloatArray, kappa: float
 ) -> tuple[float | None, float | None]:
+    """Units left out one at a time, and t; the units with an answer outside the commonest category are its freedom."""
     n, paired = len(agree), ~np.isnan(agree)
     if paired.sum() < 2:
         return None, None
-    of_unit = np.where(paired, (agree - expected) / (1 - expected) * n / paired.sum(), 0.0)
-    of_unit = of_unit - 2 * (1 - kappa) * (expected_u - expected) / (1 - expected)
-    error = np.sqrt(((of_unit - kappa) ** 2).sum() / (n * (n - 1)))
+    q = (shares.sum(axis=0) - shares) / (n - 1)
+    expected = (q**2).sum(axis=1)
+    known = np.where(paired, agree, 0.0)
+    observed = (known.sum() - known) / (paired.sum() - paired)
+    if (expected >= 1).any():  # one unit holds all answers of the second category
+        return None, None
+    left_out = (observed - expected) / (1 - expected)
+    error = np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())
     if error < 1e-9:  # all units unanimous: they show no spread, which is no certainty
         return None, None
-    half = float(stats.norm.ppf(0.975) * error)
-    return kappa - half, kappa + half
+    others = int((table.sum(axis=1) > table[:, table.sum(axis=0).argmax()]).sum())
+    half = float(stats.t.ppf(0.975, max(others - 1, 1)) * error)
+    return max(kappa - half, -1.0), min(kappa + half, 1.0)
 
 
 def _null_error(q: FloatArray, m: float, units: int) -> float:
