@@ -104,9 +104,11 @@ def test_by_the_command_with_awkward_prompts(salon_peers, tmp_path, name):
         shutil.copy(salon_peers / "scorers" / "images" / picture, tmp_path / picture)
         rows.append({"image": picture, "prompt": TEXTS[prompt]})
     (tmp_path / "prompts.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
-    ran = CliRunner().invoke(score, [str(tmp_path), "-s", f"{name}:{folder / 'weights'}", "--device", "cpu"])
+    ran = CliRunner().invoke(
+        score, [str(tmp_path), "-s", f"{name}:{folder / 'weights'}", "--device", "cpu", "-o", str(tmp_path / "out")]
+    )
     assert ran.exit_code == 0, ran.output
-    (file,) = (tmp_path / "scores").glob("*.parquet")
+    (file,) = (tmp_path / "out").glob("*.parquet")
     found = {row["item"]: row["value"] for row in pq.read_table(file).to_pylist()}
     for number, row in enumerate(rows):
         if not np.isnan(expected[number, number]):
