@@ -126,14 +126,14 @@ def _strongest_card(report: CheckReport) -> Card:
 
 
 def _ceiling_card(criteria: list[CriterionFigures], field: str, label: str, meaning: str) -> Card:
-    """One criterion: the estimate. Several: from the lowest to the highest."""
+    """One criterion: its range. Several: from the lowest to the highest."""
     ranked = sorted(criteria, key=lambda c: getattr(c.ceilings, field).value)
     low, high = ranked[0], ranked[-1]
     if low is high:
         shown = law_range(getattr(low.ceilings, f"{field}_range"))
         note = law_range_note(getattr(low.ceilings, field))
         return Card(f"{label} ceiling", shown, Markup("{}; {}").format(meaning, note))
-    shown = Markup("{} – {}").format(*(fixed(getattr(c.ceilings, field).value) for c in (low, high)))
+    shown = law_range((getattr(low.ceilings, f"{field}_range")[0], getattr(high.ceilings, f"{field}_range")[1]))
     return Card(f"{label} ceiling", shown, f"{meaning}; lowest {low.name}, highest {high.name}")
 
 
