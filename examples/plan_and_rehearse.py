@@ -18,7 +18,7 @@ def main() -> None:
     print(f"{needed} prompts give 90% power for a mean tau of {TAU} in each of {CRITERIA} criteria")
     rehearsal = simulate_study(SimulateSettings(prompts=needed, raters=RATERS, criteria=CRITERIA, tau=TAU, seed=2))
     for criterion in salon.check_study(rehearsal).criteria:
-        print(f"{criterion.name}: mean tau {criterion.statistics.mean_tau:.3f}, {criterion.verdict}")
+        print(f"{criterion.name}: mean tau {criterion.statistics.mean_tau:.3f}, {criterion.answer}")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ def main() -> None:
         numbers = found.statistics
         print(f"planted: {truth}")
         print(f"  mean tau {numbers.mean_tau:.2f}, p_max {numbers.mean_pmax:.2f}, cycles {numbers.cycle_rate:.2f}")
-        print(f"  faction test p {found.factions.p_holm:.3f}: {found.verdict}")
+        print(f"  faction test p {found.factions.p_holm:.3f}: {found.answer}")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ def printed(name: str, *arguments: str, capsys: pytest.CaptureFixture[str], monk
 
 def test_votes_to_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     said = printed("votes_to_verdict", str(tmp_path), capsys=capsys, monkeypatch=monkeypatch)
-    assert said.startswith("overall: shared preference.")
+    assert said.startswith("overall: yes, one taste.")
     assert (tmp_path / "posters" / "study.toml").exists()
     assert "no person gave these answers" in (tmp_path / "check.html").read_text(encoding="utf-8")
 
@@ -31,7 +31,7 @@ def test_same_numbers_two_truths(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     said = printed("same_numbers_two_truths", capsys=capsys, monkeypatch=monkeypatch)
-    assert re.findall(r": (shared preference|factions)$", said, re.MULTILINE) == ["shared preference", "factions"]
+    assert re.findall(r": (yes, .*)$", said, re.MULTILINE) == ["yes, one taste", "yes, in camps"]
     one, two = (float(tau) for tau in re.findall(r"mean tau ([\d.]+)", said))
     assert abs(one - two) < 0.05
     assert not list(tmp_path.iterdir())

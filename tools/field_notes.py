@@ -153,7 +153,6 @@ NOTES = {
     "CriterionFigures.shapes": "Histograms, one entry for each number of items and raters.",
     "CriterionFigures.statistics": "The four statistics of agreement.",
     "CriterionFigures.tests": "Tests of random raters: T, p_max and cycle, or pairs for votes.",
-    "CriterionFigures.verdict": "The verdict; see the guide.",
     "CurveFigures.a": "Steepness of the curve.",
     "CurveFigures.a_error": "Its standard error; null where two rating anchors fix the curve.",
     "CurveFigures.anchors": "Rating anchors it was fitted to.",

@@ -3,8 +3,8 @@
     >>> import salon
     >>> study = salon.open_study("study")                    # doctest: +SKIP
     >>> report = salon.check_study(study)                        # doctest: +SKIP
-    >>> report.criteria[0].verdict                           # doctest: +SKIP
-    'shared preference'
+    >>> report.criteria[0].answer                            # doctest: +SKIP
+    'yes, one taste'
 
 Names are loaded when first used, so `import salon` is quick.
 """

@@ -77,7 +77,7 @@ def full() -> CheckReport:
         for name, noise in members.items()
     ]
     lost = criterion("Lettering, random control", None, rng, cohort="aesthetics", raters=_raters("aesthetics"))
-    mixed = criterion("Humour", 1.7, rng, cohort="descriptions", raters=_raters("descriptions"), verdict="factions")
+    mixed = criterion("Humour", 1.7, rng, cohort="descriptions", raters=_raters("descriptions"), verdict="camps")
     criteria += [lost, mixed]
     names = [name for cohort in COHORTS for name in _raters(cohort)]
     flags = (
@@ -109,7 +109,7 @@ def minimal() -> CheckReport:
         criterion="overall",
         name="Overall",
         protocol="rankings",
-        verdict="too little data",
+        agree="cannot tell",
         sentence="One prompt with one rater: nothing can be compared.",
         prompts=1,
         judgments=1,
@@ -117,7 +117,7 @@ def minimal() -> CheckReport:
             median_T=None, mean_tau=None, mean_pmax=None, cycle_rate=None, intervals=dict.fromkeys(names, empty)
         ),
         null=None,
-        tests=tuple(TestFigures(name=n, refused="at least 2 raters are needed") for n in ("T", "cycle")),
+        tests=tuple(TestFigures(name=n, refused="at least 2 raters are needed") for n in ("agreement", "cycle")),
         shapes=(),
         alpha=None,
         mean_W=None,
@@ -139,8 +139,8 @@ def votes() -> CheckReport:
             criterion=name.lower(),
             name=name,
             protocol="votes",
-            verdict="shared preference",
-            signal=True,
+            agree="yes",
+            taste="cannot tell",
             sentence="Two voters agree on a pair more often than chance.",
             prompts=300,
             judgments=4_812,
@@ -156,7 +156,7 @@ def votes() -> CheckReport:
                     statistic=tau,
                     p=0.0005,
                     p_holm=0.001,
-                    law="sign flips of blocks, 1,999 draws",
+                    law="sign flips of whole answers, exact, one-sided",
                     n=300,
                     unit="pairs",
                 ),

@@ -97,8 +97,8 @@ def criterion(
         name=name,
         protocol="rankings",
         cohort=cohort,
-        verdict=verdict or ("random" if noise is None else "shared preference"),
-        signal=noise is not None,
+        agree="no" if noise is None else "yes",
+        taste=None if noise is None else verdict or "one taste",
         sentence=sentence or _sentence(noise, verdict),
         prompts=sum(n),
         judgments=sum(c.n * c.raters for c in cells),
@@ -174,7 +174,7 @@ def ceilings(buckets: dict[str, float], rng: np.random.Generator) -> CeilingFigu
 def factions(panel: tuple[str, ...], verdict: str | None) -> FactionFigures:
     if len(panel) < 4:
         return FactionFigures(refused="at least 4 raters are needed")
-    found = verdict == "factions"
+    found = verdict == "camps"
     return FactionFigures(
         p=0.002 if found else 0.41,
         p_holm=0.022 if found else 1.0,
@@ -310,6 +310,17 @@ def _tests(noise: float | None, n: int, cycles: bool) -> tuple[TestFigures, ...]
     )
     return (
         TestFigures(
+            name="agreement",
+            statistic=0.11,
+            p=p / 40,
+            p_holm=min(1.0, p / 4),
+            p_opposite=1 - p / 40,
+            p_opposite_holm=1.0,
+            law="total agreement over prompts, exact, one-sided",
+            n=n,
+            unit="prompts",
+        ),
+        TestFigures(
             name="T",
             statistic=61.2,
             p=p,
@@ -346,6 +357,6 @@ def _buckets(cells) -> dict[str, float]:
 def _sentence(noise: float | None, verdict: str | None) -> str:
     if noise is None:
         return "These answers look like those of random raters; a model trained on them would learn noise."
-    if verdict == "factions":
+    if verdict == "camps":
         return "Raters fall into two groups that keep together from prompt to prompt."
     return "Raters share a preference: two of them agree on a pair more often than chance, beyond the interval."

@@ -57,8 +57,8 @@ def test_golden(taste_like: CheckReport) -> None:
     ]
     for id, expected in golden.items():
         one = found[id]
-        assert (one.verdict, one.prompts, one.judgments) == tuple(
-            expected[k] for k in ("verdict", "prompts", "judgments")
+        assert (one.answer, one.prompts, one.judgments) == tuple(
+            expected[k] for k in ("answer", "prompts", "judgments")
         )
         assert one.alpha.value == pytest.approx(expected["alpha"])
         if "statistics" not in expected:
@@ -78,16 +78,16 @@ def test_the_truth_is_found(taste_like: CheckReport) -> None:
         ends = one.statistics.intervals["mean_tau"]
         assert abs(one.statistics.mean_tau - planted.tau) < ends.high - ends.low  # the width is four standard errors
         if planted.criterion == "control/random":
-            assert one.verdict in ("random", "too little data")
+            assert one.agree != "yes"
         elif planted.criterion == "control/factions":
-            assert one.verdict == "factions"
+            assert one.answer == "yes, in camps"
             assert [sorted(camp) for camp in one.factions.split] == [
                 ["control-A", "control-B", "control-C"],
                 ["control-D", "control-E"],
             ]
         else:
-            assert one.verdict in ("shared preference", "not distinguishable with this design")
-            assert one.signal
+            assert one.agree == "yes"
+            assert one.taste != "camps"
 
 
 def test_the_strongest_comes_first(taste_like: CheckReport) -> None:
@@ -144,9 +144,8 @@ def test_anchors_are_shown_where_the_shape_is_theirs() -> None:
 def test_adaptive_designs_are_refused(design: Design) -> None:
     report = checked(Drawn(60, 4).rank(shared_ranks(60, 5, 4, 0.5, RNG(3))).study(design=design))
     (one,) = report.criteria
-    assert one.verdict == "not distinguishable with this design"
+    assert one.answer == "cannot tell"
     assert "adaptive" in one.sentence
-    assert not one.signal
     assert any("not valid" in said for said in report.warnings)
 
 
@@ -229,15 +228,15 @@ def odd(name: str) -> Study:
 
 
 ODD = {
-    "even raters": "shared preference",
-    "two raters": "not distinguishable with this design",
+    "even raters": "yes, one taste",
+    "two raters": "yes; one taste or camps: cannot tell",
     "two items": None,
-    "one prompt": "too little data",
-    "one prompt of two items and two raters": "too little data",
-    "all agree": "shared preference",
+    "one prompt": "yes; one taste or camps: cannot tell",
+    "one prompt of two items and two raters": "cannot tell",
+    "all agree": "yes, one taste",
     "all tied": None,
     "all votes tied": None,
-    "opposed": "factions",
+    "opposed": "no, opposed camps",
     "one long list": None,
     "crowd": None,
     "300 raters": None,
@@ -251,15 +250,14 @@ ODD = {
 def test_odd_studies_are_reported_without_a_fault(name: str) -> None:
     report = checked(odd(name))
     if ODD[name]:
-        assert report.criteria[0].verdict == ODD[name], report.criteria[0].sentence
+        assert report.criteria[0].answer == ODD[name], report.criteria[0].sentence
     if name == "even raters":
-        assert "cycles need" in report.criteria[0].tests[2].refused
+        assert "cycles need" in report.criteria[0].tests[3].refused
         assert report.criteria[0].statistics.cycle_rate is None
     if name == "one rater each":
         by = {one.criterion: one for one in report.criteria}
-        assert by["c"].verdict == "too little data"
+        assert by["c"].answer == "cannot tell"
         assert "two raters" in by["c"].sentence
-        assert not by["c"].signal
     if name == "300 raters":
         assert len(report.raters) == len(odd(name).ids("raters"))
         assert report.criteria[0].raters.left_out > 200
@@ -313,9 +311,9 @@ def test_settings_change_what_they_say() -> None:
     narrow, wide = (checked(study, level=level).criteria[0].statistics.intervals["mean_tau"] for level in (0.8, 0.99))
     assert wide.low < narrow.low < narrow.high < wide.high
     silent = Drawn(80, 4).rank(random_ranks(80, 5, 4, RNG(9))).study()
-    assert checked(silent, smallest_tau=0.15).criteria[0].verdict == "random"
-    assert checked(silent, smallest_tau=0.02).criteria[0].verdict == "too little data"
-    assert checked(silent, smallest_tau=0.95).criteria[0].verdict == "random"
+    assert checked(silent, smallest_tau=0.15).criteria[0].answer == "no"
+    assert checked(silent, smallest_tau=0.02).criteria[0].answer == "cannot tell"
+    assert checked(silent, smallest_tau=0.95).criteria[0].answer == "no"
 
 
 def test_a_side_that_wins_too_often_is_said() -> None:

@@ -129,13 +129,13 @@ def test_verdicts_policies_warnings_and_signature_are_printed():
 def test_the_naive_p_is_marked_as_the_wrong_law():
     assert "naive p (wrong law)" in html("full")
     keys = {key for key, _ in numbers_in(html("full"))}
-    assert "criteria.0.tests.1.p_naive" in keys
+    assert "criteria.0.tests.2.p_naive" in keys
 
 
 def test_a_dash_tells_its_reason():
     text = html("ragged")
     even = next(i for i, c in enumerate(report("ragged").criteria) if c.name == "Even panel")
-    reason = report("ragged").criteria[even].tests[2].refused
+    reason = report("ragged").criteria[even].tests[3].refused
     assert text.count(f'title="{reason}"') == 2
     assert f"Even panel (Cycles): {reason}." in text
     assert f"Even panel: no cycle rate; {reason}." in text

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import krippendorff
 import numpy as np
 import pytest
 from drawn_studies import Drawn, answers_of, names, random_ranks, shared_ranks
 from scipy import stats
 
-from salon.check.criterion import _tie_control, criterion_figures, power_for
+from salon.check.criterion import Checked, _tie_control, check_criterion, power_for
 from salon.check.results import CriterionFigures
 from salon.check.settings import CheckSettings
 from salon.stats.agreement import kendall_w
@@ -23,7 +25,12 @@ SETTINGS = CheckSettings(draws=200, tie_repeats=5)
 
 
 def figures(study: Study, number: int = 0, **changes) -> CriterionFigures | None:
-    return criterion_figures(study, number, SETTINGS.model_copy(update=changes), null_for, RNG(0))
+    found = checked(study, number, **changes)
+    return None if found is None else found.figures
+
+
+def checked(study: Study, number: int = 0, **changes) -> Checked | None:
+    return check_criterion(study, number, SETTINGS.model_copy(update=changes), null_for)
 
 
 def policy(found: CriterionFigures, words: str) -> str:
@@ -177,7 +184,7 @@ def test_a_study_whose_items_have_no_prompt_at_all() -> None:
 def test_one_rater_per_prompt_is_said_not_left_out(kind: str) -> None:
     one = random_ranks(20, 1, 4, RNG(10))
     found = figures(getattr(Drawn(20, 4), kind)(one).study())
-    assert (found.verdict, found.prompts, found.judgments) == ("too little data", 0, 20)
+    assert (found.agree, found.prompts, found.judgments) == ("cannot tell", 0, 20)
     assert "20 prompts" in found.tests[0].refused
     assert found.statistics.mean_tau is None
     assert found.null is None
@@ -205,8 +212,13 @@ def test_votes_of_a_crowd_are_one_person_each() -> None:
     kernel = vote_test(pair, np.arange(72), sign, pair, draws=200, rng=RNG(0))
     assert (found.protocol, found.judgments) == ("votes", 72)
     assert found.pair_agreement.value == pytest.approx(kernel.agreement.value)
-    assert found.tests[0].p == kernel.test.p == 1 / 201
     k = first.sum(axis=1)
+    law = np.zeros(37)
+    for votes in range(7):
+        law[(2 * votes - 6) ** 2] += stats.binom.pmf(votes, 6, 0.5)
+    total = reduce(np.convolve, [law] * 12)  # of the squared leads of twelve pairs with six fair votes each
+    expected = total[((2 * k - 6) ** 2).sum() :].sum()
+    assert found.tests[0].p == kernel.test.p == pytest.approx(expected)
     agree = ((2 * k - 6) ** 2 - 6) / 30  # two votes on one pair: same minus different, of 6 x 5
     assert found.pair_agreement.value == pytest.approx(agree.mean())
     assert policy(found, "one person per vote")
@@ -270,9 +282,10 @@ def test_planted_repeats_are_not_votes() -> None:
 
 
 def test_power_of_a_silent_design() -> None:
-    few = figures(Drawn(10, 4).rank(random_ranks(10, 5, 4, RNG(14))).study())
-    many = figures(Drawn(200, 4).rank(random_ranks(200, 5, 4, RNG(15))).study())
-    low, high = (power_for(one, SETTINGS, null_for, 1) for one in (few, many))
+    few = checked(Drawn(10, 4).rank(random_ranks(10, 5, 4, RNG(14))).study())
+    many = checked(Drawn(200, 4).rank(random_ranks(200, 5, 4, RNG(15))).study())
+    low, high = (power_for(one, SETTINGS, 1).value for one in (few, many))
     assert 0 <= low < 0.6
     assert high > 0.95
-    assert power_for(figures(Drawn(2, 2).vote("r0", 0, 0, 1, "a").study()), SETTINGS, null_for, 1) is None
+    assert power_for(few, SETTINGS, 20).value < low
+    assert power_for(checked(Drawn(2, 2).vote("r0", 0, 0, 1, "a").study()), SETTINGS, 1) is None

@@ -7,6 +7,7 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from salon.check.results import (
+    ANSWERS,
     CriterionFigures,
     FactionFigures,
     Figure,
@@ -16,22 +17,33 @@ from salon.check.results import (
     TestFigures,
 )
 from salon.check.settings import CheckSettings
-from salon.check.verdict import adjust, judge
+from salon.check.verdict import Judged, adjust, judge
 
 SETTINGS = CheckSettings()
 
 
 def criterion(
-    *p: float | None, tau: float | None = 0.2, factions: FactionFigures | None = None, agreement: float | None = None
+    *p: float | None,
+    tau: float | None = 0.2,
+    factions: FactionFigures | None = None,
+    agreement: float | None = None,
+    opposite: float = 1.0,
+    prompts: int = 80,
+    name: str = "agreement",
 ) -> CriterionFigures:
-    """A criterion with these p values (None: refused) and nothing else of interest."""
-    tests = [TestFigures(name="T", p=one) if one is not None else TestFigures(name="T", refused="too few") for one in p]
+    """A criterion whose main test has the first p (None: refused), the histogram of T the next; nothing else."""
+    names = (name, "T", "p_max")
+    sides = ({"p_opposite": opposite}, {}, {})
+    tests = [
+        TestFigures(name=test, refused="too few") if value is None else TestFigures(name=test, p=value, **side)
+        for test, value, side in zip(names, p, sides)
+    ]
     numbers = {"median_T": tau, "mean_tau": tau, "mean_pmax": None, "cycle_rate": None}
     shown = None
     if agreement is not None:
         shown = Figure(value=agreement, low=None, high=None, n=3, unit="pair", level=0.95, method="")
     return CriterionFigures(
-        criterion="c", name="C", protocol="rankings", verdict="too little data", sentence="", prompts=80, judgments=400,
+        criterion="c", name="C", protocol="rankings" if tau is not None else "votes", prompts=80, judgments=400,
         statistics=Statistics(**numbers, intervals={"mean_tau": Interval(low=None, high=None)}),
         null=NullFigures(median_T=0, mean_tau=0, mean_pmax=0.6875, cycle_rate=0.21, method="exact"),
         tests=tuple(tests), shapes=(), alpha=None, mean_W=None, pair_agreement=shown, ceilings=None, raters=None,
@@ -46,17 +58,25 @@ def camps(p: float | None, *, power: float = 0.9, refused: str | None = None) ->
     )  # fmt: skip
 
 
-def judged(one: CriterionFigures, *, power: float | None = None, refused: str | None = None):
+def chance(power: float) -> Figure:
+    return Figure(value=power, low=power - 0.02, high=power + 0.02, n=1000, unit="set", level=0.95, method="Wilson")
+
+
+def judged(one: CriterionFigures, *, power: float | None = None, refused: str | None = None) -> Judged:
     (adjusted,) = adjust([one])
-    return judge(adjusted, SETTINGS, power=power, refused=refused)
+    return judge(adjusted, SETTINGS, power=None if power is None else chance(power), refused=refused)
 
 
-def test_holm_runs_over_all_criteria_and_tests_by_another_tool() -> None:
+def answer(found: Judged) -> str:
+    return ANSWERS[found.agree, found.taste]
+
+
+def test_holm_runs_over_criteria_with_the_tests_that_describe_apart() -> None:
     p = [[0.001, 0.02, None], [0.04, 0.5, 0.01], [None], [0.9, 0.03, 0.03]]
     made = adjust([criterion(*row) for row in p])
-    ours = [test.p_holm for one in made for test in one.tests if test.p is not None]
-    plain = [value for row in p for value in row if value is not None]
-    assert ours == pytest.approx(multipletests(plain, method="holm")[1])
+    for of_family in (lambda test: test.name == "agreement", lambda test: test.name != "agreement"):
+        tests = [test for one in made for test in one.tests if test.p is not None and of_family(test)]
+        assert [test.p_holm for test in tests] == pytest.approx(multipletests([t.p for t in tests], method="holm")[1])
     assert [test.p_holm for test in made[2].tests] == [None]
 
 
@@ -67,89 +87,92 @@ def test_factions_are_a_family_of_their_own() -> None:
     assert [one.tests[0].p_holm for one in made] == [1.0] * 4
 
 
-def test_random_needs_power() -> None:
-    assert judged(criterion(0.4), power=0.95).verdict == "random"
+def test_no_needs_power() -> None:
+    assert answer(judged(criterion(0.4), power=0.95)) == "no"
     thin = judged(criterion(0.4), power=0.3)
-    assert thin.verdict == "too little data"
+    assert answer(thin) == "cannot tell"
     assert "only 30% probability" in thin.sentence
     unknown = judged(criterion(0.4), power=None)
-    assert unknown.verdict == "too little data"
+    assert answer(unknown) == "cannot tell"
     assert "an unknown probability" in unknown.sentence
     assert "probability probability" not in unknown.sentence
+    assert "close to the 80%" in judged(criterion(0.4), power=0.81).sentence
 
 
 def test_no_test_at_all() -> None:
     found = judged(criterion(None))
-    assert found.verdict == "too little data"
+    assert answer(found) == "cannot tell"
     assert "too few" in found.sentence
 
 
-def test_shared_preference_needs_power_against_factions() -> None:
-    assert judged(criterion(1e-6, factions=camps(0.5))).verdict == "shared preference"
+def test_one_taste_needs_power_against_camps() -> None:
+    assert answer(judged(criterion(1e-6, factions=camps(0.5)))) == "yes, one taste"
     weak = judged(criterion(1e-6, factions=camps(0.5, power=0.5)))
-    assert weak.verdict == "not distinguishable with this design"
+    assert answer(weak) == "yes; one taste or camps: cannot tell"
     assert "50%" in weak.sentence
 
 
-def test_factions_are_named() -> None:
+def test_camps_are_named() -> None:
     found = judged(criterion(1e-6, factions=camps(0.001)))
-    assert found.verdict == "factions"
+    assert answer(found) == "yes, in camps"
     assert "ann, bob against cyd, dee" in found.sentence
     assert "+0.400 and +0.500 within the camps, +0.100 between" in found.sentence
 
 
-def test_factions_lost_to_holm_do_not_become_one_order() -> None:
-    """The power behind 'shared preference' is that of one test at .05: if that one rejects, nothing is claimed."""
+def test_camps_lost_to_holm_do_not_become_one_taste() -> None:
+    """The power behind 'one taste' is that of one test at .05: if that one rejects, nothing is claimed."""
     one, *_ = adjust([criterion(1e-9, factions=camps(p)) for p in (0.01, 0.5, 0.5, 0.5, 0.5, 0.5)])
     assert one.factions.p_holm == pytest.approx(0.06)
     found = judge(one, SETTINGS, power=None, refused=None)
-    assert found.verdict == "not distinguishable with this design"
+    assert answer(found) == "yes; one taste or camps: cannot tell"
     assert "p 0.010" in found.sentence
     assert "0.060 after Holm" in found.sentence
 
 
 def test_raters_who_oppose_each_other() -> None:
-    found = judged(criterion(1e-6, tau=-0.15, factions=camps(0.5)))
-    assert found.verdict == "factions"
+    found = judged(criterion(1.0, tau=-0.15, opposite=1e-6))
+    assert answer(found) == "no, opposed camps"
     assert "-0.150" in found.sentence
 
 
-def test_tests_that_reject_without_a_direction_are_not_called_agreement() -> None:
-    """Say, prompts that half agree and half oppose: not random, but neither one order nor camps."""
-    for tau in (0.004, -0.004):
-        one = criterion(1e-6, tau=tau, factions=camps(0.5))
-        ends = {"mean_tau": Interval(low=tau - 0.03, high=tau + 0.03)}
-        wide = one.model_copy(update={"statistics": one.statistics.model_copy(update={"intervals": ends})})
-        found = judged(wide)
-        assert found.verdict == "not distinguishable with this design"
-        assert "neither agree nor oppose" in found.sentence
-    alike = criterion(1e-6, tau=0.0, factions=camps(0.5))  # 0 on every prompt: no draw moves it, there is no interval
-    ends = {"mean_tau": Interval(low=None, high=None)}
-    update = {"statistics": alike.statistics.model_copy(update={"intervals": ends})}
-    assert judged(alike.model_copy(update=update)).verdict == "not distinguishable with this design"
+def test_histograms_alone_are_not_called_agreement() -> None:
+    """Say, prompts that half agree and half oppose: T spreads too far, but nothing is agreed on."""
+    found = judged(criterion(0.4, 1e-6, tau=0.004), power=0.99)
+    assert answer(found) == "no"
+    assert "T do not spread as under random raters" in found.sentence
 
 
-def test_without_a_faction_test_the_order_stays_open() -> None:
+def test_a_verdict_near_its_threshold_says_so() -> None:
+    for p in (0.03, 0.07):
+        assert "close to the level 0.05" in judged(criterion(p, factions=camps(0.5)), power=0.9).sentence
+    for p in (0.001, 0.3):
+        assert "close to the level" not in judged(criterion(p, factions=camps(0.5)), power=0.9).sentence
+    assert "The p of camps is close to the level" in judged(criterion(1e-6, factions=camps(0.045))).sentence
+
+
+def test_without_a_faction_test_the_taste_stays_open() -> None:
     for factions in (None, camps(None, refused="at least four raters are needed")):
         found = judged(criterion(1e-6, factions=factions))
-        assert found.verdict == "not distinguishable with this design"
-        assert "beyond chance" in found.sentence
+        assert answer(found) == "yes; one taste or camps: cannot tell"
+        assert "agree more than chance" in found.sentence
     assert "four raters" in found.sentence
 
 
-def test_votes_cannot_tell_factions() -> None:
-    found = judged(criterion(1e-6, tau=None, agreement=0.4))
-    assert found.verdict == "not distinguishable with this design"
+def test_votes_agree_but_cannot_tell_camps() -> None:
+    """876 votes with p = .0005 are a yes."""
+    found = judged(criterion(0.0005, tau=None, agreement=0.4, name="pairs"))
+    assert answer(found) == "yes; one taste or camps: cannot tell"
     assert "+0.400" in found.sentence
+    assert "p 0.0005" in found.sentence
 
 
 def test_an_adaptive_design_is_refused_whatever_the_tests_say() -> None:
     for p in (1e-9, 0.9, None):
         found = judged(criterion(p), power=0.99, refused="The design is adaptive.")
-        assert (found.verdict, found.sentence) == ("not distinguishable with this design", "The design is adaptive.")
+        assert (answer(found), found.sentence) == ("cannot tell", "The design is adaptive.")
 
 
-def test_more_evidence_never_turns_signal_into_silence() -> None:
-    verdicts = [judged(criterion(p, factions=camps(0.5)), power=0.9).verdict for p in np.geomspace(1e-9, 1, 40)]
-    assert verdicts == sorted(verdicts, key=["shared preference", "random"].index)
-    assert set(verdicts) == {"shared preference", "random"}
+def test_more_evidence_never_turns_agreement_into_silence() -> None:
+    answers = [answer(judged(criterion(p, factions=camps(0.5)), power=0.9)) for p in np.geomspace(1e-9, 1, 40)]
+    assert answers == sorted(answers, key=["yes, one taste", "no"].index)
+    assert set(answers) == {"yes, one taste", "no"}

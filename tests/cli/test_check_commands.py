@@ -12,7 +12,7 @@ from drawn_studies import Drawn, random_ranks, shared_ranks
 from ran_salon import Salon
 
 from salon.check.plan import PlanReport
-from salon.check.results import CheckReport
+from salon.check.results import ANSWERS, CheckReport
 from salon.cli.check_tables import print_plan
 from salon.report import disagreements
 from salon.report.numbers import estimate
@@ -45,7 +45,7 @@ def test_verdict_first_then_numbers(salon: Salon) -> None:
     told = salon("check", saved(signal()), *QUICK)
     assert told.code == 0
     assert told.err == ""
-    assert told.out.index("shared preference") < told.out.index("mean tau")
+    assert told.out.index("do raters agree more than chance? yes, as one taste") < told.out.index("mean tau")
     for words in ("random raters", "p (Holm)", "oracle", "policy:", "check|data:"):
         assert words in told.out
 
@@ -53,7 +53,7 @@ def test_verdict_first_then_numbers(salon: Salon) -> None:
 def test_json_is_the_documented_report(salon: Salon) -> None:
     record = salon("check", saved(signal()), *QUICK, "--json").json
     report = CheckReport.model_validate(record)
-    assert report.format == "salon.check/1"
+    assert report.format == "salon.check/2"
     statistics = record["criteria"][0]["statistics"]
     assert {"median_T", "mean_tau", "mean_pmax", "cycle_rate"} < set(statistics)
     assert record["signature"]["data"] == signal().hash[:12]
@@ -70,7 +70,9 @@ def test_html_and_json_agree(salon: Salon) -> None:
 def test_the_gate_answers_with_its_exit_code(salon: Salon, study: Callable[[], Study], code: int) -> None:
     folder = saved(study())
     assert salon("check", folder, *QUICK, "--gate").code == code
-    assert salon("check", folder, *QUICK, "--gate", "--json").json["criteria"][0]["signal"] is (code == 0)
+    assert salon("check", folder, *QUICK, "--gate", "--json").json["criteria"][0]["agree"] == (
+        "yes" if code == 0 else "no"
+    )
     assert salon("check", folder, *QUICK).code == 0
 
 
@@ -389,8 +391,8 @@ def test_real_files_are_checked_directly(salon: Salon, salon_data: Path, name: s
     assert told.code == 0, told.err
     one = told.json["criteria"][0]
     assert (one["protocol"], one["prompts"]) == REAL[name]
-    assert one["signal"]
-    assert one["verdict"] == said_in_the_guide(Path(name).name)
+    assert one["agree"] == "yes"
+    assert ANSWERS[one["agree"], one["taste"]] == said_in_the_guide(Path(name).name)
     assert ("raters are models" in " ".join(told.json["warnings"])) == name.startswith("genai")
     strength = one["statistics"]["mean_tau"] or one["pair_agreement"]["value"]
     assert 0.1 < strength < 0.6
@@ -404,7 +406,7 @@ def test_one_rater_per_prompt_is_told_to_the_user(salon: Salon, salon_data: Path
     told = salon("check", salon_data / name, "--json", "--gate")
     assert told.code == 1
     for one in told.json["criteria"]:
-        assert one["verdict"] == "too little data" == said_in_the_guide("test.json")
+        assert one["agree"] == "cannot tell" == said_in_the_guide("test.json")
         assert "two raters who answered for the same items" in one["sentence"]
 
 
@@ -414,8 +416,10 @@ def test_imagenhub_with_its_three_raters(salon: Salon, salon_data: Path) -> None
     assert salon("import", "imagenhub", *files, "-o", "study").code == 0
     told = salon("check", "study", *QUICK, "--json")
     assert {one["protocol"] for one in told.json["criteria"]} == {"ratings"}
-    assert all(one["signal"] and one["tie_rate"] > 0.3 for one in told.json["criteria"])
-    assert {one["verdict"] for one in told.json["criteria"]} == {said_in_the_guide("Text-To-Image_rater*.tsv")}
+    assert all(one["agree"] == "yes" and one["tie_rate"] > 0.3 for one in told.json["criteria"])
+    assert {ANSWERS[one["agree"], one["taste"]] for one in told.json["criteria"]} == {
+        said_in_the_guide("Text-To-Image_rater*.tsv")
+    }
 
 
 @pytest.mark.data

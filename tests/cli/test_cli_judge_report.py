@@ -60,9 +60,9 @@ def test_the_people_are_checked_unless_told_otherwise(folder, capsys):
     _, said = salon(capsys, "judge", "report", folder, "--draws", "100", "--deals", "99", "--json", "--judge", "dull")
     made = json.loads(said.out)
     assert len(made["judges"]) == 1
-    assert made["panel"][0]["signal"] == "not distinguishable with this design"
-    assert "agree beyond chance" in made["panel"][0]["sentence"]
-    assert any("share one order or fall into factions cannot be told" in words for words in made["warnings"])
+    assert made["panel"][0]["signal"] == "yes; one taste or camps: cannot tell"
+    assert "agree more than chance" in made["panel"][0]["sentence"]
+    assert any("as one taste or as camps cannot be told" in words for words in made["warnings"])
 
 
 def test_scores_stand_beside_judges(folder, capsys, tmp_path):

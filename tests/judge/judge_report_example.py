@@ -75,5 +75,5 @@ def full_report():
              "coin": (0.5, 0.3, 0.0, 0.0)}  # fmt: skip
     judges = [simulated_judge(study, c, b, rng, name, t, u) for name, (c, b, t, u) in worth.items()]
     judges.append(scorer(study, np.append(rng.normal(size=len(study.ids("items")) - 3), [np.nan] * 3), "numbers"))
-    signals = {"color": ("shared preference", "People agree."), "mood": ("random", "Coins.")}
+    signals = {"color": ("yes, one taste", "People agree."), "mood": ("no", "Coins.")}
     return report(study, *judges, signals=signals)

@@ -325,7 +325,7 @@ def test_a_judge_above_the_oracle_and_people_without_signal_are_warned_of():
     rng = np.random.default_rng(0)
     study = Drawn(40, 4).rank(rng.permuted(np.tile(np.arange(4), (40, 5, 1)), axis=2)).study()
     perfect = simulated_judge(study, 1.0, 0.0, rng, "perfect")
-    made = report(study, perfect, signals={"c": ("random", "People flip coins.")})
+    made = report(study, perfect, signals={"c": ("no", "People flip coins.")})
     assert any("leak" in words and "perfect" in words for words in made.warnings)
     assert any("by chance" in words for words in made.warnings)
 

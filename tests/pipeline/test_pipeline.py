@@ -55,7 +55,7 @@ def test_import_check_export_check(salon) -> None:
     imported = salon("import", "comparisons", "votes.csv", "-o", "study")
     first = salon("check", "study", *QUICK, "--html", "check.html")
     assert first["signature"]["data"] == imported["data"]
-    assert first["criteria"][0]["signal"]
+    assert first["criteria"][0]["agree"] == "yes"
     assert disagreements(Path("check.html").read_text(encoding="utf-8"), first) == []
     for form in ("parquet", "csv", "jsonl", "huggingface"):
         exported = salon("export", "study", "--to", form, "-o", f"as-{form}")
@@ -89,7 +89,7 @@ def test_a_simulated_study_goes_all_the_way(salon) -> None:
     assert report["signature"]["data"] == made["data"] == anchor["signature"]["data"]
     assert report["anchors"][0]["mean_tau"] == anchor["mean_tau"]
     for criterion in report["criteria"]:
-        assert criterion["verdict"] == "shared preference"
+        assert (criterion["agree"], criterion["taste"]) == ("yes", "one taste")
         assert criterion["statistics"]["mean_tau"] == pytest.approx(0.3, abs=0.08)
     page = Path("check.html").read_text(encoding="utf-8")
     assert disagreements(page, report) == []

@@ -32,7 +32,7 @@ class PanelCriterion(Noun):
     next_rater: Figure | None = Field(description="Ceiling: accuracy of one more person against this panel.")
     oracle: Figure | None = Field(description="Ceiling: accuracy of a predictor that knows every pair's odds.")
     no_ceiling: str | None = Field(default=None, description="Why there are no ceilings.")
-    signal: str | None = Field(default=None, description="Verdict of `salon check` on these people.")
+    signal: str | None = Field(default=None, description="Do these people agree? The answers of `salon check`.")
 
 
 class PanelStudy(Noun):

@@ -63,6 +63,11 @@ class Answers:
         _count_ties(self.scores, ties)
         return ties
 
+    @cached_property
+    def starts(self) -> Longs:
+        """Where the answers of each group begin."""
+        return np.flatnonzero(np.concatenate(([True], self.group[1:] != self.group[:-1])))[: len(self)]
+
     @property
     def tied(self) -> Bools:
         """(N,) does the answer hold at least one tie?"""

@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from salon.check.criterion import criterion_figures, power_for
+from salon.check.criterion import Checked, check_criterion, power_for
 from salon.check.flags import flag_figures
 from salon.check.protocols import protocol_figures
 from salon.check.raters import rater_rows
@@ -15,9 +13,9 @@ from salon.check.results import AnchorFigures, CheckReport, CriterionFigures
 from salon.check.settings import CheckSettings
 from salon.check.signal import Lookup
 from salon.check.together import study_ceilings
-from salon.check.verdict import adjust, judge
+from salon.check.verdict import adjust, judge, rejected
 from salon.errors import TooFew
-from salon.store.nulls import null_for
+from salon.store.nulls import quick_null
 from salon.study import Signature, Study
 from salon.study.rater import told_of_models
 
@@ -53,20 +51,19 @@ def check_study(
     signature = _signature(study, settings, criteria)  # hashes the study, which is part of reading it
     began = time.perf_counter()
     null = _lookup(settings)
-    seeds = np.random.SeedSequence(settings.seed).spawn(len(study.criteria))
-    made = []
+    checked: list[Checked] = []
     for number in study.ranking_criteria(criteria):
         progress(study.criteria[number].title)
-        figures = criterion_figures(study, number, settings, null, np.random.default_rng(seeds[number]))
-        made += [] if figures is None else [figures]
+        found = check_criterion(study, number, settings, null)
+        checked += [] if found is None else [found]
     flags = flag_figures(study, settings, criteria)
-    if not made and not flags:
+    if not checked and not flags:
         raise TooFew(
             "a check needs comparisons, rankings or ratings",
             found=", ".join(f"{count:,} {kind}" for kind, count in study.counts.items()) or "an empty study",
             where=f"study {study.name!r}",
         )
-    judged = _verdicts(study, adjust(made), settings, null)
+    judged = _verdicts(study, checked, settings)
     ordered = sorted(judged, key=_strength, reverse=True)
     matched = protocol_figures(study, settings)
     return CheckReport(
@@ -95,24 +92,24 @@ def _lookup(settings: CheckSettings) -> Lookup:
 
     def null(items: int, raters: int):  # type: ignore[no-untyped-def]
         if (items, raters) not in known:
-            known[items, raters] = null_for(items, raters, draws=settings.null_draws, seed=settings.seed)
+            known[items, raters] = quick_null(items, raters, draws=settings.null_draws, seed=settings.seed)
         return known[items, raters]
 
     return null
 
 
-def _verdicts(
-    study: Study, criteria: list[CriterionFigures], settings: CheckSettings, null: Lookup
-) -> list[CriterionFigures]:
+def _verdicts(study: Study, checked: Sequence[Checked], settings: CheckSettings) -> list[CriterionFigures]:
     refused = _refusal(study)
-    made = []
-    for criterion in criteria:
-        silent = all(test.p_holm is None or test.p_holm > settings.alpha for test in criterion.tests)
-        power = power_for(criterion, settings, null, len(criteria)) if silent and not refused else None
+    criteria = adjust([one.figures for one in checked])
+    silent = sum(not rejected(criterion, settings.alpha) for criterion in criteria if criterion.main_test is not None)
+    judged = []
+    for criterion, one in zip(criteria, checked):
+        asked = not refused and criterion.main_test is not None and not rejected(criterion, settings.alpha)
+        power = power_for(one, settings, silent) if asked else None
         verdict = judge(criterion, settings, power=power, refused=refused)
-        update = {"verdict": verdict.verdict, "sentence": verdict.sentence, "signal": not silent and not refused}
-        made.append(criterion.model_copy(update=update))
-    return made
+        update = {"agree": verdict.agree, "taste": verdict.taste, "sentence": verdict.sentence}
+        judged.append(criterion.model_copy(update=update))
+    return judged
 
 
 def _refusal(study: Study) -> str | None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,67 +28,85 @@ from salon.errors import StatsError
 from salon.stats.alpha import alpha_bootstrap
 from salon.stats.ceilings import Ceilings, VoteTable, cells_table, table_ceilings, vote_table
 from salon.stats.concordance import alpha_from_w, group_concordances
-from salon.stats.laws import RankingLaw, fit_tau
-from salon.stats.power import power_signal
 from salon.stats.resample import SHARE, bootstrap_totals
 from salon.stats.result import Estimate
 from salon.stats.signal import kendall_t, votes_rankings
-from salon.stats.vote_test import vote_test
+from salon.stats.vote_test import vote_power, vote_test
 from salon.study import Study
 from salon.study.votes import TIE, pair_votes
 
+Result = TypeVar("Result")
 _READERS: tuple[Callable[[Study, int], Answers], ...] = (answers_rankings, answers_comparisons, answers_ratings)
 
 
-def criterion_figures(
-    study: Study, number: int, settings: CheckSettings, null: Lookup, rng: np.random.Generator
-) -> CriterionFigures | None:
-    """Everything but the verdict, which needs the other criteria for Holm; None when nobody judged this one."""
+@dataclass(frozen=True)
+class Checked:
+    """Everything of a criterion but its verdict, which needs the other criteria for Holm."""
+
+    figures: CriterionFigures
+    power: Callable[[float], Estimate | None]
+    """The chance that this design shows the smallest tau worth seeing, at a level."""
+
+
+@dataclass(frozen=True)
+class Streams:
+    """A stream of random numbers for every part: no part's draws move another's."""
+
+    seed: int
+    criterion: int
+
+    def __call__(self, part: str) -> np.random.Generator:
+        return np.random.default_rng([self.seed, self.criterion, crc32(part.encode())])
+
+
+def check_criterion(study: Study, number: int, settings: CheckSettings, null: Lookup) -> Checked | None:
+    """The figures of one criterion; None when nobody judged it."""
+    streams = Streams(settings.seed, number)
     read = []
     for reader in _READERS:
         answers = reader(study, number)
         if _repeated(answers):
-            return _ordered(study, number, answers, settings, null, rng)
+            return _ordered(study, number, answers, settings, null, streams)
         read.append(answers)
-    if (study.comparisons.criterion == number).any():
-        return _voted(study, number, settings, rng)
-    return _alone(study, number, read)
+    return _voted(study, number, settings, streams) or _alone(study, number, read)
 
 
 def _repeated(answers: Answers) -> bool:
-    """Is there a group with two complete answers? Comparisons that are mostly incomplete serve better as votes."""
-    if answers.protocol == "comparisons" and answers.incomplete > len(answers):
+    """Is there a group with two complete answers? Answers that are mostly incomplete serve better as votes."""
+    if answers.incomplete > len(answers):
         return False
     return bool((answers.group[1:] == answers.group[:-1]).any())
 
 
 def _ordered(
-    study: Study, number: int, answers: Answers, settings: CheckSettings, null: Lookup, rng: np.random.Generator
-) -> CriterionFigures:
+    study: Study, number: int, answers: Answers, settings: CheckSettings, null: Lookup, streams: Streams
+) -> Checked:
     """Figures from complete orders."""
-    signal = signal_of(answers, settings, null, rng)
-    starts = np.flatnonzero(np.concatenate(([True], answers.group[1:] != answers.group[:-1])))
-    mean_w = _estimate(lambda: _mean_w(answers, starts, settings, rng))
-    alpha = _estimate(lambda: _alpha(answers, starts, mean_w, settings, rng))
+    signal = signal_of(answers, settings, null, streams("ties"))
+    starts = answers.starts
+    mean_w = _estimate(lambda: _mean_w(answers, starts, settings, streams("W")))
+    alpha = _estimate(lambda: _alpha(answers, starts, mean_w, settings, streams("alpha")))
     table = _vote_table(study, number, answers, signal)
-    return CriterionFigures(
+    figures = CriterionFigures(
         criterion=study.criteria[number].id,
         name=study.criteria[number].title,
         protocol=answers.protocol,
         cohort=_cohort(study, answers.rater),
         prompts=signal.prompts,
         judgments=len(answers),
-        statistics=signal.statistics(settings, rng),
+        statistics=signal.statistics(settings, streams("statistics")),
         null=signal.null_figures(),
-        tests=signal.tests(),
+        tests=signal.tests(streams("agreement")),
         shapes=signal.shape_figures(),
         alpha=None if alpha is None else Figure.of(alpha),
         mean_W=None if mean_w is None else Figure.of(mean_w),
-        ceilings=None if table is None else _ceilings(table, settings, rng),
+        ceilings=None if table is None else _ceilings(table, settings, streams("ceilings")),
         raters=rater_figures(study, signal.shapes),
-        factions=faction_figures(study, signal.shapes, settings, rng),
+        factions=faction_figures(study, signal.shapes, settings, streams("factions")),
         tie_rate=answers.tie_rate,
-        tie_control=_tie_control(answers, rng) if settings.ties == "stable" and answers.tie_rate else None,
+        tie_control=_tie_control(answers, streams("control"))
+        if settings.ties == "stable" and answers.tie_rate
+        else None,
         policies=(
             *_policies(answers, signal, starts, settings),
             *_lone_policy(table),
@@ -93,6 +114,7 @@ def _ordered(
             *_crowd_policy(study, number),
         ),
     )
+    return Checked(figures, lambda level: signal.power(settings, level, streams("power")))
 
 
 def _vote_table(study: Study, number: int, answers: Answers, signal: Signal) -> VoteTable | None:
@@ -119,40 +141,89 @@ def _pair_table(study: Study, number: int, *, by_pair: bool = False) -> VoteTabl
         return None
 
 
-def _voted(study: Study, number: int, settings: CheckSettings, rng: np.random.Generator) -> CriterionFigures | None:
-    """Figures from votes that form no complete orders: arenas, fractions, crowds."""
-    view = study.comparisons
-    rows = np.flatnonzero((view.criterion == number) & (view.repeat == 0))
-    if not len(rows):
+def _voted(study: Study, number: int, settings: CheckSettings, streams: Streams) -> Checked | None:
+    """Figures from votes that form no complete orders: arenas, fractions, crowds, orders of some of the items."""
+    votes = _gather_votes(study, number)
+    if not len(votes.rater):
         return None
-    low, high = np.minimum(view.a, view.b)[rows], np.maximum(view.a, view.b)[rows]
-    _, pair = np.unique(low.astype(np.int64) * len(study.item_groups) + high, return_inverse=True)
-    won = np.where(view.outcome[rows] > 1, 0, np.where(view.outcome[rows] == 0, 1, -1))
-    sign = np.where(view.a[rows] < view.b[rows], won, -won)
-    cluster = pair if study.compare_within == "all" else view.group[rows]
-    test, agreement = _vote_agreement(study, view.rater[rows], view.group[rows], pair, sign, cluster, settings, rng)
+    cluster = votes.pair if study.compare_within == "all" else votes.group
+    views = {"comparisons": study.comparisons, "rankings": study.rankings, "ratings": study.ratings}
+    kind = next(kind for kind, view in views.items() if (view.criterion == number).any())
+    try:
+        result = vote_test(
+            votes.pair, votes.block, votes.sign, cluster, draws=settings.draws, rng=streams("votes"),
+            level=settings.level,
+        )  # fmt: skip
+        test, agreement = TestFigures.of("pairs", result.test), Figure.of(result.agreement)
+    except StatsError as error:
+        if kind != "comparisons":
+            return None
+        test, agreement = TestFigures(name="pairs", refused=f"{error.needed} (found {error.found})"), None
     table = _pair_table(study, number, by_pair=study.compare_within == "all")
-    return CriterionFigures(
+    figures = CriterionFigures(
         criterion=study.criteria[number].id,
         name=study.criteria[number].title,
         protocol="votes",
-        cohort=_cohort(study, view.rater[rows]),
-        prompts=len(np.unique(view.group[rows])),
-        judgments=len(rows),
+        cohort=_cohort(study, votes.rater),
+        prompts=len(np.unique(votes.group)),
+        judgments=votes.judgments,
         statistics=Statistics(),
         tests=(test,),
         pair_agreement=agreement,
-        ceilings=None if table is None else _ceilings(table, settings, rng),
-        tie_rate=float((sign == 0).mean()),
+        ceilings=None if table is None else _ceilings(table, settings, streams("ceilings")),
+        tie_rate=float((votes.sign == 0).mean()),
         policies=(
-            *_vote_policies(study, view.rater[rows], skipped_of(study, "comparisons", number)),
+            *_vote_policies(study, votes.rater, kind, skipped_of(study, kind, number)),
             *_lone_policy(table),
-            *_other_policy(study, number, "comparisons"),
+            *(_other_policy(study, number, "comparisons") if kind == "comparisons" else ()),
         ),
     )
+    tau = settings.smallest_tau
+    power = partial(
+        vote_power, votes.pair, votes.block, votes.first, votes.second, votes.sign, tau=tau, rng=streams("power")
+    )
+    return Checked(figures, lambda level: _estimate(lambda: power(alpha=level)))
 
 
-def _alone(study: Study, number: int, read: Sequence[Answers]) -> CriterionFigures | None:
+@dataclass(frozen=True)
+class _GatheredVotes:
+    """Votes on pairs under one criterion; one block for each rater and group, and for each vote of a crowd."""
+
+    rater: NDArray[np.int32]
+    group: NDArray[np.int32]
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    pair: NDArray[np.int64]
+    block: NDArray[np.int64]
+    sign: NDArray[np.int64]
+    judgments: int
+
+
+def _gather_votes(study: Study, number: int) -> _GatheredVotes:
+    """Comparisons as they are; where there are none, what rankings or ratings of some items say of their pairs."""
+    view = study.comparisons
+    rows = np.flatnonzero((view.criterion == number) & (view.repeat == 0))
+    if len(rows):
+        rater, group, a, b, outcome = (
+            column[rows] for column in (view.rater, view.group, view.a, view.b, view.outcome)
+        )
+        judgments = len(rows)
+    else:
+        votes = pair_votes(study, number)
+        rater, a, b, outcome = votes.rater, votes.a, votes.b, votes.outcome
+        group = study.item_groups[a]
+        judgments = len(np.unique(rater.astype(np.int64) * (int(group.max(initial=0)) + 1) + group))
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    _, pair = np.unique(low.astype(np.int64) * len(study.item_groups) + high, return_inverse=True)
+    won = np.where(outcome > 1, 0, np.where(outcome == 0, 1, -1))
+    block = rater.astype(np.int64) * (np.int64(group.max(initial=0)) + 1) + group
+    crowd = study.crowds[rater]
+    block[crowd] = block.max(initial=0) + 1 + np.arange(int(crowd.sum()))
+    _, dense = np.unique(block, return_inverse=True)
+    return _GatheredVotes(rater, group, low, high, pair, dense, np.where(a < b, won, -won), judgments)
+
+
+def _alone(study: Study, number: int, read: Sequence[Answers]) -> Checked | None:
     """A criterion that was judged, but where no two raters answered the same question: said, never left out."""
     views = {"rankings": study.rankings, "ratings": study.ratings}
     kind = next((kind for kind, view in views.items() if (view.criterion == number).any()), None)
@@ -162,7 +233,7 @@ def _alone(study: Study, number: int, read: Sequence[Answers]) -> CriterionFigur
     answers = next(one for one in read if one.protocol == kind)
     groups = np.unique(views[kind].group[rows & (views[kind].group >= 0)])
     refused = "two raters who answered for the same items are needed"
-    return CriterionFigures(
+    figures = CriterionFigures(
         criterion=study.criteria[number].id,
         name=study.criteria[number].title,
         protocol=kind,
@@ -170,44 +241,21 @@ def _alone(study: Study, number: int, read: Sequence[Answers]) -> CriterionFigur
         prompts=0,
         judgments=len(answers),
         statistics=Statistics(),
-        tests=(TestFigures(name="T", refused=f"{refused} (found none in {len(groups):,} prompts)"),),
+        tests=(TestFigures(name="agreement", refused=f"{refused} (found none in {len(groups):,} prompts)"),),
         tie_rate=answers.tie_rate,
         policies=_left_out(answers, len(answers)),
     )
+    return Checked(figures, lambda level: None)
 
 
-def _vote_agreement(study, rater, group, pair, sign, cluster, settings, rng):  # type: ignore[no-untyped-def]
-    """The sign-flip test, one block for each rater and group, and for each single vote of a crowd."""
-    most = np.int64(group.max()) + 1
-    block = rater.astype(np.int64) * most + group
-    crowd = study.crowds[rater]
-    block[crowd] = block.max() + 1 + np.arange(int(crowd.sum()))
-    _, dense = np.unique(block, return_inverse=True)
-    try:
-        result = vote_test(pair, dense, sign, cluster, draws=settings.draws, rng=rng, level=settings.level)
-    except StatsError as error:
-        return TestFigures(name="pairs", refused=f"{error.needed} (found {error.found})"), None
-    return TestFigures.of("pairs", result.test), Figure.of(result.agreement)
+def power_for(checked: Checked, settings: CheckSettings, silent: int) -> Figure | None:
+    """The power of this design at the level that Holm's first step leaves to `silent` criteria."""
+    power = checked.power(settings.alpha / max(silent, 1))
+    return None if power is None else Figure.of(power)
 
 
-def power_for(criterion: CriterionFigures, settings: CheckSettings, null: Lookup, tests: int) -> float | None:
-    """Chance that this design's T test would reject, Holm over as many criteria, at the smallest tau worth seeing."""
-    if not criterion.shapes:
-        return None
-    shape = max(criterion.shapes, key=lambda one: one.prompts)
-    law = fit_tau(RankingLaw("mallows"), settings.smallest_tau, shape.raters, shape.items)
-    rng = np.random.default_rng(settings.seed)
-    try:
-        power = power_signal(
-            null(shape.items, shape.raters), law, criterion.prompts, alpha=settings.alpha, criteria=tests, rng=rng
-        )
-    except StatsError:
-        return 0.0
-    return power.any_holm.value
-
-
-def _estimate(make: Callable[[], Estimate]) -> Estimate | None:
-    """An estimate, None where the data cannot give it."""
+def _estimate(make: Callable[[], Result]) -> Result | None:
+    """A result, None where the data cannot give it."""
     try:
         return make()
     except StatsError:
@@ -339,9 +387,10 @@ def _crowd_policy(study: Study, number: int) -> tuple[str, ...]:
     return (f"answers left out because their raters cannot be told apart (a crowd): {left_out:,}",)
 
 
-def _vote_policies(study: Study, raters: NDArray[np.int32], skipped: int) -> tuple[str, ...]:
+def _vote_policies(study: Study, raters: NDArray[np.int32], kind: str, skipped: int) -> tuple[str, ...]:
+    few = "raters met every pair" if kind == "comparisons" else f"{kind} cover every item"
     said = [
-        "few raters met every pair of a prompt, so votes on single pairs are compared instead of orders",
+        f"few {few} of a prompt, so votes on single pairs are compared instead of orders",
         "ties and 'both bad' count for neither side and leave a pair's decided votes",
     ]
     if study.compare_within == "all":

@@ -80,7 +80,7 @@ def verdict_section(report: CheckReport) -> Section:
     ]
     shown = Verdicts(verdicts) if verdicts else "The study holds no judgments of a criterion."
     blocks = [*warnings, shown, *policies(report)]
-    return Section("Verdicts", blocks, "What the answers say about each criterion, in plain words.")
+    return Section("Verdicts", blocks, "Do raters agree more than chance? If so, as one taste or as camps?")
 
 
 def _subtitle(report: CheckReport) -> Markup:
@@ -101,14 +101,16 @@ def _cards(report: CheckReport) -> list[Card]:
 
 def _verdict_card(report: CheckReport) -> Card:
     if len(report.criteria) == 1:
-        words, tone = VERDICTS[report.criteria[0].verdict]
-        return Card("Verdict", words, report.criteria[0].name, tone)
-    found = Counter(c.verdict for c in report.criteria)
-    shared = found.pop("shared preference", 0)
-    rest = Markup("; ").join(Markup("{}: {}").format(verdict, fixed(n, 0)) for verdict, n in found.most_common())
-    words = Markup("{} of {}").format(fixed(shared, 0), fixed(len(report.criteria), 0))
-    note = rest or Markup("the answers agree beyond chance, and one order with noise explains them")
-    return Card("Criteria with shared preference", words, note, "clear" if shared else "none")
+        first = report.criteria[0]
+        _, tone = VERDICTS[first.agree, first.taste]
+        return Card("Do raters agree more than chance?", first.answer, first.name, tone)
+    agreeing = [c for c in report.criteria if c.agree == "yes"]
+    words = Markup("{} of {}").format(fixed(len(agreeing), 0), fixed(len(report.criteria), 0))
+    tastes = [f"as {c.taste}" if c.taste != "cannot tell" else "one taste or camps: cannot tell" for c in agreeing]
+    others = [f"agreement: {c.agree}" for c in report.criteria if c.agree != "yes"]
+    found = [*Counter(tastes).most_common(), *Counter(others).most_common()]
+    note = Markup("; ").join(Markup("{} in {}").format(what, fixed(n, 0)) for what, n in found)
+    return Card("Criteria on which raters agree", words, note, "clear" if agreeing else "none")
 
 
 def _strongest_card(report: CheckReport) -> Card:

@@ -14,8 +14,12 @@ MADE_BY_TIE_BREAK = (
     " Made by tie-break: the mean τ that breaking ties alike for every rater makes of shuffled answers, with no "
     "preference left in them."
 )
-DECIMALS = {"T": 2, "p_max": 2, "cycle": 0, "pairs": 3}
-METHOD = """The null. Every rater ranks uniformly at random, independently of all others. T, the p max histogram and the
+DECIMALS = {"agreement": 3, "T": 2, "p_max": 2, "cycle": 0, "pairs": 3}
+METHOD = """The first answer rests on one test: the total agreement over prompts, that is concordant minus discordant
+pairs of votes, against its law under random raters, adjusted over criteria after Holm. It needs no interval and holds
+for one prompt as for many. A tie is no vote to it.
+
+The null. Every rater ranks uniformly at random, independently of all others. T, the p max histogram and the
 cycle indicator all depend only on the votes on each pair, so one enumeration gives their joint law; where it is too
 large the page says Monte Carlo and how many prompts were drawn.
 
@@ -24,8 +28,8 @@ one prompt are dependent, so the p max statistic follows a weighted sum of chi-s
 wrong for it, and its p is printed only as the naive one.
 
 Cycles at or below the null do not exclude factions. Factions are tested where they would show: in the matrix of mean τ
-between raters, against one shared order with each rater's own noise. Without enough power for that the verdict is that
-the design cannot tell.
+between raters, against one shared order with each rater's own noise. Without enough power for that the second answer is
+that one taste or camps cannot be told.
 
 Ceilings. Accuracy is measured against the panel's majority. The next rater and the oracle rest on a fitted law of pair
 probabilities; their ranges hold over every law that the votes allow. Panel, leave-one-out and cap are given for

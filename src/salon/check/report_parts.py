@@ -14,12 +14,14 @@ from salon.report.words import brief
 
 MOST_COLORS = 4
 VERDICTS = {
-    "shared preference": ("shared preference", "clear"),
-    "factions": ("factions", "split"),
-    "random": ("random", "none"),
-    "not distinguishable with this design": ("not distinguishable", "open"),
-    "too little data": ("too little data", "thin"),
+    ("yes", "one taste"): ("agree: one taste", "clear"),
+    ("yes", "camps"): ("agree: in camps", "split"),
+    ("yes", "cannot tell"): ("agree", "clear"),
+    ("no", "camps"): ("opposed camps", "split"),
+    ("no", None): ("no agreement", "none"),
+    ("cannot tell", None): ("cannot tell", "thin"),
 }
+"""The two answers as a badge: words and tone."""
 Triple = tuple[float | None, float | None, float | None]
 
 
@@ -83,8 +85,8 @@ def named_apart(report: CheckReport) -> CheckReport:
 
 def badge(criterion: CriterionFigures) -> Badge:
     """The verdict as a badge."""
-    words, tone = VERDICTS[criterion.verdict]
-    return Badge(words, tone, criterion.verdict)
+    words, tone = VERDICTS[criterion.agree, criterion.taste]
+    return Badge(words, tone, f"Do raters agree more than chance? {criterion.answer}")
 
 
 def triple(statistics: Statistics, name: str) -> Triple | None:

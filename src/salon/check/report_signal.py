@@ -7,23 +7,24 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from salon.check.report_parts import Cohorts, heading, main_shape, measured, triple
+from salon.check.report_parts import Cohorts, heading, holm, main_shape, measured, triple
 from salon.check.results import (
+    MAIN,
     STATISTICS,
     AnchorFigures,
     CheckReport,
     CriterionFigures,
     TestFigures,
 )
-from salon.report import Cell, Column, Figure, Note, Prose, Section, Table, charts, numbers, value
+from salon.report import Cell, Column, Figure, Note, Prose, Section, Table, charts
 from salon.report.words import brief, counted, fixed, gathered, level_words, listed
 
-TESTS = {"T": "T", "p_max": "p max", "cycle": "Cycles", "pairs": "Pairs"}
+TESTS = {"agreement": "Agreement", "pairs": "Pairs", "T": "T", "p_max": "p max", "cycle": "Cycles"}
 NO_ORDERS = "no complete orders, only votes on single pairs: see the agreement of votes"
 NO_CYCLE = "strict majorities of this number of raters and items cannot cycle"
 DEPENDENT = (
     "T is a function of the p max histogram, so a T test and a p max test that both reject are one piece of evidence "
-    "and not two. Holm's adjustment runs over all criteria and tests of this report."
+    "and not two. They describe; the verdict rests on the test of agreement alone."
 )
 
 
@@ -134,13 +135,19 @@ def _tests_table(report: CheckReport) -> Table | None:
     columns = [Column("name", "Criterion")]
     for name in used:
         columns.append(Column(name, f"{TESTS[name]}: p", "p", hint="Holm's adjusted p below it"))
+        if name in MAIN:
+            columns.append(Column(f"{name}-opposite", "Opposed: p", "p", hint="Raters agree less than chance"))
         if name == "p_max":
             columns.append(Column("naive", "p max: naive p (wrong law)", "p", hint="Pairs as if independent"))
     rows = [{"name": c.name, **_test_cells(c, used)} for c in report.criteria]
     wrong = (
         " The naive p treats the pairs of one prompt as independent, which they are not: it rejects too often and is "
     )
-    caption = "Tests of the random-rater null: p, and below it the p adjusted after Holm."
+    caption = (
+        "Tests against random raters: p, and below it the p adjusted after Holm. The verdict rests on the first, the "
+        "total agreement, adjusted over criteria. The histograms of T and p max and the cycles describe, and are "
+        "adjusted among themselves."
+    )
     return Table(columns, rows, caption + (wrong + "shown only because papers print it." if "p_max" in used else ""))
 
 
@@ -152,6 +159,7 @@ def _tested_twice(report: CheckReport) -> bool:
 def _test_cells(c: CriterionFigures, used: Sequence[str]) -> dict[str, Cell]:
     made = {t.name: t for t in c.tests}
     cells = {name: _test_cell(made.get(name), c) for name in used}
+    cells |= {f"{name}-opposite": _opposite_cell(made.get(name), c) for name in MAIN if name in used}
     naive = made.get("p_max")
     reason = (naive and naive.refused) or "not made"
     cells["naive"] = Cell(naive and naive.p_naive, "" if naive and naive.p_naive is not None else reason)
@@ -163,10 +171,14 @@ def _test_cell(test: TestFigures | None, c: CriterionFigures) -> Cell:
         return Cell(None, NO_ORDERS if c.protocol == "votes" else "not made for complete orders")
     if test.p is None:
         return Cell(None, test.refused or "not made")
-    holm = (
-        "" if test.p_holm is None else Markup("Holm {}").format(value(test.p_holm, None, numbers.p_value(test.p_holm)))
-    )
-    return Cell(test.p, test.law or "", holm)
+    return Cell(test.p, test.law or "", holm(test.p_holm))
+
+
+def _opposite_cell(test: TestFigures | None, c: CriterionFigures) -> Cell:
+    """The other side of a one-sided test."""
+    if test is None or test.p_opposite is None:
+        return Cell(None, _test_cell(test, c).why if test is None or test.p is None else "not made")
+    return Cell(test.p_opposite, test.law or "", holm(test.p_opposite_holm))
 
 
 def _refused_note(report: CheckReport) -> Prose | None:

@@ -15,8 +15,21 @@ from salon.stats.result import Test
 from salon.study import Signature
 from salon.study.noun import Noun
 
-Verdict = Literal["random", "shared preference", "factions", "not distinguishable with this design", "too little data"]
-FORMAT = "salon.check/1"
+Agree = Literal["yes", "no", "cannot tell"]
+Taste = Literal["one taste", "camps", "cannot tell"]
+TestName = Literal["agreement", "T", "p_max", "cycle", "pairs"]
+MAIN: tuple[TestName, ...] = ("agreement", "pairs")
+"""Tests that answer; the others describe."""
+ANSWERS: dict[tuple[Agree, Taste | None], str] = {
+    ("yes", "one taste"): "yes, one taste",
+    ("yes", "camps"): "yes, in camps",
+    ("yes", "cannot tell"): "yes; one taste or camps: cannot tell",
+    ("no", "camps"): "no, opposed camps",
+    ("no", None): "no",
+    ("cannot tell", None): "cannot tell",
+}
+"""The two answers of a verdict in one line: do raters agree more than chance, and as one taste or as camps?"""
+FORMAT = "salon.check/2"
 
 
 class Interval(Noun):
@@ -79,10 +92,16 @@ class TestFigures(Noun):
 
     __test__ = False
 
-    name: Literal["T", "p_max", "cycle", "pairs"]
+    name: TestName = Field(
+        description="'agreement' (orders) or 'pairs' (votes) answers whether raters agree; the others describe."
+    )
     statistic: float | None = None
     p: float | None = None
-    p_holm: float | None = Field(default=None, description="Adjusted over all criteria and tests of the report.")
+    p_holm: float | None = Field(
+        default=None, description="Adjusted over all criteria; tests that describe are a family of their own."
+    )
+    p_opposite: float | None = Field(default=None, description="Of the one-sided tests: p that raters agree less.")
+    p_opposite_holm: float | None = None
     p_naive: float | None = Field(default=None, description="Wrong law: pairs of a prompt as if independent.")
     law: str | None = None
     n: int | None = None
@@ -90,10 +109,17 @@ class TestFigures(Noun):
     refused: str | None = None
 
     @classmethod
-    def of(cls, name: Literal["T", "p_max", "cycle", "pairs"], test: Test) -> TestFigures:
+    def of(cls, name: TestName, test: Test) -> TestFigures:
         """A kernel's test as part of a report."""
         return cls(
-            name=name, statistic=test.statistic, p=test.p, p_naive=test.p_naive, law=test.law, n=test.n, unit=test.unit
+            name=name,
+            statistic=test.statistic,
+            p=test.p,
+            p_naive=test.p_naive,
+            p_opposite=test.p_opposite,
+            law=test.law,
+            n=test.n,
+            unit=test.unit,
         )
 
 
@@ -183,9 +209,11 @@ class CriterionFigures(Noun):
     name: str
     protocol: Literal["rankings", "comparisons", "ratings", "votes"]
     cohort: str | None = None
-    verdict: Verdict = "too little data"
-    sentence: str = Field(default="", description="The verdict in plain words.")
-    signal: bool = Field(default=False, description="Does any valid test reject the random-rater null, after Holm?")
+    agree: Agree = Field(default="cannot tell", description="Do raters agree more than random raters would?")
+    taste: Taste | None = Field(
+        default=None, description="If so, as one taste or as camps? Also 'camps' where raters oppose each other."
+    )
+    sentence: str = Field(default="", description="Both answers in plain words, with the figures behind them.")
     prompts: int
     judgments: int
     statistics: Statistics
@@ -206,6 +234,16 @@ class CriterionFigures(Noun):
         description="With ties=stable: mean tau that the shared tie-break makes of shuffled answers.",
     )
     policies: tuple[str, ...] = Field(description="What was done about ties, gaps and skipped answers.")
+
+    @property
+    def answer(self) -> str:
+        """The two answers in one line."""
+        return ANSWERS[self.agree, self.taste]
+
+    @property
+    def main_test(self) -> TestFigures | None:
+        """The test that the first answer rests on; None where it could not be made."""
+        return next((test for test in self.tests if test.name in MAIN and test.p is not None), None)
 
 
 class RaterRow(Noun):
@@ -297,7 +335,7 @@ class AnchorFigures(Noun):
 class CheckReport(Noun):
     """The whole check."""
 
-    format: Literal["salon.check/1"] = FORMAT
+    format: Literal["salon.check/2"] = FORMAT
     study: str
     simulated: bool
     design: str

@@ -1,32 +1,38 @@
-"""Is there more agreement than random raters would show? The four statistics, their nulls and their tests."""
+"""Is there more agreement than random raters would show? The test of it, the four statistics and their nulls."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from salon.check.answers import Answers, Shape, shapes
-from salon.check.results import STATISTICS, Interval, NullFigures, ShapeFigures, Statistics, TestFigures
+from salon.check.results import STATISTICS, Interval, NullFigures, ShapeFigures, Statistics, TestFigures, TestName
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
-from salon.stats.nulls import Null
+from salon.stats.agreement_law import Part, ranking_law
+from salon.stats.agreement_test import agreement_test, power_agreement, tied_parts, tied_test
+from salon.stats.nulls import FEW_RATERS, Null
 from salon.stats.resample import BOTH_SIDES, SHARE, interval
-from salon.stats.result import Test
+from salon.stats.result import Estimate, Test
 from salon.stats.signal import (
     Cells,
     cells_votes,
     cycles_possible,
+    pmax_bins,
     resample_cells,
     statistics_cells,
     votes_rankings,
 )
-from salon.stats.signal_tests import cycle_test, pmax_test, t_test
+from salon.stats.signal_tests import cycle_test, folded_pmf, pmax_test, t_test
 
 Lookup = Callable[[int, int], Null]
+MOST_KINDS = 40
+T_BINS, PMAX_BINS = 60, 50
+"""Bins of the histograms of shapes with many raters."""
 _ENDS = {"mean_tau": BOTH_SIDES, "mean_pmax": (0.5, 1.0), "cycle_rate": SHARE}
 
 
@@ -37,6 +43,8 @@ class Signal:
     repeats: tuple[tuple[tuple[Cells, Null], ...], ...]
     shapes: list[Shape]
     """The strict orders of the first tie-break."""
+    answers: Answers
+    null: Lookup
 
     @property
     def prompts(self) -> int:
@@ -79,13 +87,37 @@ class Signal:
             method=" and ".join(sorted(methods)),
         )
 
-    def tests(self) -> tuple[TestFigures, ...]:
-        """T, p_max and cycle against the null; where ties were broken at random, twice the median p over repeats."""
+    def tests(self, rng: np.random.Generator) -> tuple[TestFigures, ...]:
+        """The total agreement, then the histograms of T and p_max and the cycle count, each against the null.
+
+        Ties are no signs to the first. For the others they were broken: at random, twice the median p over repeats.
+        """
+        return (_combine("agreement", [_try(partial(self._agreement, rng))]), *self.described())
+
+    def described(self) -> tuple[TestFigures, ...]:
+        """The tests that describe: histograms of T and p_max, and the cycle count."""
         return (
-            _combine("T", [_try(t_test, cells) for cells in self.repeats]),
-            _combine("p_max", [_try(pmax_test, cells) for cells in self.repeats]),
-            _combine("cycle", [_try(cycle_test, _cyclable(cells)) for cells in self.repeats]),
+            _combine("T", [_try(partial(t_test, list(cells))) for cells in self.repeats]),
+            _combine("p_max", [_try(partial(pmax_test, list(cells))) for cells in self.repeats]),
+            _combine("cycle", [_try(partial(cycle_test, _cyclable(cells))) for cells in self.repeats]),
         )
+
+    def _agreement(self, rng: np.random.Generator) -> Test:
+        answers = self.answers
+        if not answers.tie_rate:
+            return agreement_test(self.repeats[0])
+        return tied_test(answers.scores, answers.size, answers.starts, self.null, rng=rng)
+
+    def power(self, settings: CheckSettings, alpha: float, rng: np.random.Generator) -> Estimate | None:
+        """The chance that this design shows `smallest_tau` at this level."""
+        answers = self.answers
+        parts: list[Part] = [(ranking_law(null), cells.n) for cells, null in self.repeats[0]]
+        if answers.tie_rate:
+            parts = tied_parts(answers.scores, answers.size, answers.starts, self.null)
+        try:
+            return power_agreement(parts, *_kinds(answers, rng), tau=settings.smallest_tau, alpha=alpha, rng=rng)
+        except StatsError:
+            return None
 
     def shape_figures(self) -> tuple[ShapeFigures, ...]:
         """Histograms of T and p_max beside their nulls, shape by shape."""
@@ -99,7 +131,9 @@ class Signal:
         counts = np.zeros(len(support))
         for one in each:
             np.add.at(counts, np.searchsorted(support, one.t_numerators), one.counts)
-        pairs = sum(one.pmax_counts for one in each)
+        pairs = np.asarray(sum(one.pmax_counts for one in each))
+        if cells.raters > FEW_RATERS:
+            return _wide_shape(cells, null, np.array(support), counts / len(each), pairs / len(each))
         return ShapeFigures(
             items=cells.items,
             raters=cells.raters,
@@ -122,7 +156,7 @@ def signal_of(answers: Answers, settings: CheckSettings, null: Lookup, rng: np.r
     for repeat in range(repeats):
         found = first if repeat == 0 else shapes(answers, ties=settings.ties, rng=rng)
         made.append(tuple((cells_of(shape), null(shape.items, shape.raters)) for shape in found))
-    return Signal(tuple(made), first)
+    return Signal(tuple(made), first, answers, null)
 
 
 def percentiles(name: str, value: float, drawn: NDArray[np.float64], n: int, level: float) -> Interval:
@@ -137,6 +171,51 @@ def percentiles(name: str, value: float, drawn: NDArray[np.float64], n: int, lev
     if made.low is None and name == "median_T" and 2 / 2**n <= 1 - level:
         return Interval(low=value, high=value)
     return Interval(low=made.low, high=made.high)
+
+
+def _kinds(answers: Answers, rng: np.random.Generator) -> tuple[list[NDArray[np.float32]], list[int]]:
+    """Prompts with two answers or more by shape, for a simulation: answers (R, p) of some of each, and their number.
+
+    Without ties all prompts of a shape are alike; with ties up to 40 of each shape stand for the others.
+    """
+    starts = answers.starts
+    raters = np.diff(np.append(starts, len(answers)))
+    sizes = answers.size[starts].astype(np.int64)
+    prompts: list[NDArray[np.float32]] = []
+    counts: list[int] = []
+    for p, R in {(int(p), int(R)) for p, R in zip(sizes, raters) if R >= 2}:
+        of_shape = starts[(sizes == p) & (raters == R)]
+        kinds = min(len(of_shape), MOST_KINDS if answers.tie_rate else 1)
+        shares = np.full(kinds, len(of_shape) // kinds)
+        shares[: len(of_shape) % kinds] += 1
+        chosen = rng.choice(of_shape, kinds, replace=False)
+        prompts += [answers.scores[start : start + R, :p] for start in chosen.tolist()]
+        counts += shares.tolist()
+    return prompts, counts
+
+
+def _wide_shape(
+    cells: Cells, null: Null, support: NDArray[np.int64], counts: NDArray[np.float64], pairs: NDArray[np.float64]
+) -> ShapeFigures:
+    """The histograms of a shape with many raters, whose values are too many to list: in bins, at their middles."""
+    T = support / cells.t_denominator
+    edges = np.linspace(T.min(), T.max() + 1e-12, T_BINS + 1)
+    place = np.clip(np.searchsorted(edges, T, side="right") - 1, 0, T_BINS - 1)
+    mass = np.array([null.t_counts.get(int(value), 0) / null.total for value in support])
+    shares = pmax_bins(cells.raters) / cells.raters
+    where = np.minimum(((shares - 0.5) * 2 * PMAX_BINS).astype(int), PMAX_BINS - 1)
+    return ShapeFigures(
+        items=cells.items,
+        raters=cells.raters,
+        prompts=cells.n,
+        null_method=null_method(null),
+        t_support=tuple(((edges[1:] + edges[:-1]) / 2).tolist()),
+        t_counts=tuple(np.bincount(place, counts, T_BINS).tolist()),
+        t_null=tuple(np.bincount(place, mass, T_BINS).tolist()),
+        pmax_support=tuple((0.5 + (np.arange(PMAX_BINS) + 0.5) / (2 * PMAX_BINS)).tolist()),
+        pmax_counts=tuple(np.bincount(where, pairs, PMAX_BINS).tolist()),
+        pmax_null=tuple(np.bincount(where, folded_pmf(cells.raters), PMAX_BINS).tolist()),
+    )
 
 
 def cells_of(shape: Shape) -> Cells:
@@ -159,14 +238,14 @@ def _cyclable(cells: Sequence[tuple[Cells, Null]]) -> list[tuple[Cells, Null]]:
     return [pair for pair in cells if cycles_possible(pair[0].items, pair[0].raters)] or list(cells)
 
 
-def _try(test: Callable[[list[tuple[Cells, Null]]], Test], cells: Sequence[tuple[Cells, Null]]) -> Test | str:
+def _try(test: Callable[[], Test]) -> Test | str:
     try:
-        return test(list(cells))
+        return test()
     except StatsError as error:
         return f"{error.needed}" + (f" (found {error.found})" if error.found else "")
 
 
-def _combine(name: str, tests: Sequence[Test | str]) -> TestFigures:
+def _combine(name: TestName, tests: Sequence[Test | str]) -> TestFigures:
     """One result from the repeats: twice the median p is a valid p value however the repeats depend (Rüger 1978)."""
     made = [test for test in tests if isinstance(test, Test)]
     if not made:

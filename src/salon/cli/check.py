@@ -66,7 +66,7 @@ def check(
       salon check study --html check.html
       salon check votes.csv
       salon check study --json > check.json
-      salon check study --gate            exit code 1 unless there is signal everywhere
+      salon check study --gate            exit code 1 unless raters agree on every criterion
     """
     settings = settings_from(CheckSettings, flags)
     found = given_study(study)
@@ -80,7 +80,7 @@ def check(
         print_json(report.model_dump(mode="json"))
     else:
         print_check(report, html)
-    if gate and not (report.criteria and all(criterion.signal for criterion in report.criteria)):
+    if gate and not (report.criteria and all(criterion.agree == "yes" for criterion in report.criteria)):
         raise click.exceptions.Exit(1)
 
 

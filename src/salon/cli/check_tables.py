@@ -14,13 +14,8 @@ from salon.cli.console import count, print_table, say
 from salon.report.numbers import MISSING, estimate, exact, fixed, p_value, range_with_interval, with_interval
 from salon.stats.nulls import Null
 
-COLORS = {
-    "shared preference": "green",
-    "factions": "magenta",
-    "random": "red",
-    "not distinguishable with this design": "yellow",
-    "too little data": "yellow",
-}
+COLORS = {"yes": "green", "no": "red", "cannot tell": "yellow"}
+TASTES = {"one taste": "as one taste", "camps": "as camps", "cannot tell": "as one taste or as camps: cannot tell"}
 CEILINGS = {
     "next_rater": "next rater",
     "oracle": "oracle",
@@ -39,7 +34,11 @@ def print_check(report: CheckReport, html: Path | None) -> None:
         say(f"warning: {warning}", fg="yellow")
     click.echo()
     for criterion in report.criteria:
-        say(f"{criterion.name}: {criterion.verdict}", fg=COLORS[criterion.verdict], bold=True)
+        say(
+            f"{criterion.name}: do raters agree more than chance? {_answer(criterion)}",
+            bold=True,
+            fg=COLORS[criterion.agree],
+        )
         say(f"  {criterion.sentence}")
     click.echo()
     _print_statistics(report)
@@ -54,6 +53,13 @@ def print_check(report: CheckReport, html: Path | None) -> None:
     say(report.signature_line, dim=True)
     if html is not None:
         say(f"report: {html}")
+
+
+def _answer(criterion: CriterionFigures) -> str:
+    if criterion.taste is None:
+        return criterion.agree
+    taste = "they oppose each other" if criterion.agree == "no" else TASTES[criterion.taste]
+    return f"{criterion.agree}{';' if criterion.taste == 'cannot tell' else ','} {taste}"
 
 
 def _policies(report: CheckReport) -> dict[str, list[str]]:

@@ -134,7 +134,7 @@ def _print_pairs(report: JudgeReport) -> None:
         )
         for one in report.panel
     ]
-    columns = ("criterion", "pairs", "tied", "votes a pair", "next rater", "oracle", "signal")
+    columns = ("criterion", "pairs", "tied", "votes a pair", "next rater", "oracle", "do people agree?")
     print_table("\nPeople", columns, panel, left=(0, 6))
 
 

@@ -106,15 +106,18 @@ def checked(
     *,
     criteria: Sequence[str] = (),
 ) -> Signals:
-    """Verdict and sentence of a signal check on the people alone; nothing where they cannot be checked."""
-    given = CheckSettings(seed=settings.seed, level=settings.level, draws=min(settings.draws, 500))
+    """The answers of `salon check` on the people alone, and their sentence; nothing where they cannot be checked.
+
+    They are those of `salon check` on the same answers: no draws move a verdict.
+    """
+    given = CheckSettings(seed=settings.seed, level=settings.level, draws=settings.draws)
     try:
         report = check_study(
             people_only(study), given, criteria=criteria, progress=lambda name: progress(f"people, {name}")
         )
     except StatsError:
         return {}
-    return {one.criterion: (one.verdict, one.sentence) for one in report.criteria}
+    return {one.criterion: (one.answer, one.sentence) for one in report.criteria}
 
 
 def people_only(study: Study) -> Study:

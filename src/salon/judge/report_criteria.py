@@ -22,7 +22,14 @@ SHOWN = {
     "conditional": ("c", "Accuracy where both orders agree"),
     "unseen": ("Unread", "Pairs with an unread verdict"),
 }
-SIGNAL = {"shared preference": "clear", "random": "none", "factions": "split", "too little data": "thin"}
+SIGNAL = {
+    "yes, one taste": "clear",
+    "yes; one taste or camps: cannot tell": "clear",
+    "yes, in camps": "split",
+    "no, opposed camps": "split",
+    "no": "none",
+    "cannot tell": "thin",
+}
 
 
 def criterion_section(report: JudgeReport, names: Names) -> Section | None:
@@ -107,7 +114,9 @@ def _panel_table(report: JudgeReport) -> Table:
         Column("oracle", "Oracle", "text", hint="Accuracy of a predictor that knows every pair's odds"),
     ]
     signals = any(one.signal for one in report.panel)
-    columns += [Column("signal", "Signal", "badge", hint="What salon check says of these people")] if signals else []
+    columns += (
+        [Column("signal", "Do people agree?", "badge", hint="What salon check says of these people")] if signals else []
+    )
     rows = [
         {
             "name": one.name,

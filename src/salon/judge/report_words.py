@@ -33,11 +33,12 @@ MACRO = "macro is the mean over criteria; accuracy = (1 - u)((1 - b - t) c + (b 
 
 _LITTLE = "so accuracy against their majority says little"
 PEOPLE = {
-    "random": f"people agree no more than by chance, {_LITTLE}",
-    "factions": f"people fall into factions, {_LITTLE}",
-    "not distinguishable with this design": "whether people share one order or fall into factions cannot be told with "
-    "this design, so their majority may be that of one camp",
-    "too little data": f"too few answers of people to tell whether they agree, {_LITTLE}",
+    "no": f"people agree no more than by chance, {_LITTLE}",
+    "no, opposed camps": f"people oppose each other, {_LITTLE}",
+    "yes, in camps": f"people agree within camps, not on one order, {_LITTLE}",
+    "yes; one taste or camps: cannot tell": "people agree, but whether as one taste or as camps cannot be told, so "
+    "their majority may be that of one camp",
+    "cannot tell": f"too few answers of people to tell whether they agree, {_LITTLE}",
 }
 TICKS = (
     "on checklists accuracy is agreement with the majority of people, tick by tick (a tick is one point of one item); "

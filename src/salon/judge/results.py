@@ -191,8 +191,10 @@ class PanelFigures(Noun):
         default=None, description="The same over all laws of the pairs' odds that fit the votes. Quote this one."
     )
     no_ceiling: str | None = Field(default=None, description="Why there are no ceilings.")
-    signal: str | None = Field(default=None, description="The verdict of `salon check` on these people.")
-    sentence: str | None = Field(default=None, description="That verdict in plain words.")
+    signal: str | None = Field(
+        default=None, description="Do these people agree, and as one taste or as camps? The answers of `salon check`."
+    )
+    sentence: str | None = Field(default=None, description="Those answers in plain words.")
 
 
 class FlagJudged(Noun):

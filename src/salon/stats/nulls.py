@@ -22,13 +22,14 @@ Ehrenberg (1952), Hays (1960) for the average tau; Alvo and Cabilio (1984).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import comb, factorial, sqrt
+from math import comb, exp, factorial, lgamma, log, sqrt
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from salon.errors import BadValue, TooFew
 from salon.stats import orbits
@@ -36,10 +37,13 @@ from salon.stats.signal import (
     Floats,
     Ints,
     cells_votes,
+    cycles,
     cycles_possible,
     histogram_t_numerators,
+    item_pairs,
     pmax_bins,
     t_denominator,
+    t_numerators,
     votes_rankings,
 )
 
@@ -224,3 +228,82 @@ def folded_binomial(raters: int) -> dict[Fraction, Fraction]:
 def pmax_weights(items: int, raters: int) -> tuple[Fraction, ...]:
     """1 + 2(p-2)/9^i for i = 1..floor(R/2)."""
     return tuple(1 + Fraction(2 * (items - 2), 9**i) for i in range(1, raters // 2 + 1))
+
+
+# ------------------------------------------------------------------------------------------------ many raters
+FEW_RATERS = 60
+"""Up to here rankings are drawn one by one; above, votes are drawn as normal numbers (error of order 1/R)."""
+_MOST_RANKINGS = 4_000_000
+_MOST_VOTES = 8_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class SampledNull(Null):
+    """A null of draws that keeps T and the cycle flag alone: no joint law, so its size does not grow with R."""
+
+    numerators: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    """(draws,) T of each simulated prompt times `t_denominator`."""
+    cyclic: int = 0
+    """Simulated prompts with a majority cycle."""
+
+    @cached_property
+    def t_counts(self) -> dict[int, int]:
+        """Simulated prompts at each value of T times `t_denominator`, sorted."""
+        values, counts = np.unique(self.numerators, return_counts=True)
+        return dict(zip(values.tolist(), counts.tolist()))
+
+    @property
+    def median_T(self) -> Fraction:
+        """Median of the simulated prompts."""
+        middle = Fraction(float(np.median(self.numerators)))
+        return middle / t_denominator(self.items, self.raters)
+
+    @property
+    def mean_pmax(self) -> Fraction:
+        """Mean p_max, from the closed form of the mean absolute deviation of a binomial."""
+        return Fraction(mean_pmax(self.raters))
+
+    @cached_property
+    def cycle_rate(self) -> Fraction:
+        """Share of simulated prompts with a majority cycle."""
+        return Fraction(self.cyclic, self.total)
+
+
+def mean_pmax(raters: int) -> float:
+    """E max(k, R - k) / R = 1/2 + h C(R, h) / (2^R R) with h = ceil(R / 2), k ~ Bin(R, 1/2)."""
+    half = (raters + 1) // 2
+    log_ways = lgamma(raters + 1) - lgamma(half + 1) - lgamma(raters - half + 1) - raters * log(2)
+    return 0.5 + half * exp(log_ways) / raters
+
+
+def sampled_null(items: int, raters: int, *, draws: int, rng: np.random.Generator) -> SampledNull:
+    """T and cycles of simulated prompts, at a cost that is bounded for any number of raters."""
+    check_shape(items, raters)
+    if draws < 1:
+        raise TooFew("at least one simulated prompt is needed", found=f"{draws} draws")
+    draws = max(
+        2_000, min(draws, 100_000, _MOST_RANKINGS // raters if raters <= FEW_RATERS else _MOST_VOTES // comb(items, 2))
+    )
+    numerators, cyclic = np.zeros(draws, np.int64), 0
+    block = max(1, 4_000_000 // (comb(items, 2) + (items * raters if raters <= FEW_RATERS else 0)))
+    for start in range(0, draws, block):
+        size = min(block, draws - start)
+        votes = _ranked_votes if raters <= FEW_RATERS else _normal_votes
+        k = votes(size, items, raters, rng)
+        numerators[start : start + size] = t_numerators(k, raters)
+        cyclic += int(cycles(k, raters, items).sum()) if cycles_possible(items, raters) else 0
+    return SampledNull(items, raters, MONTE_CARLO, draws, {}, draws, numerators, cyclic)
+
+
+def _ranked_votes(draws: int, items: int, raters: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+    ranks = np.argsort(rng.random((draws, raters, items), dtype=np.float32), axis=2)
+    return votes_rankings(ranks)
+
+
+def _normal_votes(draws: int, items: int, raters: int, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+    """Votes with the mean and covariance of random raters: two pairs that share an item correlate by 1/3."""
+    a, b = item_pairs(items).T
+    item = rng.standard_normal((draws, items)) / sqrt(3)
+    lead = item[:, a] - item[:, b] + rng.standard_normal((draws, len(a))) / sqrt(3)
+    k = np.rint((raters + sqrt(raters) * lead) / 2)
+    return np.clip(k, 0, raters).astype(np.int32)

@@ -259,11 +259,11 @@ def tally_stored(g: Geometry, layer: Layer) -> Joint:
     return {(tuple(cell[:-1]), cell[-1]): count for cell, count in zip(cells.tolist(), counts)}
 
 
-def unpack(g: Geometry, keys: Words) -> npt.NDArray[np.int16]:
+def unpack(g: Geometry, keys: Words) -> npt.NDArray[np.int32]:
     """Votes (n, m) of packed states."""
     shifts = (g.width * np.arange(len(g.first))).astype(np.uint64)
     field = np.uint64((1 << g.width) - 1)
-    return ((keys[:, None] >> shifts) & field).astype(np.int16)
+    return ((keys[:, None] >> shifts) & field).astype(np.int32)
 
 
 def _two_items(raters: int) -> Joint:

@@ -35,3 +35,5 @@ class Test:
     unit: str
     p_naive: float | None = None
     """The p value the usual but wrong law gives, kept beside the right one where a paper used it."""
+    p_opposite: float | None = None
+    """Of a one-sided test: the p value of the other side."""

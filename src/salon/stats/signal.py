@@ -36,11 +36,11 @@ from salon.errors import BadValue, TiesNotAllowed, TooFew
 from salon.stats.compiled import compiled
 
 Ints = npt.NDArray[np.int64]
-Votes = npt.NDArray[np.int16]
+Votes = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-MAX_RATERS = 30_000  # votes are int16
+MAX_RATERS = 10_000_000
 
 
 def item_pairs(items: int) -> Ints:
@@ -72,7 +72,7 @@ def votes_rankings(ranks: npt.ArrayLike) -> Votes:
     bad = _first_bad_ranking(array)
     if bad >= 0:
         _raise_bad_ranking(array, bad)
-    k = np.zeros((array.shape[0], comb(array.shape[2], 2)), dtype=np.int16)
+    k = np.zeros((array.shape[0], comb(array.shape[2], 2)), dtype=np.int32)
     _count_votes(array, k)
     return k
 
@@ -106,7 +106,9 @@ def p_max(k: npt.ArrayLike, raters: int) -> Floats:
 def cycles(k: npt.ArrayLike, raters: int, items: int) -> Bools:
     """True (n,) where the strict-majority tournament holds an intransitive triple."""
     votes = check_votes(k, raters, items)
-    _, cyclic = tally_votes(votes, raters, items)
+    cyclic = np.zeros(len(votes), dtype=np.bool_)
+    if cycles_possible(items, raters):
+        _flag_cycles(votes, raters, item_triples(items), cyclic)
     return cyclic
 
 
@@ -287,7 +289,7 @@ def distinct_rows(rows: npt.NDArray[np.integer], radix: int) -> tuple[Ints, Ints
 
 
 def check_votes(k: npt.ArrayLike, raters: int, items: int | None = None) -> Votes:
-    """`k` as int16 votes (n, m) after checking its shape and range."""
+    """`k` as int32 votes (n, m) after checking its shape and range."""
     array = np.asarray(k)
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.integer):
         raise BadValue(
@@ -303,7 +305,7 @@ def check_votes(k: npt.ArrayLike, raters: int, items: int | None = None) -> Vote
             f"votes must lie between 0 and the number of raters, {raters}",
             found=f"values from {array.min()} to {array.max()}",
         )
-    return np.ascontiguousarray(array, dtype=np.int16)
+    return np.ascontiguousarray(array, dtype=np.int32)
 
 
 def items_of_pairs(pairs: int) -> int:
@@ -345,11 +347,9 @@ def _raise_bad_ranking(ranks: npt.NDArray[np.integer], bad: int) -> None:
 
 def tally_votes(votes: Votes, raters: int, items: int) -> tuple[Votes, Bools]:
     """The p_max histogram (n, bins) and the cycle flag (n,) of every prompt."""
-    histograms = np.zeros((len(votes), len(pmax_bins(raters))), dtype=np.int16)
-    cyclic = np.zeros(len(votes), dtype=np.bool_)
-    triples = item_triples(items) if cycles_possible(items, raters) else item_triples(0)
-    _fill_tally(votes, raters, triples, histograms, cyclic)
-    return histograms, cyclic
+    histograms = np.zeros((len(votes), len(pmax_bins(raters))), dtype=np.int32)
+    _fill_tally(votes, raters, histograms)
+    return histograms, cycles(votes, raters, items)
 
 
 @compiled
@@ -381,12 +381,18 @@ def _count_votes(ranks: npt.NDArray[np.integer], k: Votes) -> None:
 
 
 @compiled
-def _fill_tally(votes: Votes, raters: int, triples: Ints, histograms: Votes, cyclic: Bools) -> None:
-    """Fill the p_max histogram and the cycle flag of every prompt."""
+def _fill_tally(votes: Votes, raters: int, histograms: Votes) -> None:
+    """Fill the p_max histogram of every prompt."""
     lowest = (raters + 1) // 2
     for i in range(votes.shape[0]):
         for e in range(votes.shape[1]):
             histograms[i, max(votes[i, e], raters - votes[i, e]) - lowest] += 1
+
+
+@compiled
+def _flag_cycles(votes: Votes, raters: int, triples: Ints, cyclic: Bools) -> None:
+    """Flag prompts whose strict majorities cycle."""
+    for i in range(votes.shape[0]):
         for t in range(triples.shape[0]):
             ab = 2 * votes[i, triples[t, 0]] - raters
             bc = 2 * votes[i, triples[t, 1]] - raters

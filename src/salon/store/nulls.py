@@ -20,11 +20,13 @@ import numpy as np
 from platformdirs import user_cache_dir
 
 from salon.errors import SalonError
-from salon.stats.nulls import Null, check_shape, exact_null, feasible, monte_carlo_null
+from salon.stats.nulls import Null, check_shape, exact_null, feasible, monte_carlo_null, sampled_null
 from salon.store.atomic import whole_file
 
 DRAWS = 200_000
 LIMIT_SECONDS = 10.0
+CHECK_SECONDS, MOST_EXACT_RATERS = 1.0, 30
+"""What a check may spend on the exact law of one shape."""
 
 
 def null_for(
@@ -54,6 +56,23 @@ def null_for(
         null = _compute(items, raters, draws, seed, limit)
         _write(exact_file if null.exact else sampled_file, null)
     return null
+
+
+def quick_null(items: int, raters: int, *, draws: int = DRAWS, seed: int = 0) -> Null:
+    """The null law of one shape for a check: exact where it is at hand or takes a second, else draws of T and cycles.
+
+    The draws are made anew each time, at a cost that does not grow with the number of raters.
+    """
+    check_shape(items, raters)
+    exact_file = cache_folder() / f"{items}_{raters}_exact.json.gz"
+    null = shipped_null(items, raters) or _read(exact_file, items, raters)
+    if null is not None:
+        return null
+    if raters <= MOST_EXACT_RATERS and feasible(items, raters, seconds=CHECK_SECONDS):
+        null = exact_null(items, raters)
+        _write(exact_file, null)
+        return null
+    return sampled_null(items, raters, draws=draws, rng=np.random.default_rng([seed, items, raters]))
 
 
 def shipped_null(items: int, raters: int) -> Null | None:

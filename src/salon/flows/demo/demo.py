@@ -170,7 +170,7 @@ def _tell_posters(checked: CheckReport, fused: FuseReport) -> None:
         rows = [row for row in fused.scores if row.criterion == criterion.criterion]
         if rows:  # flags have no order of houses
             best = min(rows, key=lambda row: row.rank)
-            click.echo(f"  {criterion.name:<26} {criterion.verdict:<36} best house: {best.generator}")
+            click.echo(f"  {criterion.name:<26} {criterion.answer:<36} best house: {best.generator}")
 
 
 def _tell_judges(report: JudgeReport) -> None:

@@ -149,6 +149,8 @@ def _panel(
 ) -> Panel:
     cohort = next(cohort for cohort in cohorts if cohort["id"] == law.get("cohort", CONTROLS))
     who = np.array([raters.index(rater) for rater in cohort["raters"]], np.int32)
+    if law.get("redraw"):
+        rng = rng.spawn(law["redraw"])[-1]
     ranks = _law(law, cohort.get("pattern", ())).draw(plan["prompts"], len(who), plan["items"], rng=rng)
     return Panel(number, who, number * plan["prompts"] * plan["items"], ranks)
 

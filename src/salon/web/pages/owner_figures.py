@@ -69,7 +69,7 @@ def _criterion(one: CriterionFigures) -> CriterionLine:
     return CriterionLine(
         name=one.name,
         protocol=one.protocol,
-        verdict=one.verdict,
+        verdict=one.answer,
         sentence=one.sentence,
         tau=_tau(one),
         alpha=_line("alpha", one.alpha),
