@@ -532,7 +532,6 @@ NOTES = {
     "TaskResult.title": "What tables call it.",
     "TestFigures.law": "The null law in words.",
     "TestFigures.n": "How many units were tested.",
-    "TestFigures.name": "Which test.",
     "TestFigures.p": "p value under the law that holds.",
     "TestFigures.refused": "Why the test was not made; then p is null.",
     "TestFigures.statistic": "Value of the test statistic.",

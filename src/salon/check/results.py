@@ -101,7 +101,7 @@ class TestFigures(Noun):
         default=None, description="Adjusted over all criteria; tests that describe are a family of their own."
     )
     p_opposite: float | None = Field(default=None, description="Of the one-sided tests: p that raters agree less.")
-    p_opposite_holm: float | None = None
+    p_opposite_holm: float | None = Field(default=None, description="The same, adjusted over all criteria.")
     p_naive: float | None = Field(default=None, description="Wrong law: pairs of a prompt as if independent.")
     law: str | None = None
     n: int | None = None
