@@ -176,3 +176,10 @@ def test_more_evidence_never_turns_agreement_into_silence() -> None:
     answers = [answer(judged(criterion(p, factions=camps(0.5)), power=0.9)) for p in np.geomspace(1e-9, 1, 40)]
     assert answers == sorted(answers, key=["yes, one taste", "no"].index)
     assert set(answers) == {"yes, one taste", "no"}
+
+
+def test_a_gap_that_is_not_significant_is_no_proof_of_one_taste() -> None:
+    for gap, taste in ((-0.05, "one taste"), (0.05, "cannot tell")):
+        figure = Figure(value=gap, low=gap - 0.1, high=gap + 0.1, n=80, unit="prompt", level=0.95, method="t")
+        found = judged(criterion(1e-6, factions=camps(0.4).model_copy(update={"gap": figure})))
+        assert (found.agree, found.taste) == ("yes", taste)

@@ -128,6 +128,13 @@ def _agreeing(criterion: CriterionFigures, test: TestFigures, settings: CheckSet
             f"{agree}. Whether as one taste or as camps cannot be told: two camps with this mean tau would have shown "
             f"with {chance} probability.{near}",
         )
+    if factions.gap is not None and factions.gap.value > 0:
+        return Judged(
+            "yes",
+            "cannot tell",
+            f"{agree}. Whether as one taste or as camps cannot be told: two groups of raters agree less with each "
+            f"other than one order allows (gap {factions.gap.value:+.3f}), but not significantly (p {_p(factions.p)}).{near}",
+        )
     return Judged(
         "yes",
         "one taste",
