@@ -133,7 +133,8 @@ def _agreeing(criterion: CriterionFigures, test: TestFigures, settings: CheckSet
             "yes",
             "cannot tell",
             f"{agree}. Whether as one taste or as camps cannot be told: two groups of raters agree less with each "
-            f"other than one order allows (gap {factions.gap.value:+.3f}), but not significantly (p {_p(factions.p)}).{near}",
+            f"other than one order allows (gap {factions.gap.value:+.3f}), but not significantly "
+            f"(p {_p(factions.p)}).{near}",
         )
     return Judged(
         "yes",
