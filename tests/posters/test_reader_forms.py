@@ -257,6 +257,34 @@ def test_logos_and_lines() -> None:
         assert value(read_texts(f"```text\n{hand}\n```")) == lines, hand
 
 
+LINES = ("Grand Opening", "20% off all shoes!", "Sat 14 May, 9:30 - 17:00", "#1 in town")
+SHEETS: tuple[Callable[[Sequence[str]], str], ...] = (
+    "\n".join, "\r\n".join, "\n\n".join, json.dumps, lambda lines: str(list(lines)), lambda lines: str(tuple(lines)),
+    lambda lines: json.dumps(lines, indent=2), lambda lines: json.dumps({"texts": lines}),
+    lambda lines: json.dumps([{"text": line} for line in lines]),
+    lambda lines: "\n".join(json.dumps({"text": line}) for line in lines),
+    *(lambda lines, mark=mark: "\n".join(mark.format(n, line) for n, line in enumerate(lines, 1))
+      for mark in ("- {1}", "* {1}", "• {1}", "+ {1}", "{0}. {1}", "{0}) {1}", "({0}) {1}", '"{1}"', "“{1}”", "**{1}**",
+                   '- "{1}"', "{0}. **{1}**", "  {1}  ")),
+)  # fmt: skip
+"""Hands that the lines of a poster may come in."""
+HEADINGS = ("{}", "```\n{}\n```", "```json\n{}\n```", "<think>7 or 8</think>\n{}", "<answer>\n{}\n</answer>",
+            "Here is the text:\n{}", "The texts are:\n\n{}", "**Texts:**\n{}", "Answer:\n{}",
+            "Sure! Here is the extracted text:\n\n```\n{}\n```")  # fmt: skip
+
+
+def test_lines_of_a_poster() -> None:
+    texts = [heading.format(sheet(LINES)) for sheet in SHEETS for heading in HEADINGS]
+    assert len(set(texts)) > 200
+    assert wrong(texts, read_texts, LINES) == []
+
+
+def test_marks_of_the_poster_itself_stay() -> None:
+    for lines in (("Doors open:", "9 pm"), ("- QUIET PIER -", "Late"), ('"Quoted"', "plain"), ("*Gates", "SEP 3RD"),
+                  ("(1) One", "(3) Three"), ("Here we are", "Text us: 555")):  # fmt: skip
+        assert value(read_texts("\n".join(lines))) == lines
+
+
 # -- never a part ----------------------------------------------------------------------------------------------------
 
 HAND = st.sampled_from(LISTS)

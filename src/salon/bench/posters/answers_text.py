@@ -59,10 +59,17 @@ _NOTE = re.compile(
     r"\n[ \t]{0,8}\n\s{0,8}[*_(]{0,3}(?:note|explanation|let me know|i hope|please note)\b.*$",
     re.IGNORECASE | re.DOTALL,
 )
-_NUMBERED = re.compile(r"^(\d{1,3})[.)] +")
-_BULLET = re.compile(r"^([-*•]) +")
+_HEADING = re.compile(
+    r"[*_#\s]{0,4}(?:(?:sure|certainly|of course|okay|ok|here|below)\b.{0,120}"
+    r"|(?:the |all )?(?:recogni[sz]ed |extracted |visible |final |read )?"
+    r"(?:texts?|words|lines|answer|transcription|ocr|result|output|content)\b.{0,60}):[*_]{0,3}",
+    re.IGNORECASE,
+)
+"""A first line that only announces what follows."""
+_NUMBERED = re.compile(r"^\(?(\d{1,3})[.)] +")
+_BULLET = re.compile(r"^([-*•+–·]) +")
 _QUOTES = ('""', "''", "``", "“”", "‘’", "「」", "**", "__")
-_ITEM = re.compile(r"(?<=[\[,\s])(['\"])(.*?)\1(?=\s*[,\]])")
+_ITEM = re.compile(r"(?<=[\[(,\s])(['\"])(.*?)\1(?=\s*[,\])])")
 
 
 def is_exact(prompt: str) -> bool:
@@ -130,12 +137,15 @@ def read_texts(response: str | None) -> Read | Unread:
     held = tuple(line for value, *_ in spans for part in _strings(value) for line in part.splitlines() or [""])
     if any(held) and not _outside(text, spans):
         return Read(held)
-    stripped = text.strip().strip("`")
-    if stripped.startswith("[") and stripped.endswith("]"):
-        items = [match[2] for match in _ITEM.finditer(stripped)]
-        if items and len(letters("".join(items))) >= len(letters(stripped)):
+    spoken = _lines(text)
+    if len(spoken) > 1 and _HEADING.fullmatch(spoken[0]):
+        spoken = spoken[1:]
+    listed = "\n".join(spoken).strip("`")
+    if f"{listed[:1]}{listed[-1:]}" in ("[]", "()"):
+        items = [match[2] for match in _ITEM.finditer(listed)]
+        if items and len(letters("".join(items))) >= len(letters(listed)):
             return Read(tuple(items))
-    return Read(tuple(_unmarked(_lines(text))))
+    return Read(tuple(_unquoted(_unmarked(spoken))))
 
 
 def _lines(text: str) -> list[str]:
@@ -150,7 +160,12 @@ def _outside(text: str, spans: Sequence[tuple[Any, int, int]]) -> bool:
         beside.append(text[at:start])
         at = end
     beside.append(text[at:])
-    said_beside = [line for part in beside for line in _lines(part) if letters(line) and not line.endswith((":", "="))]
+    said_beside = [
+        line
+        for part in beside
+        for line in _lines(part)
+        if letters(line) and not line.rstrip("*_ ").endswith((":", "="))
+    ]
     return bool(said_beside)
 
 
@@ -162,6 +177,16 @@ def _unmarked(spoken: list[str]) -> list[str]:
     bullets = {match[1] if (match := _BULLET.match(line)) else "" for line in spoken}
     if len(spoken) > 1 and len(bullets) == 1 and "" not in bullets:
         return [_BULLET.sub("", line) for line in spoken]
+    return spoken
+
+
+def _unquoted(spoken: list[str]) -> list[str]:
+    """Lines without quotes or emphasis that stand around every one of them; around some, they are the poster's own."""
+    for mark in ("**", "__", "*", "_", '""', "''", "``", "“”", "‘’", "«»", "「」"):
+        first, last = (mark[0], mark[1]) if len(set(mark)) == 2 or mark in ('""', "''", "``") else (mark, mark)
+        around = [line for line in spoken if line.startswith(first) and line.endswith(last)]
+        if len(spoken) > 1 and len(around) == len(spoken) and all(len(line) > len(first + last) for line in spoken):
+            return _unquoted([line[len(first) : -len(last)].strip() for line in spoken])
     return spoken
 
 

@@ -177,7 +177,13 @@ def figure_of(
 def metric_result(drawn: Drawn, settings: ScoreSettings) -> MetricResult:
     """A drawn metric as part of a report."""
     metric, value = drawn.metric, drawn.value
-    within = UP_TO_ONE if metric.better == "high" else (0.0, np.inf)
+    share = (
+        metric.k is None
+        and metric.id != "pearson"
+        and metric.better == "high"
+        and bool(np.nanmin(drawn.draws, initial=0.0) >= 0)
+    )
+    within = (0.0, 1.0) if share else UP_TO_ONE if metric.better == "high" else (0.0, np.inf)
     return MetricResult(
         id=metric.id,
         title=metric.title,
