@@ -37,7 +37,7 @@ Ints = npt.NDArray[np.int64]
 
 ASSIGNMENTS = 20_000
 """Random assignments behind the test of few answers with ties: p is then good to 0.0015 (standard error) at 0.05."""
-_MOST_WORK = 400_000_000  # signs drawn, about two seconds
+_MOST_WORK = 150_000_000  # signs drawn, about a second
 _POWER_WORK = 40_000_000
 _POWER_SIMS = 1_000
 
