@@ -178,10 +178,8 @@ def _voted(study: Study, number: int, settings: CheckSettings, streams: Streams)
             *(_other_policy(study, number, "comparisons") if kind == "comparisons" else ()),
         ),
     )
-    tau = settings.smallest_tau
-    power = partial(
-        vote_power, votes.pair, votes.block, votes.first, votes.second, votes.sign, tau=tau, rng=streams("power")
-    )
+    pairs = (votes.pair, votes.block, votes.first, votes.second, votes.sign)
+    power = partial(vote_power, *pairs, tau=settings.smallest_tau, rng=streams("power"))
     return Checked(figures, lambda level: _estimate(lambda: power(alpha=level)))
 
 
@@ -250,8 +248,7 @@ def _alone(study: Study, number: int, read: Sequence[Answers]) -> Checked | None
 
 def power_for(checked: Checked, settings: CheckSettings, silent: int) -> Figure | None:
     """The power of this design at the level that Holm's first step leaves to `silent` criteria."""
-    power = checked.power(settings.alpha / max(silent, 1))
-    return None if power is None else Figure.of(power)
+    return None if (power := checked.power(settings.alpha / max(silent, 1))) is None else Figure.of(power)
 
 
 def _estimate(make: Callable[[], Result]) -> Result | None:

@@ -170,7 +170,7 @@ def power_agreement(
     for answers, count in zip(prompts, counts):
         ordered = np.sort(answers, axis=1)
         pool = min(sims * count, max(200, _POWER_WORK // (4 * answers.shape[0] * comb(answers.shape[1], 2))))
-        drawn = _thurstone_totals(ordered, pool, noise[answers.shape[1]], int(rng.integers(1, 2**31)))
+        drawn = _thurstone_totals(ordered, pool, noise[answers.shape[1]], rng)
         if pool == sims * count:
             totals += drawn.reshape(sims, count).sum(axis=1)
         elif count <= 200:
@@ -243,9 +243,8 @@ def _assign(scores, sizes, first, last, draws, seed, seen):  # type: ignore[no-u
 
 
 @compiled
-def _thurstone_totals(ordered, draws, noise, seed):  # type: ignore[no-untyped-def]
+def _thurstone_totals(ordered, draws, noise, rng):  # type: ignore[no-untyped-def]
     """S of `draws` prompts whose raters see utilities through noise; rater r's i-th worst item gets ordered[r, i]."""
-    np.random.seed(seed)
     raters, p = ordered.shape
     totals = np.zeros(draws)
     utility = np.zeros(p)
@@ -255,10 +254,10 @@ def _thurstone_totals(ordered, draws, noise, seed):  # type: ignore[no-untyped-d
         lead = np.zeros((p, p), np.int64)
         decided = 0
         for i in range(p):
-            utility[i] = np.random.normal()
+            utility[i] = rng.standard_normal()
         for r in range(raters):
             for i in range(p):
-                seen[i] = utility[i] + noise * np.random.normal()
+                seen[i] = utility[i] + noise * rng.standard_normal()
             for i in range(p):
                 below = 0
                 for j in range(p):

@@ -40,8 +40,6 @@ Votes = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
-MAX_RATERS = 10_000_000
-
 
 def item_pairs(items: int) -> Ints:
     """The m = C(p,2) pairs (a, b), a < b, in lexicographic order: the column order of every votes array."""
@@ -325,8 +323,6 @@ def _check_shape(items: int, raters: int) -> None:
             found=f"{raters} rater" + ("s" if raters != 1 else ""),
             remedy="collect a second answer for each prompt",
         )
-    if raters > MAX_RATERS:
-        raise BadValue(f"at most {MAX_RATERS} raters per prompt", found=raters)
 
 
 def _raise_bad_ranking(ranks: npt.NDArray[np.integer], bad: int) -> None:
