@@ -49,7 +49,8 @@ def study(comparisons: list[salon.Comparison]) -> salon.Study:
 def main() -> None:
     made = study(votes(np.random.default_rng(1)))
     report = salon.fuse_study(made, salon.FuseSettings(by="generator"))
-    print(f"{report.method}, scale {report.scale}; drawn anew for the intervals: each {report.cluster}")
+    drawn = "raters and prompts" if report.cluster == "both" else f"{report.cluster}s"
+    print(f"{report.method}, scale {report.scale}; drawn anew for the intervals: {drawn}")
     for row in report.scores:
         score = f"{row.value:5.2f} [{row.low:5.2f}, {row.high:5.2f}]"
         print(f"  {row.generator:<8} {score}  rank {row.rank_low} to {row.rank_high}, tier {row.tier}")

@@ -47,7 +47,7 @@ def test_plan_and_rehearse(tmp_path: Path, capsys: pytest.CaptureFixture[str], m
 def test_fuse_votes(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     said = printed("fuse_votes", capsys=capsys, monkeypatch=monkeypatch)
-    assert said.startswith("davidson, scale logit; drawn anew for the intervals: each prompt")
+    assert said.startswith("davidson, scale logit; drawn anew for the intervals: raters and prompts")
     assert re.findall(r"^  (\w+) +[-\d.]+ \[", said, re.MULTILINE) == ["brocade", "anvil", "cinder", "delft"]
     assert "never lost" in said
     assert not list(tmp_path.iterdir())

@@ -84,7 +84,19 @@ def test_ties_in_a_ranking_are_a_stated_policy(salon) -> None:
     assert any("ties (33.3%" in policy for policy in criterion["policies"])
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e999", "three", ""])
+@pytest.mark.parametrize("value", ["nan", "NA", ""])
+def test_a_rating_without_a_value_is_refused_by_import_and_left_out_by_check(salon, value: str) -> None:
+    Path("blank.csv").write_text(RATES + f"ann,p,a,1\nann,p,b,{value}\nbob,p,a,2\nbob,p,b,3\n")
+    told = salon("import ratings blank.csv -o study --json")
+    assert (told.code, told.error) == (2, "BadValue")
+    assert "row 2" in told.err
+    assert not Path("study").exists()
+    told = salon("check blank.csv")
+    assert told.code != 2
+    assert "left out: 1 rows without an answer" in told.err
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "1e999", "three"])
 def test_values_that_are_no_numbers(salon, value: str) -> None:
     refused(salon, "ratings", RATES + f"ann,p,a,1\nann,p,b,{value}\n", "BadValue", "row 2")
 
