@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import importlib.util
+import tomllib
+from importlib.metadata import distribution
 from pathlib import Path
 
 import fontpkg
 import pytest
 from face_measures import measures
 
-from salon.errors import BadValue, MissingExtra
+from salon.errors import BadFile, BadValue, MissingExtra
 from salon.render.layout import Face
 from salon.render.typeset.characters import cleaned, font_spans
 from salon.render.typeset.families import FAMILIES, find_family
+from salon.render.typeset.font_hashes import pinned_fonts, read_font
 from salon.render.typeset.fonts import _load, load_font, parse_key
 from salon.render.typeset.shape import shape_line
 
+ROOT = Path(__file__).parents[2]
 FROM_FONTPKG = [family for family in FAMILIES.values() if "cjk" not in family.scripts]
 LETTERS = {
     "latin": "Aa",
@@ -184,6 +190,45 @@ def test_spaces_and_hyphens_of_all_kinds_stay_in_the_face():
 
 
 def test_the_page_lists_every_family():
-    page = Path(__file__).parents[2] / "docs" / "methods" / "typesetting.md"
+    page = ROOT / "docs" / "methods" / "typesetting.md"
     rows = [line.split(" | ")[0].removeprefix("| ") for line in page.read_text(encoding="utf-8").splitlines()]
     assert [row for row in rows if row in FAMILIES] == list(FAMILIES)
+
+
+# -- fonts as published ------------------------------------------------------------------------------------------------
+
+
+def test_every_pinned_font_is_the_published_file():
+    pins = {f"{font.package}=={font.version}" for font in pinned_fonts().values()}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = [name for name in (*extras["generate"], *extras["cjk"]) if name.startswith(("fontpkg-", "justmytype-"))]
+    assert pins == set(wanted)
+    assert pins <= set((ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines())
+    installed = {
+        Path(str(file.locate())): package
+        for package in {font.package for font in pinned_fonts().values()}
+        for file in distribution(package).files or ()
+        if file.suffix == ".ttf"
+    }
+    assert sorted(file.name for file in installed) == sorted(pinned_fonts())
+    for file, package in installed.items():
+        assert hashlib.sha256(read_font.__wrapped__(file, package)).hexdigest() == pinned_fonts()[file.name].sha256
+
+
+@pytest.mark.parametrize("change", ["a byte in the middle", "another font", "a new name", "no file"])
+def test_a_font_that_is_not_the_published_one_is_refused(change, monkeypatch, tmp_path):
+    family = fontpkg.family("Lobster")
+    data = bytearray(family.files[0].path.read_bytes())
+    data[len(data) // 2] ^= 1
+    file = tmp_path / ("Lobster-New.ttf" if change == "a new name" else family.files[0].path.name)
+    if change != "no file":
+        file.write_bytes(fontpkg.family("Anton").files[0].path.read_bytes() if change == "another font" else data)
+    changed = dataclasses.replace(family, files=(dataclasses.replace(family.files[0], path=file),))
+    monkeypatch.setattr(fontpkg, "family", lambda name: changed)
+    with pytest.raises(BadFile, match=r"fontpkg-lobster==2\.100") as caught:
+        _load.__wrapped__("Lobster:400")
+    assert caught.value.where == str(file)
+    assert "pip install --force-reinstall --no-deps fontpkg-lobster==2.100" in caught.value.remedy
+    with pytest.raises(BadFile, match="a font package that Salon names"):
+        read_font(file, "fontpkg-of-somebody")

@@ -19,6 +19,7 @@ from salon.render.layout import Face
 from salon.render.marks import Path
 from salon.render.shapes import bounds
 from salon.render.typeset.families import FAMILIES, Family, find_family
+from salon.render.typeset.font_hashes import read_font
 
 __all__ = ["FAMILIES", "SLANT", "Extents", "Family", "LoadedFont", "load_font", "parse_key"]
 
@@ -109,7 +110,7 @@ def _load(key: str) -> LoadedFont:
     family = find_family(face.family)
     weight = family.nearest(face.weight)
     file, italic = _file(family, weight, face.italic)
-    data = file.read_bytes()
+    data = read_font(file, _package(family))
     hb_face = uharfbuzz.Face(uharfbuzz.Blob(data), 0)
     axes = {axis.tag: axis for axis in hb_face.axis_infos}
     variations = _variations(axes, family, weight, face.italic)
@@ -142,6 +143,11 @@ def _file(family: Family, weight: int, italic: bool) -> tuple[pathlib.Path, bool
         raise MissingExtra("generate") from None
     style = "italic" if italic and "italic" in installed.styles else "normal"
     return fontpkg.select_file(installed, weight, style, nearest=True).path, style == "italic"
+
+
+def _package(family: Family) -> str:
+    """The distribution that brings a family's files."""
+    return "justmytype-intl-cjk" if "cjk" in family.scripts else f"fontpkg-{fontpkg.family(family.package).slug}"
 
 
 def _cjk_file(family: Family) -> pathlib.Path:
