@@ -13,7 +13,7 @@ from typing import get_args
 import pytest
 from test_docs import FENCE, ROOT, blocks
 
-from salon.check.results import Verdict
+from salon.check.results import Agree, Taste
 from salon.cli.main import run
 
 README, START = ROOT / "README.md", ROOT / "docs" / "start.md"
@@ -86,10 +86,10 @@ def test_the_null_it_quotes_is_the_null() -> None:
 
 def test_the_verdicts_it_names_are_the_verdicts(folder: Path) -> None:
     text = " ".join(README.read_text(encoding="utf-8").split())
-    for verdict in get_args(Verdict):
-        assert f"*{verdict}*" in text, verdict
+    for answer in (*get_args(Agree), *get_args(Taste)):
+        assert f"*{answer}*" in text, answer
     printed = (folder / "printed").read_text(encoding="utf-8")
-    assert re.search("preference: (" + "|".join(get_args(Verdict)) + ")", printed)
+    assert re.search("preference: do raters agree more than chance\\? (" + "|".join(get_args(Agree)) + ")", printed)
 
 
 def test_a_recognised_file_needs_no_import(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
