@@ -17,9 +17,11 @@ from salon.bench.posters.compared import ComparedReport, Contestant, apart, comp
 from salon.bench.posters.compat import with_released
 from salon.bench.posters.contestants import Name, fill_in
 from salon.bench.posters.files import PosterFile
+from salon.bench.posters.judge_protocol import released_hash
 from salon.bench.posters.paper_tables import PaperTable
 from salon.bench.posters.report_compared import compared_page
 from salon.bench.posters.results import ScoreSettings
+from salon.bench.posters.run_card import JudgeCard, note_judge
 from salon.bench.posters.score import score_files
 from salon.cli.main import salon as command
 from salon.errors import BadFile, BadValue
@@ -197,6 +199,59 @@ def test_who_owes_verdicts_is_not_ranked() -> None:
     assert "not ranked" in compared_page(report).html()
 
 
+def judged(name: str, *protocols: str, tasks: tuple[str, ...] = ("logo_ocr", "intention_understanding")) -> Contestant:
+    """Perfect answers with verdicts by these protocols."""
+    files = [fill_in(made(task, 28), "perfect") for task in tasks]
+    cards = tuple(JudgeCard(judge="eye", signature="eye-1", verdicts=9, protocol=one) for one in protocols)
+    return Contestant(name, files, QUICK, judges=cards)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "comparable"),
+    [
+        (("salon",), ("salon",), True),
+        (("released",), ("released",), True),
+        ((), (), True),
+        (("salon",), ("released",), False),
+        (("released",), (), False),
+        (("salon", "released"), ("salon", "released"), False),
+        (("salon", "released"), ("salon",), False),
+    ],
+)
+def test_only_verdicts_of_one_protocol_are_ranked(first, second, comparable) -> None:
+    report = compare_files([judged("a", *first), judged("b", *second)])
+    rows = {row.task or row.title: row for row in (*report.rows, *report.groups)}
+    assert [value.best for value in rows["logo_ocr"].values] == [True, True]  # no verdict counts
+    column = [one.key for one in table(report, 3).columns].index("intention_understanding.share")
+    cells = [row.cells[column] for row in table(report, 3).rows]
+    last = [row.cells[-1] for row in table(report, 7).rows]
+    for values in (
+        *(rows[name].values for name in ("intention_understanding", "Understanding", "Overall")),
+        cells,
+        last,
+    ):
+        assert [value.best for value in values] == [comparable] * 2
+        assert [value.other_protocol for value in values] == [not comparable] * 2
+    html = compared_page(report).html()
+    assert ("not comparable, and not ranked" in html) is not comparable
+    assert any(policy.startswith("Judged by different protocols (a: ") for policy in report.policies) is not comparable
+
+
+def test_the_tables_say_by_which_prompts_contestants_were_judged() -> None:
+    rivals = [judged("a", "released"), judged("b", "salon"), judged("c"), owing("d"), contestant("perfect")]
+    report = compare_files(rivals, published=["GPT-5"])
+    assert [one.protocol for one in report.judged] == ["released", "salon", "not recorded", "none", "none"]
+    assert report.judged[0].prompts == released_hash()
+    named = [row.judged for row in table(report, 7).rows]
+    assert named == [f"released prompts ({released_hash()[:8]})", "Salon’s prompts", "not recorded", "none", "none",
+                     "as published"]  # fmt: skip
+    assert {row.judged for row in table(report, 1).rows} == {None}  # nothing of it is judged
+    assert [one.judges[0].judge for one in report.reports[:2]] == ["eye", "eye"]
+    html = compared_page(report).html()
+    for words in ("Judge protocols", *named[:3]):
+        assert str(words) in html
+
+
 def test_a_mean_over_fewer_tasks_is_not_ranked_in_the_tables() -> None:
     report = compare_files([contestant("perfect", ("logo_ocr", "simple_ocr")), contestant("random", ("logo_ocr",))])
     one, other = (row.cells[0] for row in table(report, 7).rows)
@@ -274,7 +329,7 @@ def test_compare_from_the_terminal(tmp_path: Path) -> None:
         assert done.exit_code == 0, done.output
         return done.output
 
-    for task in ("font_attributes", "text_localization"):
+    for task in ("font_attributes", "text_localization", "intention_understanding"):
         made(task).write(tmp_path / "set" / made(task).task.place)
     run("run", tmp_path / "set", "--contestant", "perfect", "--boxes", "thousand")
     run("run", tmp_path / "set", "--contestant", "random")
@@ -288,6 +343,10 @@ def test_compare_from_the_terminal(tmp_path: Path) -> None:
     assert "1.000" in words
     assert "the best of its row" in words
     assert "Table 2. Font" in words
+    note_judge(tmp_path / "set.perfect", "eye", "eye-1", 3, "released")
+    words = run("compare", *places, "--draws", "100")
+    assert f"released prompts ({released_hash()[:8]})" in words
+    assert "perfect judged by: released prompts" in words
     words = run("compare", *places, "--draws", "100", "--compat", "released", "--published", "gpt-5")
     assert "Table 4. Layout, released scoring" in words
     assert "GPT-5 (published)" in words

@@ -14,7 +14,7 @@ from salon.bench.posters.files import contestant_of, find_files, home_of
 from salon.bench.posters.paper_tables import PaperTable, TableCell
 from salon.bench.posters.report_compared import compared_page
 from salon.bench.posters.results import ScoreSettings
-from salon.bench.posters.run_card import POSTERS, read_card
+from salon.bench.posters.run_card import POSTERS, read_card, read_judges
 from salon.cli.bench_posters import settings_of_run
 from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
@@ -45,7 +45,8 @@ def compare(
 
     Each folder holds one contestant's answers to the same items, as salon bench posters run leaves them; the merged
     lists of PosterIQ's own runners will do. A contestant that was not asked a task has no value there; one whose
-    verdicts a judge owes is not ranked. The page has a radar, and galleries with pictures, truth and answers.
+    verdicts a judge owes is not ranked, and nobody is on tasks that were judged by different prompts. The tables say
+    by which. The page has a radar, and galleries with pictures, truth and answers.
 
     \b
       salon bench posters compare set.rapidocr set.tesseract set.random --html posters.html
@@ -70,7 +71,8 @@ def _contestant(folder: Path, settings: ScoreSettings) -> Contestant:
     card = read_card(home)
     settings = settings_of_run(settings, card)
     name = contestant_of(folder) if card is None else card.contestant
-    return Contestant(name, find_files([folder]), settings, home if (home / POSTERS).is_dir() else None)
+    pictures = home if (home / POSTERS).is_dir() else None
+    return Contestant(name, find_files([folder]), settings, pictures, read_judges(home))
 
 
 def _joined(contestants: Sequence[Contestant], places: Sequence[Path]) -> list[Contestant]:
@@ -85,7 +87,8 @@ def _joined(contestants: Sequence[Contestant], places: Sequence[Path]) -> list[C
         if tasks:
             raise BadFile("one file for each task and contestant is needed", found=f"several of {min(tasks)}",
                           where=str(place), remedy="give contestants files of different names")  # fmt: skip
-        joined[one.name] = replace(first, files=[*first.files, *one.files])
+        judges = tuple(dict.fromkeys([*first.judges, *one.judges]))
+        joined[one.name] = replace(first, files=[*first.files, *one.files], judges=judges)
     return list(joined.values())
 
 
@@ -100,16 +103,21 @@ def _asked_about(folder: Path) -> Path | None:
 
 def _print_paper(table: PaperTable, compat: str | None) -> None:
     """One of the seven, a line for each contestant."""
+    judged = any(row.judged for row in table.rows)
     rows = [
-        (row.contestant + (" (published)" if row.published else ""), *map(_paper_cell, row.cells)) for row in table.rows
-    ]
+        (row.contestant + (" (published)" if row.published else ""), *((row.judged or "",) if judged else ()),
+         *map(_paper_cell, row.cells))
+        for row in table.rows
+    ]  # fmt: skip
     heads = (column.title + (" ↓" if column.better == "low" else "") for column in table.columns)
     scoring = ", released scoring" if compat else ""
-    print_table(f"\nTable {table.number}. {table.title}{scoring}", ("contestant", *heads), rows, left=(0,))
+    names = ("contestant", "judged by") if judged else ("contestant",)
+    left = tuple(range(len(names)))
+    print_table(f"\nTable {table.number}. {table.title}{scoring}", (*names, *heads), rows, left=left)
 
 
 def _paper_cell(cell: TableCell) -> str:
-    mark = "?" if cell.owed else "/" if cell.partial else "*" if cell.best else " "
+    mark = "?" if cell.owed else "≠" if cell.other_protocol else "/" if cell.partial else "*" if cell.best else " "
     return MISSING if cell.value is None else f"{fixed(cell.value, 3)} {mark}"
 
 
@@ -127,9 +135,14 @@ def _print(report: ComparedReport, html: Path | None) -> None:
     print_table("\nTasks", ("task", "metric", *names, "chance"), rows, left=(0, 1))
     say(
         "* the best of its row or column   ~ not told apart from the best\n"
-        "? not ranked: verdicts are owed   / not ranked: others were asked more tasks",
+        "? not ranked: verdicts are owed   / not ranked: others were asked more tasks\n"
+        "≠ not comparable: judged by different protocols",
         dim=True,
     )
+    for one in report.judged:
+        if one.tasks:
+            judges = f", {', '.join(one.judges)}" if one.judges else ""
+            say(f"{one.contestant} judged by: {one.title}{judges}")
     lines = "\n".join(f"{one.contestant}: {one.signature}" for one in report.reports)
     print_closing(report.policies, lines, html=html)
 
@@ -137,5 +150,15 @@ def _print(report: ComparedReport, html: Path | None) -> None:
 def _told(value: ComparedValue) -> str:
     if value.figure is None:
         return MISSING
-    mark = "?" if value.owed else "*" if value.best else "~" if apart(value) is False else " "
+    mark = (
+        "?"
+        if value.owed
+        else "≠"
+        if value.other_protocol
+        else "*"
+        if value.best
+        else "~"
+        if apart(value) is False
+        else " "
+    )
     return f"{with_interval(value.figure)} {mark}"

@@ -4,6 +4,7 @@ Items are drawn again alike for everybody (the same seed, task and number of ite
 has an interval of its own: that of the difference on the same draws, narrower than two intervals apart suggest.
 
 A contestant whose verdicts a judge still owes is not ranked where they count: its value is shown, and is nobody's best.
+Where contestants were judged by different protocols, nobody is ranked.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from pydantic import Field
 from salon.bench.posters.compared_cases import ComparedCase, compared_cases
 from salon.bench.posters.compat import with_released
 from salon.bench.posters.files import PosterFile, find_picture
+from salon.bench.posters.judged_by import JudgedBy, differences, judged_by, protocols_differ
 from salon.bench.posters.metrics import Drawn, FloatArray, drawn_metrics, figure_of
 from salon.bench.posters.metrics_items import Scored, score_item
-from salon.bench.posters.paper_tables import PaperTable, chosen_names, owed_in, paper_tables
+from salon.bench.posters.paper_tables import PaperTable, chosen_names, owed_in, paper_tables, tasks_of
 from salon.bench.posters.results import PosterReport, ScoreSettings
+from salon.bench.posters.run_card import JudgeCard
 from salon.bench.posters.score import score_files
 from salon.bench.posters.task import GENERATION, GROUPS, TASKS
 from salon.errors import BadFile, BadValue
@@ -40,6 +43,7 @@ class ComparedValue(Noun):
     behind: Figure | None = Field(description="How far behind the best, on the same draws; null for the best itself.")
     best: bool = Field(description="Whether no ranked value of the row is better; never where tasks differ.")
     owed: int = Field(0, description="Verdicts a judge owes on it: above 0, the value is not ranked.")
+    other_protocol: bool = Field(False, description="Whether others of the row were judged by another protocol.")
 
 
 class ComparedRow(Noun):
@@ -59,6 +63,7 @@ class ComparedReport(Noun):
 
     format: Literal["salon.posters-compared/1"] = Field(FORMAT, description="Version of this document.")
     contestants: tuple[str, ...] = Field(description="Their names, in the order of the columns.")
+    judged: tuple[JudgedBy, ...] = Field((), description="How each was judged, in the order of the contestants.")
     groups: tuple[ComparedRow, ...] = Field(description="Means of groups, and overall where all were asked the same.")
     rows: tuple[ComparedRow, ...] = Field(description="Every metric that some contestant was asked.")
     compat: Literal["released"] | None = Field(None, description="By which scoring the tables of the paper are.")
@@ -91,6 +96,8 @@ class Contestant:
     settings: ScoreSettings
     pictures: Path | None = None
     """A generator's folder: a poster that is not there is worth nothing."""
+    judges: Sequence[JudgeCard] = ()
+    """Who gave the verdicts in its files, and by which protocol."""
 
 
 def compare_files(
@@ -109,7 +116,10 @@ def compare_files(
     if len(set(names)) < len(names):
         raise BadValue("contestants of different names are needed", found=", ".join(names), remedy="rename a folder")
     _check_items(contestants)
-    reports = tuple(score_files(c.files, c.settings, contestant=c.name, pictures=c.pictures) for c in contestants)
+    reports = tuple(
+        score_files(c.files, c.settings, contestant=c.name, pictures=c.pictures, judges=c.judges) for c in contestants
+    )
+    judged = tuple(judged_by(c.name, c.files, c.judges) for c in contestants)
     if compat:
         reports = tuple(with_released(report, c.files, c.pictures) for report, c in zip(reports, contestants))
     scored = [{file.task.name: _scored(file, c) for file in c.files} for c in contestants]
@@ -120,13 +130,20 @@ def compare_files(
     level = contestants[0].settings.level
     return ComparedReport(
         contestants=tuple(names),
-        groups=tuple(_groups(reports, drawn, level)),
-        rows=tuple(_rows(reports, drawn, level)),
+        judged=judged,
+        groups=tuple(_groups(reports, drawn, level, judged)),
+        rows=tuple(_rows(reports, drawn, level, judged)),
         compat=compat,
-        tables=paper_tables(reports, chosen_names(published)),
+        tables=paper_tables(reports, chosen_names(published), judged),
         cases=compared_cases(scored),
         reports=reports,
-        policies=(*_provisional(reports), *([PUBLISHED] if published else []), *POLICIES, *reports[0].policies),
+        policies=(
+            *_provisional(reports),
+            *differences(judged),
+            *([PUBLISHED] if published else []),
+            *POLICIES,
+            *reports[0].policies,
+        ),
     )
 
 
@@ -165,7 +182,9 @@ def _is_there(path: str, one: Contestant) -> bool | None:
     return None if one.pictures is None else find_picture(one.pictures, path) is not None
 
 
-def _rows(reports: Sequence[PosterReport], drawn: Sequence[ByTask], level: float) -> list[ComparedRow]:
+def _rows(
+    reports: Sequence[PosterReport], drawn: Sequence[ByTask], level: float, judged: Sequence[JudgedBy]
+) -> list[ComparedRow]:
     rows = []
     for task in TASKS:
         for at, metric in enumerate(task.metrics):
@@ -175,7 +194,7 @@ def _rows(reports: Sequence[PosterReport], drawn: Sequence[ByTask], level: float
             figures = [_figure(report, task.name, metric.id) for report in reports]
             draws = [None if one is None or one.value is None else one.draws for one in asked]
             owed = [owed_in(report, f"{task.name}.{metric.id}") for report in reports]
-            values = _values(figures, draws, metric.better, level, owed)
+            values = _values(figures, draws, metric.better, level, owed, protocols_differ(judged, [task.name]))
             chance = next(one.chance for one in asked if one is not None)
             rows.append(
                 ComparedRow(task=task.name, title=task.title, metric=metric.title, better=metric.better,
@@ -189,7 +208,9 @@ def _figure(report: PosterReport, task: str, metric: str) -> Figure | None:
     return None if found is None else next(one.figure for one in found.metrics if one.id == metric)
 
 
-def _groups(reports: Sequence[PosterReport], drawn: Sequence[ByTask], level: float) -> list[ComparedRow]:
+def _groups(
+    reports: Sequence[PosterReport], drawn: Sequence[ByTask], level: float, judged: Sequence[JudgedBy]
+) -> list[ComparedRow]:
     """Means of groups, then of everything; draws only where all were asked the same."""
     rows = []
     for name in (*GROUPS, GENERATION, OVERALL):
@@ -199,8 +220,9 @@ def _groups(reports: Sequence[PosterReport], drawn: Sequence[ByTask], level: flo
         tasks = [{task for task in by_task if _in(task, name)} for by_task in drawn]
         same = all(one == tasks[0] for one in tasks)
         draws = [_mean_draws(by_task, name) if same else None for by_task in drawn]
-        owed = [owed_in(report, "overall" if name == OVERALL else f"group:{name}") for report in reports]
-        values = _values(figures, draws, "high", level, owed)
+        key = "overall" if name == OVERALL else f"group:{name}"
+        owed = [owed_in(report, key) for report in reports]
+        values = _values(figures, draws, "high", level, owed, protocols_differ(judged, tasks_of(key)))
         if not same:  # means over different tasks have no best
             values = tuple(one.model_copy(update={"best": False}) for one in values)
         rows.append(
@@ -236,10 +258,14 @@ def _values(
     better: str,
     level: float,
     owed: Sequence[int],
+    other_protocol: bool,
 ) -> tuple[ComparedValue, ...]:
-    """Each value, with its distance to the best where draws tell it; what is owed verdicts is not ranked."""
+    """Each value, with its distance to the best where draws tell it.
+
+    What is owed verdicts is not ranked, and nothing is where verdicts are by different protocols.
+    """
     sign = 1 if better == "high" else -1
-    ranked = [None if n else one for one, n in zip(figures, owed)]
+    ranked = [None if n or other_protocol else one for one, n in zip(figures, owed)]
     top = max((sign * one.value for one in ranked if one is not None), default=0.0)
     leader = next((i for i, one in enumerate(ranked) if one is not None and sign * one.value == top), None)
 
@@ -266,6 +292,7 @@ def _values(
             behind=behind(at),
             best=ranked[at] is not None and one is not None and sign * one.value == top,
             owed=owed[at],
+            other_protocol=other_protocol and one is not None,
         )
         for at, one in enumerate(figures)
     )

@@ -77,6 +77,11 @@ def read_protocol(place: Path) -> JudgeProtocol:
     return JudgeProtocol(RELEASED, prompts)
 
 
+def released_hash() -> str:
+    """What the released prompts are known by, all together."""
+    return hashlib.sha256(json.dumps(_HASHES, sort_keys=True).encode()).hexdigest()
+
+
 def prompt_hash(pieces: Sequence[str]) -> str:
     """What a prompt is known by."""
     return hashlib.sha256(json.dumps(list(pieces)).encode()).hexdigest()

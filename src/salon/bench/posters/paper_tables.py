@@ -2,7 +2,8 @@
 
 A cell holds our value with its interval, or the released scoring's value under `compat`. Published rows are what the
 paper prints: by the released scoring, without intervals, on the public files. They are marked and never ranked. A
-contestant whose verdicts a judge still owes is not ranked where they count.
+contestant whose verdicts a judge still owes is not ranked where they count; where contestants were judged by different
+protocols, nobody is.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from salon.bench.posters.judged_by import JudgedBy, protocols_differ
 from salon.bench.posters.results import MetricResult, PosterReport
-from salon.bench.posters.task import GROUPS, task_named
+from salon.bench.posters.task import GROUPS, TASKS, task_named
 from salon.errors import BadValue
 from salon.report.estimate import Figure
 from salon.study.noun import Noun
@@ -44,6 +46,7 @@ class TableCell(Noun):
     owed: int = Field(0, description="Verdicts a judge owes on it: it is not ranked.")
     best: bool = Field(False, description="Whether no ranked value of the column is better.")
     partial: bool = Field(False, description="Whether others were asked more tasks of it: it is not ranked.")
+    other_protocol: bool = Field(False, description="Whether others of the column were judged by another protocol.")
     why: str = Field("", description="Why there is no value, or what it is without.")
 
 
@@ -52,6 +55,7 @@ class TableRow(Noun):
 
     contestant: str = Field(description="Its name.")
     published: bool = Field(description="Whether the row is the paper's.")
+    judged: str | None = Field(None, description="By which prompts it was judged; null in a table without verdicts.")
     cells: tuple[TableCell, ...] = Field(description="In the order of the columns.")
 
 
@@ -89,8 +93,13 @@ def chosen_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(known[name.lower()] for name in names))
 
 
-def paper_tables(reports: Sequence[PosterReport], published: Sequence[str] = ()) -> tuple[PaperTable, ...]:
-    """Every table that a contestant was asked a task of; reports with released numbers show those."""
+def paper_tables(
+    reports: Sequence[PosterReport], published: Sequence[str] = (), judged: Sequence[JudgedBy] = ()
+) -> tuple[PaperTable, ...]:
+    """Every table that a contestant was asked a task of; reports with released numbers show those.
+
+    `judged` says how each contestant was judged, in the order of the reports.
+    """
     tables = []
     for layout in _layouts():
         if not any(_is_asked(report, column.key) for report in reports for column in layout.columns):
@@ -98,19 +107,34 @@ def paper_tables(reports: Sequence[PosterReport], published: Sequence[str] = ())
         cells = [
             [_cell(report, column.key, _tasks(reports, column.key)) for column in layout.columns] for report in reports
         ]
-        ranked = [_with_best(column, [row[at] for row in cells]) for at, column in enumerate(layout.columns)]
-        rows = [
-            TableRow(contestant=report.contestant, published=False, cells=tuple(column[at] for column in ranked))
-            for at, report in enumerate(reports)
+        ranked = [
+            _with_best(column, _with_protocol(column, [row[at] for row in cells], judged))
+            for at, column in enumerate(layout.columns)
         ]
+        tasks = {task for column in layout.columns for task in tasks_of(column.key)}
+        shown = any(not tasks.isdisjoint(one.tasks) for one in judged)
+        rows = [
+            TableRow(contestant=report.contestant, published=False, judged=judged[at].title if shown else None,
+                     cells=tuple(column[at] for column in ranked))
+            for at, report in enumerate(reports)
+        ]  # fmt: skip
         rows += [
-            TableRow(contestant=name, published=True,
+            TableRow(contestant=name, published=True, judged="as published" if shown else None,
                      cells=tuple(TableCell(value=value) for value in layout.published[name]))
             for name in published
             if name in layout.published
         ]  # fmt: skip
         tables.append(PaperTable(number=layout.number, title=layout.title, columns=layout.columns, rows=tuple(rows)))
     return tuple(tables)
+
+
+def tasks_of(key: str) -> set[str]:
+    """The tasks that a column may count."""
+    if key == OVERALL:
+        return {task.name for task in TASKS if task.group in GROUPS}
+    if key.startswith(GROUP):
+        return {task.name for task in TASKS if task.group == key.removeprefix(GROUP)}
+    return set() if key == GAP else {key.split(".")[0]}
 
 
 def owed_in(report: PosterReport, key: str) -> int:
@@ -186,6 +210,13 @@ def _metric(report: PosterReport, key: str) -> MetricResult | None:
     return None if task is None else next(one for one in task.metrics if one.id == metric)
 
 
+def _with_protocol(column: TableColumn, cells: Sequence[TableCell], judged: Sequence[JudgedBy]) -> list[TableCell]:
+    """The cells, marked where verdicts of the column are not by one protocol."""
+    if not protocols_differ(judged, tasks_of(column.key)):
+        return list(cells)
+    return [cell if cell.value is None else cell.model_copy(update={"other_protocol": True}) for cell in cells]
+
+
 def _with_best(column: TableColumn, cells: Sequence[TableCell]) -> list[TableCell]:
     """The cells with the best of those that can be ranked marked, where there are several."""
     sign = 1 if column.better == "high" else -1
@@ -201,7 +232,7 @@ def _with_best(column: TableColumn, cells: Sequence[TableCell]) -> list[TableCel
 
 
 def _is_ranked(cell: TableCell) -> bool:
-    return not (cell.owed or cell.partial)
+    return not (cell.owed or cell.partial or cell.other_protocol)
 
 
 @cache

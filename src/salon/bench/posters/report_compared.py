@@ -10,6 +10,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from salon.bench.posters.compared import OVERALL, ComparedReport, ComparedRow, ComparedValue, apart
+from salon.bench.posters.judged_by import differences
 from salon.bench.posters.report_cases import case_sections
 from salon.bench.posters.report_tables import table_sections
 from salon.bench.posters.results import DifficultyCurve, PosterReport
@@ -36,6 +37,7 @@ def compared_page(report: ComparedReport, pictures: Path | None = None, made: Se
         kicker="Salon bench posters",
         sections=[
             *_leading_section(here),
+            *_judge_sections(here),
             *table_sections(here),
             _group_section(here),
             _task_section(here),
@@ -71,6 +73,8 @@ def _why(value: ComparedValue) -> str:
         return "not asked"
     if value.owed:
         return "not ranked until a judge has given its verdicts"
+    if value.other_protocol:
+        return "not ranked: judged by different protocols"
     behind = value.behind
     return "" if behind is None else f"behind the best by {with_interval(behind)}"
 
@@ -81,6 +85,8 @@ def _under(value: ComparedValue) -> str | Markup:
         return ""
     if value.owed:
         return Markup("{} owed").format(counted(value.owed, "verdict"))
+    if value.other_protocol:
+        return "not comparable"
     if value.best:
         return "best"
     return "not told apart" if apart(value) is False else ""
@@ -98,18 +104,40 @@ def _leading_section(report: ComparedReport) -> list[Section]:
     close = [name for (name, cell), value in zip(cells, values) if not cell.best and apart(value) is False]
     owing = [name for name, cell in cells if cell.owed]
     partial = [name for name, cell in cells if cell.partial and not cell.owed]
+    unlike = differences(report.judged)
     told = [f"{_listed(best)} {_verb(best, 'leads', 'lead')} by the average of the groups."] if best else []
     told += [f"{_listed(close)} cannot be told apart from the best."] if close else []
     told += [f"{_listed(partial)} {_verb(partial)} not ranked: others were asked more tasks."] if partial else []
     told += [f"{_listed(owing)} {_verb(owing)} not ranked: a judge owes verdicts. Run salon bench posters judge."
              ] if owing else []  # fmt: skip
+    told += unlike
     if not told:
         return []
-    return [Section("Who leads", [Note(" ".join(told), tone="open" if owing or not best else "plain")])]
+    return [Section("Who leads", [Note(" ".join(told), tone="open" if owing or unlike or not best else "plain")])]
 
 
 def _verb(names: Sequence[str], one: str = "is", several: str = "are") -> str:
     return one if len(names) == 1 else several
+
+
+def _judge_sections(report: ComparedReport) -> list[Section]:
+    """Who judged whom, in whose words; nothing where nobody was judged."""
+    if not any(one.tasks for one in report.judged):
+        return []
+    columns = [
+        Column("contestant", "Contestant"),
+        Column("protocol", "Judged by"),
+        Column("judges", "Judges"),
+        Column("tasks", "Judged tasks", "count"),
+    ]
+    rows = [
+        {"contestant": brief(one.contestant), "protocol": Cell(one.title, one.prompts or ""),
+         "judges": ", ".join(brief(name) for name in one.judges) or "not recorded", "tasks": len(one.tasks)}
+        for one in report.judged
+        if one.tasks
+    ]  # fmt: skip
+    told = "Verdicts by different prompts are not comparable."
+    return [Section("Judge protocols", [Table(columns, rows, caption="How judged tasks were judged")], told)]
 
 
 def _group_section(report: ComparedReport) -> Section:

@@ -32,6 +32,7 @@ def _told(report: ComparedReport, table: PaperTable) -> str:
 
 def _table(table: PaperTable) -> Table:
     columns = [Column("contestant", "Contestant")]
+    columns += [Column("judged", "Judged by")] if any(row.judged for row in table.rows) else []
     columns += [
         Column(f"c{at}", column.title + (" ↓" if column.better == "low" else ""), "number", 3)
         for at, column in enumerate(table.columns)
@@ -42,7 +43,11 @@ def _table(table: PaperTable) -> Table:
 
 def _row(row: TableRow) -> dict[str, object]:
     name = Cell(brief(row.contestant), under="published" if row.published else "")
-    return {"contestant": name, **{f"c{at}": _cell(cell) for at, cell in enumerate(row.cells)}}
+    return {
+        "contestant": name,
+        "judged": row.judged or "",
+        **{f"c{at}": _cell(cell) for at, cell in enumerate(row.cells)},
+    }
 
 
 def _cell(cell: TableCell) -> Cell:
@@ -50,6 +55,8 @@ def _cell(cell: TableCell) -> Cell:
     parts: list[str | Markup] = []
     if cell.owed:
         parts.append(Markup("{} owed").format(counted(cell.owed, "verdict")))
+    elif cell.other_protocol:
+        parts.append("not comparable")
     elif cell.partial:
         parts.append("fewer tasks")
     elif cell.best:
@@ -57,6 +64,8 @@ def _cell(cell: TableCell) -> Cell:
     if cell.figure is not None and cell.figure.low is not None and cell.figure.high is not None:
         parts.append(Markup("[{}, {}]").format(fixed(cell.figure.low, 3), fixed(cell.figure.high, 3)))
     why = "not ranked until a judge has given its verdicts" if cell.owed else cell.why
+    if cell.other_protocol and not cell.owed:
+        why = "not ranked: judged by different protocols"
     return Cell(cell.value, why, Markup("<br>").join(parts) if parts else "")
 
 
