@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
+from scipy.stats import binom
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, cohen_kappa_score, recall_score
 from statsmodels.stats.inter_rater import fleiss_kappa
 
 from salon.errors import BadValue, NotIdentified, TooFew
+from salon.stats.law_range import leak_warnings
+from salon.stats.result import Estimate
 from salon.stats.tick_accuracy import NO, UNREAD, YES, identity_gap, tick_accuracy, tick_difference, tick_table
-from salon.stats.tick_ceilings import tick_ceilings
+from salon.stats.tick_ceilings import ODDS, tick_ceilings
 
 SHARES = ("accuracy", "parsed_only", "balanced", "on_yes", "on_no", "pass_rate", "people_pass", "constant", "unread")
 
@@ -59,7 +63,67 @@ def test_ceilings_by_hand():
     found = ceiling([3, 2, 0, 0], [3] * 4)
     assert found.two_people.value == pytest.approx(10 / 12)
     assert found.kappa.value == pytest.approx(23 / 35)
-    assert found.next_rater.value == pytest.approx(277 / 324)
+    assert found.beta[0] == pytest.approx(277 / 324)
+    assert found.next_rater.value == found.next_rater_range[0] > 277 / 324  # no beta law leaves out a single yes
+
+
+def extremes(yes, raters, of):
+    """Least and greatest accuracy over all laws of p that give these counts of yes, by a plain linear programme."""
+    p = np.linspace(0, 1, 1001)
+    chance = np.array([binom.pmf(k, raters, p) for k in range(raters + 1)])
+    follows = chance[np.arange(raters + 1) > raters / 2].sum(axis=0)
+    against = chance[np.arange(raters + 1) < raters / 2].sum(axis=0)
+    value = p * follows + (1 - p) * against if of == "next_rater" else np.where(p > 0.5, follows, against)
+    shares = np.bincount(yes, minlength=raters + 1) / len(yes)
+    decided = 1 - (shares[raters // 2] if raters % 2 == 0 else 0)
+    ends = [linprog(sign * value, A_eq=chance, b_eq=shares, bounds=(0, None)).fun for sign in (1, -1)]
+    return ends[0] / decided, -ends[1] / decided
+
+
+@pytest.mark.parametrize("raters", [3, 4, 5])
+def test_ranges_by_definition(raters):
+    p = np.linspace(0, 1, 1001)[np.random.default_rng(raters).choice(1001, 3)]  # a law that the plain grid has too
+    chance = np.mean([binom.pmf(np.arange(raters + 1), raters, q) for q in p], axis=0)
+    yes = np.repeat(np.arange(raters + 1), np.round(chance * 20_000).astype(int))
+    law = 0.6 * np.eye(raters + 1)[0] + 0.4 * np.eye(raters + 1)[raters]  # unanimous ticks keep rounded counts possible
+    yes = np.concatenate([yes, np.repeat(np.arange(raters + 1), (20_000 * law).astype(int))])
+    found = ceiling(yes, np.full(len(yes), raters), np.arange(len(yes)) % 40)
+    for name in ("next_rater", "oracle"):
+        span = getattr(found, f"{name}_range")
+        assert span == pytest.approx(extremes(yes, raters, name), abs=0.006)
+        estimate = getattr(found, name)
+        assert estimate.low <= span[0] <= estimate.value <= span[1] <= estimate.high
+
+
+@pytest.mark.parametrize("points", [(0.7, 0.3), (0.95, 0.5), (0.5, 0.5)])
+def test_ranges_hold_the_truth_under_laws_that_are_no_beta(points):
+    """Studies of 40 prompts with six ticks: both intervals hold the truth; who knows every p is accused of no leak."""
+    rng = np.random.default_rng(9)
+    yes_wins = binom.sf(2, 5, points)
+    knows = np.mean(np.where(np.array(points) >= 0.5, yes_wins, 1 - yes_wins))
+    follows = np.mean(points * yes_wins + (1 - np.array(points)) * (1 - yes_wins))
+    prompts = np.repeat(np.arange(40), 6)
+    held, accused = np.zeros(2), 0
+    for run in range(25):
+        p = rng.choice(points, 240)
+        yes = rng.binomial(5, p)
+        found = ceiling(yes, np.full(240, 5), prompts, draws=400, seed=run)
+        for i, (truth, made) in enumerate(((knows, found.oracle), (follows, found.next_rater))):
+            held[i] += made.low - 1e-6 <= truth <= made.high + 1e-6
+        right = measured((p >= 0.5).astype(int), (yes > 2).astype(int), prompts, draws=400, seed=run)
+        accused += len(leak_warnings(right.pooled.accuracy, found.oracle, ODDS))
+    assert held.min() >= 22  # 25 at 95% give fewer than 22 in four of a hundred
+    assert accused == 0
+
+
+def test_a_leak_is_named():
+    yes = np.random.default_rng(10).binomial(5, 0.6, 600)
+    found = ceiling(yes, np.full(600, 5), np.arange(600) % 60)
+    above = found.oracle.high + 0.02
+    (words,) = leak_warnings(Estimate(above + 0.02, above, above + 0.03, 60, "prompt"), found.oracle, ODDS)
+    assert "suspect a leak" in words
+    assert "the odds of ticks" in words
+    assert leak_warnings(Estimate(above, found.oracle.high - 0.01, 1.0, 60, "prompt"), found.oracle, ODDS) == []
 
 
 def test_by_definition_prompts_are_drawn_whole():

@@ -209,8 +209,8 @@ def _print_ticks(ticks: TickReport) -> None:
             with_interval(one.pass_rate),
             with_interval(one.two_people),
             with_interval(one.kappa),
-            with_interval(one.next_rater),
-            with_interval(one.oracle),
+            range_with_interval(one.next_rater_range, one.next_rater),
+            range_with_interval(one.oracle_range, one.oracle),
         )
         for one in ticks.panel
     ]

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from salon.judge.report_parts import CHANCE, Names, criteria_of, why_missing
+from salon.judge.report_parts import CHANCE, Names, criteria_of, range_cell, why_missing
 from salon.judge.results import BucketFigures, CriterionJudged, JudgeFigures, JudgeReport, PanelFigures
 from salon.report import Badge, Block, Cell, Column, Details, Figure, Note, Section, Table, charts
-from salon.report.estimate import Figure as Ceiling
-from salon.report.words import brief, counted, law_range, law_range_note, level_words
+from salon.report.words import brief, counted, level_words
 
 MOST_CRITERIA = 12
 MOST_DETAILS = 30
@@ -123,8 +122,8 @@ def _panel_table(report: JudgeReport) -> Table:
             "pairs": one.pairs,
             "tied": one.tied,
             "raters": one.raters,
-            "next_rater": _range_cell(one, one.next_rater, one.next_rater_range),
-            "oracle": _range_cell(one, one.oracle, one.oracle_range),
+            "next_rater": range_cell(one.next_rater, one.next_rater_range, one.no_ceiling),
+            "oracle": range_cell(one.oracle, one.oracle_range, one.no_ceiling),
             "signal": _signal(one),
         }
         for one in report.panel
@@ -134,12 +133,6 @@ def _panel_table(report: JudgeReport) -> Table:
         "its {} interval and the point of a beta law."
     ).format(level_words(report))
     return Table(columns, rows, caption)
-
-
-def _range_cell(one: PanelFigures, figure: Ceiling | None, span: tuple[float, float] | None) -> Cell:
-    if figure is None or span is None:
-        return Cell(None, one.no_ceiling or "")
-    return Cell(law_range(span), figure.method, law_range_note(figure))
 
 
 def _signal(one: PanelFigures) -> Cell:

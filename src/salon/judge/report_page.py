@@ -12,7 +12,17 @@ from markupsafe import Markup
 from salon.judge.report_criteria import criterion_section, panel_section
 from salon.judge.report_flags import flag_section
 from salon.judge.report_gallery import gallery_section, tick_gallery_section
-from salon.judge.report_parts import CHANCE, Names, every_judge, next_rater_card, standing, two_orders, why_missing
+from salon.judge.report_parts import (
+    CEILING_LINES,
+    CHANCE,
+    Names,
+    ceiling_lines,
+    every_judge,
+    next_rater_card,
+    standing,
+    two_orders,
+    why_missing,
+)
 from salon.judge.report_plot import Dot, bias_plot
 from salon.judge.report_steady import agreement_section, cost_section, number_section, steady_section
 from salon.judge.report_tick_page import tick_cards, tick_sections, tick_verdicts
@@ -153,14 +163,13 @@ def _accuracy_figure(report: JudgeReport, names: Names) -> Figure:
         (names(one), one.macro.accuracy.value, one.macro.accuracy.low, one.macro.accuracy.high, KIND_WORDS[one.kind])
         for one in report.judges
     ]
-    lines = []
-    if len(report.panel) == 1 and report.panel[0].next_rater:
-        lines = [("next rater", report.panel[0].next_rater.value), ("oracle", report.panel[0].oracle.value)]
+    lines = ceiling_lines(report.panel)
     drawing = charts.dot_intervals(
         rows, CHANCE, lines, title="Macro accuracy by judge", null_label="chance", sort=False,
         x_label="accuracy, mean over criteria", within=(0.0, 1.0),
     )  # fmt: skip
-    return Figure(drawing, "Macro accuracy, unread pairs counted as 0. Line: a coin, or always the first picture.")
+    words = "Macro accuracy, unread pairs counted as 0. Line: a coin, or always the first picture."
+    return Figure(drawing, f"{words} {CEILING_LINES}" if lines else words)
 
 
 def _accuracy_table(report: JudgeReport, names: Names) -> Table:

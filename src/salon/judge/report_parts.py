@@ -1,4 +1,4 @@
-"""What the sections of a judge report share: names that fit, the judges of each kind, badges, a card."""
+"""What the sections of a judge report share: names that fit, the judges of each kind, badges, ceilings."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from markupsafe import Markup
 
 from salon.judge.report_tick_results import TickJudged, TickPanelFigures
 from salon.judge.results import AccuracyFigures, JudgeFigures, JudgeReport, PanelFigures
-from salon.report import Badge, Card, estimate_value
-from salon.report.words import fixed, told_apart
+from salon.report import Badge, Card, Cell
+from salon.report.estimate import Figure
+from salon.report.words import law_range, law_range_note, told_apart
 
 NAME = 44
+NEXT = "Next rater ceiling"
+CEILING_LINES = "Next rater and oracle: the points of a beta law; their ranges are in the table of the people."
 CHANCE = 0.5
 NO_ORDER = "one order, or none: no position bias can be given"
 NONE_READ = "no pair was read"
@@ -43,12 +46,30 @@ def every_judge(report: JudgeReport) -> list[JudgeFigures | TickJudged]:
 
 def next_rater_card(panel: Sequence[PanelFigures | TickPanelFigures], alone: str) -> list[Card]:
     """The accuracy of one more person, from the lowest criterion to the highest; `alone` says of what under one."""
-    topped = sorted((one for one in panel if one.next_rater), key=lambda one: one.next_rater.value)
+    topped = [one for one in panel if one.next_rater and one.next_rater_range]
     if len(topped) < 2:
-        return [Card("Next rater", estimate_value(one.next_rater, None), alone) for one in topped]
-    low, high = topped[0], topped[-1]
-    shown = Markup("{} – {}").format(fixed(low.next_rater.value), fixed(high.next_rater.value))
-    return [Card("Next rater", shown, f"accuracy of one more person; lowest {low.name}, highest {high.name}")]
+        return [
+            Card(NEXT, law_range(one.next_rater_range), Markup("{}; {}").format(alone, law_range_note(one.next_rater)))
+            for one in topped
+        ]
+    low = min(topped, key=lambda one: one.next_rater_range[0])
+    high = max(topped, key=lambda one: one.next_rater_range[1])
+    shown = law_range((low.next_rater_range[0], high.next_rater_range[1]))
+    return [Card(NEXT, shown, f"accuracy of one more person; lowest {low.name}, highest {high.name}")]
+
+
+def ceiling_lines(panel: Sequence[PanelFigures | TickPanelFigures]) -> list[tuple[str, float]]:
+    """Both ceilings as marks of a figure: a beta law's points, under one criterion."""
+    if len(panel) != 1 or panel[0].next_rater is None or panel[0].oracle is None:
+        return []
+    return [("next rater", panel[0].next_rater.value), ("oracle", panel[0].oracle.value)]
+
+
+def range_cell(figure: Figure | None, span: tuple[float, float] | None, absent: str | None) -> Cell:
+    """A ceiling's range, with its interval and its point beneath."""
+    if figure is None or span is None:
+        return Cell(None, absent or "")
+    return Cell(law_range(span), figure.method, law_range_note(figure))
 
 
 def standing(macro: AccuracyFigures) -> tuple[str, Badge]:

@@ -29,8 +29,9 @@ from salon.judge.worst import worst_ticks
 from salon.report.estimate import Figure
 from salon.stats.judge_accuracy import match_rate
 from salon.stats.judge_spread import self_agreement
+from salon.stats.law_range import leak_warnings
 from salon.stats.tick_accuracy import UNREAD, YES, Ticked, tick_accuracy, tick_difference, tick_table
-from salon.stats.tick_ceilings import TickCeilings, tick_ceilings
+from salon.stats.tick_ceilings import ODDS, TickCeilings, tick_ceilings
 from salon.study import Study
 
 NO_CEILING = "ceilings need two answers to a point, and a majority on some"
@@ -143,11 +144,8 @@ def _warnings(found: Ticked, top: TickCeilings | None) -> list[str]:
     said = []
     if found.gain.high is not None and found.gain.low is not None and found.gain.low <= 0:
         said.append(f"Not told apart from one fixed answer to everything, which has {found.constant.value:.3f}.")
-    if top is not None and top.oracle.high is not None and found.accuracy.value > top.oracle.high:
-        said.append(
-            f"Accuracy {found.accuracy.value:.3f} is above the oracle's interval (to {top.oracle.high:.3f}): suspect a "
-            "leak."
-        )
+    if top is not None:
+        said += leak_warnings(found.accuracy, top.oracle, ODDS)
     return said
 
 
@@ -250,6 +248,7 @@ def _panel(
         given = {"draws": settings.draws, "rng": settings.rng(f"passes\n{number}"), "level": settings.level}
         rate = Figure.of(match_rate(panel.majority[decided] == YES, panel.prompt[decided], **given))
     names = ("two_people", "kappa", "next_rater", "oracle")
+    ranges = ("next_rater_range", "oracle_range")
     return TickPanelFigures(
         criterion=study.criteria[number].id,
         name=study.criteria[number].title,
@@ -260,5 +259,6 @@ def _panel(
         raters=str(low) if low == high else f"{low} to {high}",
         pass_rate=rate,
         **{} if top is None else {name: Figure.maybe(getattr(top, name)) for name in names},
+        **{} if top is None else {name: getattr(top, name) for name in ranges},
         no_ceiling=NO_CEILING if top is None else None,
     )

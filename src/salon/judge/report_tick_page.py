@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from salon.judge.report_parts import CHANCE, Names, next_rater_card
+from salon.judge.report_parts import CEILING_LINES, CHANCE, Names, ceiling_lines, next_rater_card, range_cell
 from salon.judge.report_tick_results import (
     CriterionTicked,
     PointTicked,
@@ -153,17 +153,14 @@ def _figure(ticks: TickReport, names: Names) -> Figure:
         (names(one), one.macro.accuracy.value, one.macro.accuracy.low, one.macro.accuracy.high, "")
         for one in ticks.judges
     ]
-    lines = []
-    if len(ticks.panel) == 1 and ticks.panel[0].next_rater:
-        lines = [("next rater", ticks.panel[0].next_rater.value), ("oracle", ticks.panel[0].oracle.value)]
+    lines = ceiling_lines(ticks.panel)
     drawing = charts.dot_intervals(
         rows, None, lines, title="Accuracy on checklists by judge", null_label="fixed answer", sort=False,
         x_label="accuracy, mean over criteria", row_nulls=[one.macro.constant.value for one in ticks.judges],
         within=(0.0, 1.0),
     )  # fmt: skip
-    return Figure(
-        drawing, "Accuracy on checklists, unread answers counted as 0. Mark: the better of always yes and always no."
-    )
+    words = "Accuracy on checklists, unread answers counted as 0. Mark: the better of always yes and always no."
+    return Figure(drawing, f"{words} {CEILING_LINES}" if lines else words)
 
 
 def _table(judges: Sequence[TickJudged], shown: Mapping[str, tuple[str, str]], names: Names, caption: Markup) -> Table:
@@ -276,10 +273,13 @@ def _people_section(report: JudgeReport, ticks: TickReport, names: Names) -> Sec
         Column("pass_rate", "Pass", "estimate", 3, "Share of ticks with a majority that people pass"),
         Column("two_people", "Two people agree", "estimate", 3),
         Column("kappa", "κ", "estimate", 3, "The same beyond chance; 0: people answer at random"),
-        Column("next_rater", "Next rater", "estimate", 3, "Accuracy of one more person against this panel"),
-        Column("oracle", "Oracle", "estimate", 3, "Accuracy of one who knows every tick's odds"),
+        Column("next_rater", "Next rater", "text", hint="Accuracy of one more person against this panel"),
+        Column("oracle", "Oracle", "text", hint="Accuracy of one who knows every tick's odds"),
     ]
-    caption = Markup("Answers of people and the ceilings they set, with {} intervals.").format(level_words(report))
+    caption = Markup(
+        "Answers of people, and the ceilings they set: ranges over all laws of the ticks' odds that fit the answers. "
+        "Below each range its {} interval and the point of a beta law."
+    ).format(level_words(report))
     blocks: list[Block | str] = [Table(columns, [_person_row(one) for one in ticks.panel], caption)]
     absent = [one for one in ticks.panel if one.no_ceiling]
     if absent:
@@ -291,8 +291,13 @@ def _people_section(report: JudgeReport, ticks: TickReport, names: Names) -> Sec
 
 def _person_row(one: TickPanelFigures) -> dict[str, object]:
     plain = {name: getattr(one, name) for name in ("name", "ticks", "points", "tied", "raters", "pass_rate")}
-    tops = ("two_people", "kappa", "next_rater", "oracle")
-    return plain | {name: Cell(getattr(one, name), one.no_ceiling or "") for name in tops}
+    agreement = {name: Cell(getattr(one, name), one.no_ceiling or "") for name in ("two_people", "kappa")}
+    return {
+        **plain,
+        **agreement,
+        "next_rater": range_cell(one.next_rater, one.next_rater_range, one.no_ceiling),
+        "oracle": range_cell(one.oracle, one.oracle_range, one.no_ceiling),
+    }
 
 
 def _splits(ticks: TickReport, names: Names) -> list[Block]:

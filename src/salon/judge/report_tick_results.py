@@ -160,8 +160,18 @@ class TickPanelFigures(Noun):
     pass_rate: Figure | None = Field(description="Share of ticks with a majority that people pass.")
     two_people: Figure | None = Field(default=None, description="Chance that two people agree.")
     kappa: Figure | None = Field(default=None, description="The same beyond chance: correlation of two answers.")
-    next_rater: Figure | None = Field(default=None, description="Accuracy of one more person against this panel.")
-    oracle: Figure | None = Field(default=None, description="Accuracy of one who knows every tick's odds.")
+    next_rater: Figure | None = Field(
+        default=None, description="Accuracy of one more person: a point of the range, and the range's interval."
+    )
+    next_rater_range: tuple[float, float] | None = Field(
+        default=None, description="The same over all laws of the ticks' odds that fit the answers. Quote this one."
+    )
+    oracle: Figure | None = Field(
+        default=None, description="Accuracy of one who knows every tick's odds: a point, and the range's interval."
+    )
+    oracle_range: tuple[float, float] | None = Field(
+        default=None, description="The same over all laws of the ticks' odds that fit the answers. Quote this one."
+    )
     no_ceiling: str | None = Field(default=None, description="Why there are no ceilings.")
 
 

@@ -43,6 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc
 
 from salon.errors import BadValue, NotIdentified, TooFew
+from salon.stats.law_range import allowed_laws, ceiling_estimate, leak_warnings, with_near
 from salon.stats.pair_law import PairLaws, beta_binomial_rho, law_cells
 from salon.stats.resample import SHARE, check_settings, draw_totals, interval, ratio, row_kinds
 from salon.stats.result import Estimate
@@ -50,7 +51,7 @@ from salon.stats.signal import Cells, pmax_bins
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-_GRID_ERROR = 1e-3
+ODDS = "pair odds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,17 +195,18 @@ def table_ceilings(table: VoteTable, *, draws: int, rng: np.random.Generator, le
         return estimate(lambda t: statistic(table, t), np.ones(len(table.raters)))
 
     _needs_majority(table)
-    laws = _pair_laws(table, total, estimate, n, level)
+    ranged = partial(ceiling_estimate, n=n, level=level, odds=ODDS)
+    laws = _pair_laws(table, total, estimate, level)
     beta = float(next_rater(table, total[None])[0]), float(oracle(table, total[None])[0])
-    next_range = _with_near(laws.next_rater(sampling=False), beta[0])
-    oracle_range = _with_near(laws.oracle(sampling=False), beta[1])
+    next_range = with_near(laws.next_rater(sampling=False), beta[0])
+    oracle_range = with_near(laws.oracle(sampling=False), beta[1])
     return Ceilings(
         panel=ceiling(panel),
         leave_one_out=ceiling(leave_one_out),
         leave_one_out_dropped=ceiling(partial(leave_one_out, drop_ties=True)),
         cap=ceiling(cap),
-        next_rater=_in_range(beta[0], next_range, laws.next_rater(sampling=True), n, level),
-        oracle=_in_range(beta[1], oracle_range, laws.oracle(sampling=True), n, level),
+        next_rater=ranged(beta[0], next_range, laws.next_rater(sampling=True)),
+        oracle=ranged(beta[1], oracle_range, laws.oracle(sampling=True)),
         next_rater_range=next_range,
         oracle_range=oracle_range,
         beta=beta,
@@ -274,13 +276,7 @@ def accuracy_warnings(accuracy: Estimate, of: Ceilings) -> list[str]:
     low, high = accuracy.low, accuracy.high
     if low is not None and high is not None and low <= 0.5 <= high:
         warnings.append(f"The interval {low:.3f} to {high:.3f} holds .5: no better than chance.")
-    top = of.oracle.high
-    if top is not None and low is not None and low > top:  # luck is no leak: the whole interval is above
-        warnings.append(
-            f"Accuracy {accuracy.value:.3f} (from {low:.3f}) is above what an oracle could reach under any law of pair "
-            f"odds that fits these votes (to {top:.3f}): suspect a leak."
-        )
-    return warnings
+    return [*warnings, *leak_warnings(accuracy, of.oracle, ODDS)]
 
 
 def _buckets(
@@ -326,50 +322,14 @@ def _untied_mean(table: VoteTable, totals: FloatArray, per_cell: FloatArray) -> 
     return ratio((untied * per_cell).sum(axis=1), untied.sum(axis=1))
 
 
-def _pair_laws(
-    table: VoteTable,
-    total: FloatArray,
-    estimate: Callable[..., Estimate],
-    n: int,
-    level: float,
-) -> PairLaws:
-    """All laws of p that these votes allow; each cell's share has an interval, Bonferroni over cells."""
-    cells = law_cells(table.raters)
-    of_cell = 1 - (1 - level) / len(cells)
-    observed, low, high = np.zeros(len(cells)), np.zeros(len(cells)), np.ones(len(cells))
-    for i, cell in enumerate(cells):
-        same = np.isin(table.raters, cell.sizes).astype(float)
-        here = cell.holds(table.raters, table.larger).astype(float)
-        observed[i] = total @ here
-        if n > 1:
-            share = estimate(lambda t, here=here, same=same: ratio(t @ here, t @ same), same, level=of_cell)
-            if share.low is None or share.high is None:  # alike on all prompts: Hoeffding's bound
-                reach = float(np.sqrt(np.log(2 / (1 - of_cell)) / (2 * max(_behind(table, same), 1))))
-                low[i], high[i] = max(share.value - reach, 0.0), min(share.value + reach, 1.0)
-            else:
-                low[i], high[i] = share.low, share.high
-    sizes = {int(size): float(total[table.raters == size].sum()) for size in np.unique(table.raters)}
-    return PairLaws(cells, observed, low if n > 1 else None, high if n > 1 else None, sizes)
+def _pair_laws(table: VoteTable, total: FloatArray, estimate: Callable[..., Estimate], level: float) -> PairLaws:
+    """All laws of p that these votes allow."""
 
+    def share(here: FloatArray, same: FloatArray, of_cell: float) -> tuple[Estimate, int]:
+        return estimate(lambda t: ratio(t @ here, t @ same), same, level=of_cell), _behind(table, same)
 
-def _with_near(span: tuple[float, float], beta: float) -> tuple[float, float]:
-    """A range that holds the beta law's value where only the grid of p keeps it out."""
-    near = max(span[0] - beta, beta - span[1]) < _GRID_ERROR
-    return (min(span[0], beta), max(span[1], beta)) if near else span
-
-
-def _in_range(beta: float, range_: tuple[float, float], bounds: tuple[float, float], n: int, level: float) -> Estimate:
-    """The beta law's value where the range holds it, else the nearest end, with the interval of the range."""
-    value = float(np.clip(beta, *range_))
-    where = (
-        "value: beta law"
-        if abs(value - beta) < 1e-6
-        else f"value: nearest to a beta law, which does not fit ({beta:.3f})"
-    )
-    if n == 1:
-        return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    method = f"all laws of pair odds that fit the splits within their intervals over prompts; {where}"
-    return Estimate(value, min(bounds[0], value), max(bounds[1], value), n, "prompt", level, method)
+    known = share if table.n > 1 else None
+    return allowed_laws(PairLaws, law_cells(table.raters), table.raters, table.larger, total, known, level)
 
 
 def _needs_majority(table: VoteTable) -> None:

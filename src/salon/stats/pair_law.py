@@ -15,10 +15,11 @@ pairs with more than i raters. Its slope at rho = 0 is sum((2k - R)^2 - R)/2: th
 coin flips) exactly when raters agree no more than by chance. If every pair is unanimous it is at rho = 1 (a
 = 0).
 
-`PairLaws`: no shape assumed. Among all laws on a grid of p whose expected table lies between the bounds given
+`Laws`: no shape assumed. Among all laws on a grid of p whose expected table lies between the bounds given
 for every cell (and the law nearest to the observed table), a linear programme finds the least and the
 greatest accuracy. Large panels have many cells: those of neighboring m are put together, which leaves out
-constraints and so never makes a range too short.
+constraints and so never makes a range too short. `PairLaws` are the symmetric ones; `tick_law.TickLaws` are those of
+yes and no.
 
 Sources: Williams 1975; Kleinman 1973; Laird 1978 and Lord & Cressie 1975 for laws without a shape and their ranges.
 """
@@ -27,6 +28,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +40,7 @@ from salon.errors import NotConverged
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_GRID = np.unique(np.concatenate([np.linspace(0.5, 1.0, 251), 0.5 + np.geomspace(1e-4, 0.02, 12)]))
+GRID = np.unique(np.concatenate([np.linspace(0.5, 1.0, 251), 0.5 + np.geomspace(1e-4, 0.02, 12)]))
 """Chances of the likelier side; closer near 1/2, where the majority of a large panel turns."""
 _MOST_SIZES = 6
 _MOST_CELLS_OF_SIZE = 24
@@ -72,32 +74,32 @@ def majority_right(p: FloatArray, raters: int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Panels by the size of their larger camp: for each number of raters, the smallest and the largest such camp."""
+    """Panels by the size of a camp, the larger or those who say yes: for each number of raters its least and most."""
 
     camps: dict[int, tuple[int, int]]
     sizes: tuple[int, ...]
     """Numbers of raters of the panels that the cell is a share of."""
 
-    def holds(self, raters: IntArray, larger: IntArray) -> NDArray[np.bool_]:
+    def holds(self, raters: IntArray, camp: IntArray) -> NDArray[np.bool_]:
         """Which pairs belong to it."""
         inside = np.zeros(len(raters), dtype=bool)
         for size, (smallest, largest) in self.camps.items():
-            inside |= (raters == size) & (larger >= smallest) & (larger <= largest)
+            inside |= (raters == size) & (camp >= smallest) & (camp <= largest)
         return inside
 
 
-def law_cells(raters: IntArray) -> list[Cell]:
+def law_cells(raters: IntArray, *, sided: bool = False) -> list[Cell]:
     """The possible cells of the panel sizes present, empty ones too: an empty cell is information.
 
-    Few sizes have cells of their own. Panels of many sizes are put together by the share of the larger camp: each size
-    alone would have too few pairs to tell anything.
+    Cells count the larger camp; `sided` ones those who say yes. Few sizes have cells of their own. Panels of many sizes
+    are put together by the share of that camp: each size alone would have too few pairs to tell anything.
     """
     sizes = tuple(np.unique(raters).tolist())
     if len(sizes) > _MOST_SIZES:
-        edges = np.linspace(0.5, 1.0, _MOST_CELLS_OF_SIZE // 2 + 1)[1:-1]
+        edges = np.linspace(0.0 if sided else 0.5, 1.0, _MOST_CELLS_OF_SIZE // 2 + 1)[1:-1]
         cells: list[dict[int, tuple[int, int]]] = [{} for _ in range(len(edges) + 1)]
         for size in sizes:
-            possible = np.arange((size + 1) // 2, size + 1)
+            possible = np.arange(0 if sided else (size + 1) // 2, size + 1)
             at = np.digitize(possible / size, edges)
             for part in np.unique(at).tolist():
                 inside = possible[at == part]
@@ -105,14 +107,14 @@ def law_cells(raters: IntArray) -> list[Cell]:
         return [Cell(camps, sizes) for camps in cells if camps]
     out = []
     for size in sizes:
-        possible = np.arange((size + 1) // 2, size + 1)
+        possible = np.arange(0 if sided else (size + 1) // 2, size + 1)
         parts = np.array_split(possible, min(_MOST_CELLS_OF_SIZE, len(possible)))
         out += [Cell({size: (int(part[0]), int(part[-1]))}, (size,)) for part in parts]
     return out
 
 
 @dataclass(frozen=True)
-class PairLaws:
+class Laws:
     """All laws of p that a table of votes allows, and what accuracies they give."""
 
     cells: list[Cell]
@@ -123,11 +125,21 @@ class PairLaws:
     high: FloatArray | None
     sizes: dict[int, float]
     """Pairs by number of raters: the weights of an accuracy over all pairs."""
+    grid: ClassVar[FloatArray]
 
     @cached_property
     def chance(self) -> FloatArray:
         """(cells, grid) chance of each cell among the panels it is a share of."""
-        return np.array([_cell_chance(cell, self.sizes) for cell in self.cells])
+        rows = []
+        for cell in self.cells:
+            total = sum(self.sizes[size] for size in cell.sizes)
+            parts = [self.sizes[n] / total * self.camp_chance(n, *ends) for n, ends in cell.camps.items()]
+            rows.append(np.sum(parts, axis=0))
+        return np.array(rows)
+
+    def camp_chance(self, raters: int, smallest: int, largest: int) -> FloatArray:
+        """By p, the chance that the camp which cells count has a size between these two."""
+        raise NotImplementedError
 
     @cached_property
     def fitted(self) -> FloatArray:
@@ -136,40 +148,53 @@ class PairLaws:
 
     def next_rater(self, *, sampling: bool) -> Range:
         """Accuracy of one more rater over all pairs with a majority."""
-        right, wrong = self._majority
-        return self._range(_GRID * right + (1 - _GRID) * wrong, right + wrong, sampling)
+        first, second = self._majority
+        return self.range_of(self.grid * first + (1 - self.grid) * second, first + second, sampling)
 
     def oracle(self, *, sampling: bool) -> Range:
         """Accuracy of a predictor that knows every p, over all pairs with a majority."""
-        right, wrong = self._majority
-        return self._range(right, right + wrong, sampling)
-
-    def next_rater_of(self, raters: int, larger: int) -> Range:
-        """The same on pairs where `larger` of `raters` agree, with sampling error where it is known."""
-        likely, unlikely = _two_sides(raters, larger)
-        return self._range(_GRID * likely + (1 - _GRID) * unlikely, likely + unlikely, self.low is not None)
-
-    def oracle_of(self, raters: int, larger: int) -> Range:
-        """The same on pairs where `larger` of `raters` agree, with sampling error where it is known."""
-        likely, unlikely = _two_sides(raters, larger)
-        return self._range(likely, likely + unlikely, self.low is not None)
+        first, second = self._majority
+        return self.range_of(np.where(self.grid >= 0.5, first, second), first + second, sampling)
 
     @cached_property
     def _majority(self) -> tuple[FloatArray, FloatArray]:
-        """Chance by p that the majority is the likelier side, and that it is the other."""
-        right, wrong = np.zeros_like(_GRID), np.zeros_like(_GRID)
+        """Chance by p that the majority is the side that p is the chance of, and that it is the other."""
+        first, second = np.zeros_like(self.grid), np.zeros_like(self.grid)
         total = sum(self.sizes.values())
         for size, pairs in self.sizes.items():
-            correct = majority_right(_GRID, size)
-            right += pairs / total * correct
-            wrong += pairs / total * (1 - correct - (binom.pmf(size // 2, size, _GRID) if size % 2 == 0 else 0.0))
-        return right, wrong
+            first += pairs / total * majority_right(self.grid, size)
+            second += pairs / total * majority_right(1 - self.grid, size)
+        return first, second
 
-    def _range(self, top: FloatArray, bottom: FloatArray, sampling: bool) -> Range:
+    def range_of(self, top: FloatArray, bottom: FloatArray, sampling: bool) -> Range:
+        """Least and greatest mean of `top` over that of `bottom`, both by p, with sampling error where it is known."""
         low = high = self.fitted
         if sampling and self.low is not None and self.high is not None:  # the best law is always allowed
             low, high = np.minimum(self.low, self.fitted), np.maximum(self.high, self.fitted)
         return _extremes(top, bottom, self.chance, low - _SLACK, high + _SLACK)
+
+
+class PairLaws(Laws):
+    """Of pairs, whose first item is arbitrary: p is the chance of the likelier side, cells count the larger camp."""
+
+    grid = GRID
+
+    def camp_chance(self, raters: int, smallest: int, largest: int) -> FloatArray:
+        both = binom.cdf(largest, raters, GRID) - binom.cdf(smallest - 1, raters, GRID)
+        both = both + binom.cdf(raters - smallest, raters, GRID) - binom.cdf(raters - largest - 1, raters, GRID)
+        if 2 * smallest == raters:
+            both = both - binom.pmf(smallest, raters, GRID)
+        return np.asarray(np.maximum(both, 0.0), dtype=np.float64)
+
+    def next_rater_of(self, raters: int, larger: int) -> Range:
+        """Accuracy of one more rater on pairs where `larger` of `raters` agree."""
+        likely, unlikely = _two_sides(raters, larger)
+        return self.range_of(GRID * likely + (1 - GRID) * unlikely, likely + unlikely, self.low is not None)
+
+    def oracle_of(self, raters: int, larger: int) -> Range:
+        """The same of a predictor that knows every p."""
+        likely, unlikely = _two_sides(raters, larger)
+        return self.range_of(likely, likely + unlikely, self.low is not None)
 
 
 def _score(rho: FloatArray, camps: FloatArray, pairs: FloatArray) -> FloatArray:
@@ -182,21 +207,9 @@ def _score(rho: FloatArray, camps: FloatArray, pairs: FloatArray) -> FloatArray:
     return np.asarray(slope - split / np.maximum(1 - rho, 1e-300), dtype=np.float64)
 
 
-def _cell_chance(cell: Cell, pairs: dict[int, float]) -> FloatArray:
-    total = sum(pairs[size] for size in cell.sizes)
-    chance = np.zeros_like(_GRID)
-    for n, (smallest, largest) in cell.camps.items():
-        both = binom.cdf(largest, n, _GRID) - binom.cdf(smallest - 1, n, _GRID)
-        both = both + binom.cdf(n - smallest, n, _GRID) - binom.cdf(n - largest - 1, n, _GRID)
-        if 2 * smallest == n:
-            both = both - binom.pmf(smallest, n, _GRID)
-        chance += pairs[n] / total * np.maximum(both, 0.0)
-    return chance
-
-
 def _two_sides(raters: int, larger: int) -> tuple[FloatArray, FloatArray]:
     """Chance by p of a split whose larger camp is the likelier side, and of one where it is the other."""
-    return binom.pmf(larger, raters, _GRID), binom.pmf(raters - larger, raters, _GRID)
+    return binom.pmf(larger, raters, GRID), binom.pmf(raters - larger, raters, GRID)
 
 
 def _nearest_law(chance: FloatArray, cells: list[Cell], observed: FloatArray) -> FloatArray:

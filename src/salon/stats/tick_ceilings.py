@@ -7,24 +7,30 @@ answers tell nothing of agreement: they are left out and counted. Everything is 
     pi      sum k / sum R: the share of yes                     q       sum k(k-1) / sum R(R-1): two people both say yes
     two people   1 - 2(pi - q): chance that two of them agree   kappa   (q - pi^2)/(pi(1 - pi))
 
-kappa is the correlation rho of two people's answers to a tick; with equal R it is Fleiss' kappa. Points are not
-symmetric as pairs are (most posters may pass most points), so the chance p of a yes is given a law with its own mean:
-p ~ Beta(a, b) with a = pi (1 - rho)/rho and b = (1 - pi)(1 - rho)/rho, from the two moments above. After k of R the law
-is Beta(k + a, R - k + b). Over ticks with a majority:
+kappa is the correlation rho of two people's answers to a tick; with equal R it is Fleiss' kappa. A judge is scored
+against the majority, on ticks that have one:
 
-    next rater   mean of (k + a)/(R + a + b) where yes leads, (R - k + b)/(R + a + b) where no does: one more person
-    oracle       mean of P(p > 1/2 | k, R) where yes leads, of P(p < 1/2 | k, R) where no does: one who knows every p
+    next rater   accuracy of one more person        oracle   accuracy of one who knows every p, the chance of a yes
+
+R answers fix only the first R moments of the law of p, and the oracle needs more. So `next_rater_range` and
+`oracle_range` hold the values over *all* laws of p that fit the observed counts of yes best, and the intervals of
+`next_rater` and `oracle` those over all laws that fit them within their joint intervals over prompts (`law_range`).
+Their `value` is one point of the range, that of a beta law. Points are not symmetric as pairs are, so the law has its
+own mean: p ~ Beta(a, b) with a = pi (1 - rho)/rho and b = (1 - pi)(1 - rho)/rho, from the two moments above. After k of
+R it is Beta(k + a, R - k + b); where yes leads, one more person says so with (k + a)/(R + a + b) and the oracle with
+P(p > 1/2 | k, R). Where that law does not fit, the nearest end of the range is the value, and `beta` keeps the law's.
 
 Edges: rho is held in [0, 1]; at 0 everybody is a coin that says yes with chance pi, at 1 every panel is unanimous.
-Where all say the same there is no kappa, and one more person would say so too. The oracle leans on the law's shape.
+Where all say the same there is no kappa, and the beta law has one more person say so too.
 
-Sources: Fleiss 1971; Williams 1975 for the beta-binomial.
+Sources: Fleiss 1971; Williams 1975 for the beta-binomial; Lord & Cressie 1975 for the ranges.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,12 +38,16 @@ from scipy.special import betainc
 
 from salon.errors import BadValue, NotIdentified, TooFew
 from salon.stats.judge_accuracy import drawn_totals
+from salon.stats.law_range import allowed_laws, ceiling_estimate, with_near
+from salon.stats.pair_law import law_cells
 from salon.stats.resample import SHARE, check_settings, interval, ratio
 from salon.stats.result import Estimate
+from salon.stats.tick_law import TickLaws
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-Statistic = Callable[["TickVotes", FloatArray], FloatArray]
+Statistic = Callable[[FloatArray], FloatArray]
+ODDS = "the odds of ticks"
 _SMALLEST = 1e-7
 """Of rho, and of a beta law's parameters, where the incomplete beta function is still exact."""
 
@@ -50,7 +60,13 @@ class TickCeilings:
     kappa: Estimate | None
     """None where all people always say the same."""
     next_rater: Estimate
+    """A point of the range, and the interval of the range."""
     oracle: Estimate
+    next_rater_range: tuple[float, float]
+    """Over all laws of p that fit the answers, without sampling error."""
+    oracle_range: tuple[float, float]
+    beta: tuple[float, float]
+    """Next rater and oracle under the beta law."""
     ticks: int
     tied: int
     left_out: int
@@ -99,10 +115,22 @@ def tick_ceilings(
         )
     check_settings(len(votes.counts), draws, level)
     drawn = drawn_totals(votes.counts, draws, rng)
-    made = {name: _estimate(votes, of, drawn, level) for name, of in _FIGURES.items()}
-    total = votes.counts.sum(axis=0)
+    n, total = len(votes.counts), votes.counts.sum(axis=0)
+    both = total[None].astype(float)
+    beta = float(_next_rater(votes, both)[0]), float(_oracle(votes, both)[0])
+    laws = _tick_laws(votes, drawn, level)
+    next_range = with_near(laws.next_rater(sampling=False), beta[0])
+    oracle_range = with_near(laws.oracle(sampling=False), beta[1])
+    ranged = partial(ceiling_estimate, n=n, level=level, odds=ODDS)
+    kappa = float(_kappa(votes, both)[0])
     return TickCeilings(
-        **made,  # type: ignore[arg-type]
+        two_people=_estimate(partial(_two_people, votes), votes, drawn, level, ends=SHARE),
+        kappa=None if np.isnan(kappa) else _estimate(partial(_kappa, votes), votes, drawn, level),
+        next_rater=ranged(beta[0], next_range, laws.next_rater(sampling=True)),
+        oracle=ranged(beta[1], oracle_range, laws.oracle(sampling=True)),
+        next_rater_range=next_range,
+        oracle_range=oracle_range,
+        beta=beta,
         ticks=int(total.sum()),
         tied=int(total[~votes.untied].sum()),
         left_out=int((~keep).sum()),
@@ -162,20 +190,34 @@ def _follows(votes: TickVotes, t: FloatArray, says_yes: FloatArray) -> FloatArra
     return ratio((untied * chance).sum(axis=1), untied.sum(axis=1))
 
 
-_FIGURES: dict[str, Statistic] = {
-    "two_people": _two_people,
-    "kappa": _kappa,
-    "next_rater": _next_rater,
-    "oracle": _oracle,
-}
+def _tick_laws(votes: TickVotes, drawn: FloatArray, level: float) -> TickLaws:
+    """All laws of p that these answers allow."""
+
+    def share(here: FloatArray, same: FloatArray, of_cell: float) -> tuple[Estimate, int]:
+        behind = int((votes.counts @ same > 0).sum())
+        of = partial(_share, here, same)
+        return _estimate(of, votes, drawn, of_cell, ends=SHARE, behind=behind), behind
+
+    cells, total = law_cells(votes.raters, sided=True), votes.counts.sum(axis=0).astype(float)
+    known = share if len(votes.counts) > 1 else None
+    return allowed_laws(TickLaws, cells, votes.raters, votes.yes, total, known, level)
 
 
-def _estimate(votes: TickVotes, of: Statistic, drawn: FloatArray, level: float) -> Estimate | None:
+def _share(here: FloatArray, same: FloatArray, t: FloatArray) -> FloatArray:
+    return ratio(t @ here, t @ same)
+
+
+def _estimate(
+    of: Statistic,
+    votes: TickVotes,
+    drawn: FloatArray,
+    level: float,
+    *,
+    ends: tuple[float, float] | None = None,
+    behind: int | None = None,
+) -> Estimate:
     n, total = len(votes.counts), votes.counts.sum(axis=0, keepdims=True).astype(float)
-    value = float(of(votes, total)[0])
-    if np.isnan(value):
-        return None
+    value = float(of(total)[0])
     if n == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    ends = None if of is _kappa else SHARE
-    return interval(value, of(votes, drawn), n=n, unit="prompt", level=level, ends=ends)
+    return interval(value, of(drawn), n=n, unit="prompt", level=level, ends=ends, behind=behind)
