@@ -83,8 +83,20 @@ def test_modules_and_public_functions_say_what_they_are(path: Path) -> None:
 
 
 def test_imports_stand_at_the_top() -> None:
-    """Only the lazy front page and the command finder import inside a function."""
-    allowed = {"__init__.py"}
+    """Inside functions import only the front page, the command finder, and what a studio loads when it starts.
+
+    A studio restarts in a second because statistics and migrations come later (tests/cli/test_studio_start.py).
+    """
+    studio = (
+        "cli/serve.py",
+        "collect/adjudicate.py",
+        "collect/design.py",
+        "collect/quality.py",
+        "collect/tossed.py",
+        "flows/studio/figures.py",
+        "store/database/connected.py",
+        "store/database/schema.py",
+    )
     for path in MODULES:
         inside = [
             node
@@ -92,7 +104,7 @@ def test_imports_stand_at_the_top() -> None:
             for node in ast.walk(function)
             if isinstance(node, ast.Import | ast.ImportFrom)
         ]
-        assert not inside or path.name in allowed, path
+        assert not inside or path.name == "__init__.py" or path.relative_to(SOURCE).as_posix() in studio, path
 
 
 def test_choices_stand_in_one_order() -> None:

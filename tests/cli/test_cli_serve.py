@@ -308,7 +308,7 @@ def test_a_password_is_kept_as_its_hash(folder: Path, monkeypatch) -> None:
 
 
 def test_a_studio_says_what_it_asks_of_each_person_and_keeps_to_a_budget(folder: Path, monkeypatch) -> None:
-    monkeypatch.setattr("salon.cli.serve.run", lambda *_: None)
+    monkeypatch.setattr("salon.web.run.run", lambda *_: None)
     told = call(serve, folder, "--check-config").output
     assert re.search(r"raters: \d+ questions each, about \d+ minutes", told)
     assert "raters: " in call(serve, folder, "--port", 0, "--minutes", 1).output
@@ -328,7 +328,7 @@ def test_invite_needs_no_cohort_where_there_is_one(folder: Path) -> None:
 
 
 def test_the_owners_link_is_printed_once_and_can_be_renewed(folder: Path, monkeypatch) -> None:
-    monkeypatch.setattr("salon.cli.serve.run", lambda *_: None)
+    monkeypatch.setattr("salon.web.run.run", lambda *_: None)
     first = read(serve, folder, "--port", 0)["owner"]
     assert "/enter/" in first
     assert read(serve, folder, "--port", 0)["owner"] is None

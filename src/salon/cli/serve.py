@@ -1,30 +1,23 @@
-"""The commands of a studio: serve it, invite raters, see how far they are, keep a copy."""
+"""The commands of a studio: serve it, invite raters, see how far they are, keep a copy.
+
+The web server, the database and the tables are imported when a command runs, so help and usage errors come at once.
+"""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from salon.cli.console import json_option, print_json, print_table, say, working
-from salon.cli.import_pictures import pictures_as_study, print_pictures
 from salon.cli.options import trusted_proxy_option
-from salon.collect.workload import workloads
 from salon.errors import BadFile, BadValue
-from salon.flows.studio.open import database_file, open_studio, write_settings_for
-from salon.flows.studio.studio import Studio
-from salon.generate.folder_files import files_below
-from salon.store.atomic import held
-from salon.store.database import open_database
-from salon.store.database.backup import restore as put_back
-from salon.store.folder import is_study, written_inside
-from salon.store.place import DATABASE
-from salon.web.app import create_app
-from salon.web.auth import new_password
-from salon.web.config_check import check_config
-from salon.web.run import listen, run
-from salon.web.settings import WebSettings, checked, owner_token, read_address, write_address
+
+if TYPE_CHECKING:
+    from salon.flows.studio.studio import Studio
+    from salon.web.settings import WebSettings
 
 study_argument = click.argument("study", type=click.Path(path_type=Path))
 db_option = click.option(
@@ -85,11 +78,15 @@ def serve(
       salon serve posters --base-url https://studio.example.org        behind a reverse proxy on this machine
       salon serve posters --host 0.0.0.0 --base-url https://studio.example.org --trusted-proxy 10.89.0.0/24
     """
+    from salon.web.settings import WebSettings, checked
+
     folder = _folder(_study_of_pictures(study, quiet=as_json))
     settings = checked(
         WebSettings(folder=folder, host=host, port=port, base_url=base_url, trusted_proxies=trusted_proxies)
     )
     if minutes is not None:
+        from salon.flows.studio.open import write_settings_for
+
         write_settings_for(folder, minutes)
     if only_check:
         _report_config(settings, db, as_json)
@@ -101,10 +98,15 @@ def serve(
 
 def _study_of_pictures(place: Path, *, quiet: bool) -> Path:
     """`place`, or the study made of the pictures in it."""
+    from salon.generate.folder_files import files_below
+    from salon.store.folder import is_study
+
     if is_study(place) or not place.is_dir() or not files_below(place)[0]:
         return place
     study = place.resolve().with_name(f"{place.resolve().name}-study")
     if not is_study(study):
+        from salon.cli.import_pictures import pictures_as_study, print_pictures
+
         imported = pictures_as_study(place, study, quiet=quiet)
         if not quiet:
             print_pictures(imported)
@@ -114,6 +116,12 @@ def _study_of_pictures(place: Path, *, quiet: bool) -> Path:
 
 
 def _serve(settings: WebSettings, db: str | None, as_json: bool, *, show_link: bool, new_link: bool) -> None:
+    from salon.flows.studio.open import open_studio
+    from salon.store.atomic import held
+    from salon.web.app import create_app
+    from salon.web.run import listen, run
+    from salon.web.settings import owner_token, write_address
+
     folder = settings.folder
     with held(folder), listen(settings.host, settings.port) as listening, open_studio(folder, db) as studio:
         settings = settings.model_copy(update={"port": listening.getsockname()[1]})
@@ -134,6 +142,8 @@ def _print_served(studio: Studio, address: str, link: str | None, as_json: bool)
     else:
         say(f"the studio of {studio.name!r} is open; the owner's link, for you alone:")
         say(f"  {link}")
+    from salon.collect.workload import workloads
+
     for work in workloads(studio.plan):
         say(f"  {work}")
     cohort = f" --cohort {studio.settings.cohorts[0].id}" if len(studio.settings.cohorts) > 1 else ""
@@ -142,6 +152,8 @@ def _print_served(studio: Studio, address: str, link: str | None, as_json: bool)
 
 def _ask_password(folder: Path) -> None:
     given = click.prompt("New password of the owner", hide_input=True, confirmation_prompt=True)
+    from salon.web.auth import new_password
+
     new_password(folder, given)
     say("kept its hash; the password itself is nowhere")
 
@@ -150,6 +162,8 @@ def _ask_password(folder: Path) -> None:
 
 
 def _report_config(settings: WebSettings, db: str | None, as_json: bool) -> None:
+    from salon.web.config_check import check_config
+
     with working("looking at pictures") as step:
         found = check_config(settings, db, progress=step)
     good = all(line.ok for line in found)
@@ -182,6 +196,11 @@ def invite(study: Path, cohort: str | None, count: int, db: str | None, base_url
       salon invite posters --count 5
       salon invite posters --cohort designers --count 5
     """
+    from salon.flows.studio.open import open_studio
+    from salon.store.folder import written_inside
+    from salon.store.place import DATABASE
+    from salon.web.settings import WebSettings, checked, read_address
+
     folder = _folder(study)
     address = checked(WebSettings(folder=folder, base_url=base_url or read_address(folder))).address
     with written_inside(folder / DATABASE), open_studio(folder, db, cohort=cohort) as studio:
@@ -215,6 +234,8 @@ def status(study: Path, db: str | None, as_json: bool) -> None:
     \b
       salon status posters
     """
+    from salon.flows.studio.open import open_studio
+
     with open_studio(_folder(study), db, create=False) as studio:
         found = studio.progress()
         judgments = sum(sum(one.judgments.values()) for one in found)
@@ -251,6 +272,9 @@ def backup(study: Path, file: Path, db: str | None, overwrite: bool, as_json: bo
     \b
       salon backup posters posters-monday.db
     """
+    from salon.flows.studio.open import database_file
+    from salon.store.database import open_database
+
     folder = _folder(study)
     with open_database(db or database_file(folder)) as database:
         database.backup(file, overwrite=overwrite)
@@ -276,6 +300,12 @@ def restore(study: Path, file: Path, db: str | None, as_json: bool) -> None:
       salon restore posters posters-monday.db
       salon restore posters posters-monday.db --db postgresql://salon@localhost/posters
     """
+    from salon.flows.studio.open import database_file
+    from salon.store.database import open_database
+    from salon.store.database import restore as put_back
+    from salon.store.folder import written_inside
+    from salon.store.place import DATABASE
+
     folder = _folder(study)
     with written_inside(folder / DATABASE), open_database(db or database_file(folder), create=True) as database:
         put_back(file, database)
@@ -288,6 +318,8 @@ def restore(study: Path, file: Path, db: str | None, as_json: bool) -> None:
 
 
 def _folder(study: Path) -> Path:
+    from salon.store.folder import is_study
+
     if not is_study(study):
         raise BadFile(
             "a study is needed: a folder with a study.toml in it",

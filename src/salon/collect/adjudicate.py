@@ -15,7 +15,6 @@ import numpy as np
 
 from salon.collect.tally import vote_of
 from salon.errors import StatsError
-from salon.stats.agreement import fleiss_kappa
 from salon.stats.result import Estimate
 from salon.study import Checklist, Choice, Comparison, Judgment, Ranking, Rating
 
@@ -98,6 +97,8 @@ def _kappa(asked: dict[Asked, Counter[str]]) -> Estimate | None:
     ]
     if not rows:
         return None
+    from salon.stats.agreement import fleiss_kappa
+
     options = sorted({option for row in rows for option in row})
     counts = np.array([[row.get(option, 0) for option in options] for row in rows])
     try:

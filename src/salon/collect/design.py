@@ -13,21 +13,23 @@ of them tells less about what raters share: the gain is divided by 1 + OWN n for
 answers this rater gave beyond the average rater's. Adaptive answers depend on earlier ones: the study's design must say
 so.
 
+Statistics are imported when a design needs them: complete pairs need none, and a studio starts faster.
+
 Sources: the circle method, Kirkman 1847; PPaint A.3 (612 of 1,225 pairs, diameter 2).
 """
 
 from __future__ import annotations
 
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from salon.errors import DesignError, TooFew
-from salon.stats.active import PairPosterior, pair_posterior, prior_posterior
-from salon.stats.graph import connectivity
-from salon.stats.order_gain import expecting, order_gains
-from salon.stats.pair_counts import PairCounts
+
+if TYPE_CHECKING:
+    from salon.stats.active import PairPosterior
 
 Ints = NDArray[np.int64]
 Pair = tuple[int, int]
@@ -53,6 +55,8 @@ def balanced_fraction(items: int, pairs: int, *, rng: np.random.Generator) -> li
             found=pairs,
             remedy="raise the fraction, or compare fewer items",
         )
+    from salon.stats.graph import connectivity
+
     draw = _rounds if items % 2 == 0 else _turns
     best: list[Pair] = []
     smallest = items  # no diameter is that large
@@ -84,6 +88,8 @@ def next_adaptive_pair(
     """
     if not allowed.any():
         return None
+    from salon.stats.order_gain import expecting, order_gains
+
     known = expecting(_posterior(items, pairs, votes), np.repeat(pairs, awaited, axis=0))
     gains = order_gains(known)[pairs[:, 0], pairs[:, 1]]
     if surplus is not None:
@@ -94,6 +100,9 @@ def next_adaptive_pair(
 
 def _posterior(items: int, pairs: Ints, votes: NDArray[np.float64]) -> PairPosterior:
     """What the votes tell about the scores; pairs may stand in any order and either way round."""
+    from salon.stats.active import pair_posterior, prior_posterior
+    from salon.stats.pair_counts import PairCounts
+
     met = np.flatnonzero(votes.sum(axis=1) > 0)
     if not len(met):
         return prior_posterior(items)

@@ -38,7 +38,6 @@ from typing import Literal
 
 import numpy as np
 from pydantic import Field
-from scipy.stats import binom, norm
 
 from salon.collect.agreement import Correlation, panel_agreement, panel_correlation, repeat_agreement
 from salon.collect.circles import circular_triples
@@ -141,6 +140,8 @@ def _at_least(
     reason: Reason, hits: float, n: int, limit: float, rule: QualitySettings, words: str, coin: float | None = None
 ) -> Finding | None:
     """The finding when many hits are bad; parts of a hit are rounded down, in the rater's favour."""
+    from scipy.stats import binom  # takes a third of a second: not at the start of a studio
+
     p = float(binom.sf(np.floor(hits + 1e-9) - 1, n, limit)) if n else 1.0
     return Finding(reason, hits / n, n, limit, p, p <= rule.alpha, words.format(hits / n), coin) if n else None
 
@@ -149,6 +150,8 @@ def _at_most(
     reason: Reason, hits: float, n: int, limit: float, rule: QualitySettings, words: str, coin: float | None = None
 ) -> Finding | None:
     """The finding when few hits are bad; parts of a hit are rounded up, in the rater's favour."""
+    from scipy.stats import binom
+
     p = float(binom.cdf(np.ceil(hits - 1e-9), n, limit)) if n else 1.0
     return Finding(reason, hits / n, n, limit, p, p <= rule.alpha, words.format(hits / n), coin) if n else None
 
@@ -225,6 +228,8 @@ def _along(mine: Correlation | None, usual: float | None, rule: QualitySettings)
     """Fisher's z of a correlation is normal with variance 1 / (n - 3)."""
     if usual is None or mine is None:
         return None
+    from scipy.stats import norm
+
     limit = max(usual, 0.0) * rule.panel_part
     p = float(norm.cdf((np.arctanh(mine.r) - np.arctanh(limit)) * np.sqrt(mine.n - 3)))
     words = f"values correlate {mine.r:.2f} with the others' (usual: {usual:.2f})"

@@ -19,8 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import fftconvolve
-from scipy.stats import binom, norm
 
 Floats = NDArray[np.float64]
 
@@ -53,6 +51,8 @@ def share_sign(hits: float, n: int, *, honest: float, coin: float) -> Sign | Non
     """`hits` of `n`; parts of a hit are rounded towards the honest rater."""
     if n == 0 or not (0 < honest < 1 and 0 < coin < 1) or abs(honest - coin) < 1e-9:
         return None
+    from scipy.stats import binom  # takes a third of a second: not at the start of a studio
+
     count = np.arange(n + 1)
     weights = count * np.log(coin / honest) + (n - count) * np.log((1 - coin) / (1 - honest))
     seen = np.ceil(hits - 1e-9) if honest > coin else np.floor(hits + 1e-9)
@@ -63,6 +63,8 @@ def correlation_sign(r: float, n: int, *, honest: float, coin: float = 0.0) -> S
     """A correlation `r` over `n` items."""
     if n < 4 or not -1 < coin < honest < 1:
         return None
+    from scipy.stats import norm
+
     error = 1 / np.sqrt(n - 3)
     z, at_worst, tossed = np.arctanh([r, honest, coin])
     there = at_worst + error * np.linspace(-_REACH, _REACH, 2001)
@@ -76,6 +78,8 @@ def correlation_sign(r: float, n: int, *, honest: float, coin: float = 0.0) -> S
 
 def weigh(signs: Sequence[Sign], *, alpha: float) -> Evidence:
     """The evidence of independent signs; of none: nothing at all."""
+    from scipy.signal import fftconvolve
+
     law, first, seen = np.ones(1), 0, 0
     for sign in signs:
         steps = np.ceil(sign.weights / _STEP).astype(np.int64)  # up for the law, down for what was seen

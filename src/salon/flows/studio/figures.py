@@ -5,7 +5,8 @@
     figures.panel["left_rate"]                mean over raters, with its interval, n and method
     figures.flags                             what quality control found about each rater
 
-Everything here grows with the answers: `live` runs it in a process of its own.
+Everything here grows with the answers: `live` runs it in a process of its own. The studio's own process needs the types
+only, so what computes is imported when it is called.
 """
 
 from __future__ import annotations
@@ -19,9 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy import stats
 
-from salon.check.check import check_study
 from salon.check.results import CheckReport, Figure, RaterRow
 from salon.check.settings import CheckSettings
 from salon.collect.plan import make_plan
@@ -85,6 +84,8 @@ def figures_of(database: Database, settings: StudioSettings) -> Figures:
 
 
 def _checked(study: Study) -> tuple[CheckReport | None, str | None]:
+    from salon.check.check import check_study
+
     try:
         return check_study(study, LIVE), None
     except SalonError as error:
@@ -101,6 +102,8 @@ def over_raters(rows: Sequence[RaterRow], name: str) -> Figure | None:
     values = np.array([one.value if isinstance(one, Figure) else one for one in found if one is not None], float)
     if not len(values):
         return None
+    from scipy import stats
+
     n, mean, method = len(values), float(values.mean()), "mean of raters, Student's t"
     half = float(stats.t.ppf((1 + LIVE.level) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
     highest = np.inf if name == "median_seconds" else 1.0

@@ -6,15 +6,15 @@
 SQLAlchemy is imported in here and nowhere else.
 """
 
+from importlib.util import find_spec
+
 from salon.errors import MissingExtra
 
-try:
-    from salon.store.database.backup import restore
-    from salon.store.database.open import Database, open_database
-except ModuleNotFoundError as error:
-    if error.name not in ("alembic", "psycopg", "sqlalchemy"):
-        raise
-    raise MissingExtra("serve") from None
+if any(find_spec(name) is None for name in ("alembic", "psycopg", "sqlalchemy")):
+    raise MissingExtra("serve")
+
+from salon.store.database.backup import restore
+from salon.store.database.open import Database, open_database
 from salon.store.database.records import (
     Answer,
     Asked,

@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
-import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DataError, DBAPIError, DisconnectionError, IntegrityError, OperationalError, TimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -247,6 +246,8 @@ def _check_after_rest(connection: Any, record: ConnectionPoolEntry, _: object) -
     """A connection that rested may have been cut meanwhile: the pool then opens another."""
     if time.monotonic() - record.info.get("used", math.inf) < REST_S:
         return
+    import psycopg
+
     try:
         connection.execute("SELECT 1")
         connection.rollback()

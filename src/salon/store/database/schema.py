@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from alembic import command
-from alembic.config import Config
+from typing import TYPE_CHECKING
+
 from sqlalchemy import Connection, inspect, text
 
 from salon.store.database.connected import Connected
 from salon.store.database.errors import WrongSchema
 from salon.store.database.tables import SCHEMA, VERSION_TABLE
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 _LOCK = 0x5A10
 """PostgreSQL's number for "the tables of a studio are being made"."""
@@ -52,6 +55,8 @@ def check_schema(database: Connected, *, older: bool = False) -> None:
 
 def alembic_config(connection: Connection) -> Config:
     """Alembic's settings, with no file: where the steps are, and the connection to run them on."""
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", "salon.store.database:migrations")
     config.attributes["connection"] = connection
@@ -59,6 +64,8 @@ def alembic_config(connection: Connection) -> Config:
 
 
 def _upgrade(connection: Connection) -> None:
+    from alembic import command
+
     command.upgrade(alembic_config(connection), "head")
 
 

@@ -23,7 +23,6 @@ from salon.study import Design, builtin_criterion
 
 CRITERION = builtin_criterion("hps/overall")
 OPTIONAL = {"rater": "user_id", "left_generator": "model_0", "right_generator": "model_1", "at": "created_at"}
-_OUTCOMES = pa.array(["a", "b", "tie"])
 
 
 def is_pickapic(head: Head) -> bool:
@@ -50,7 +49,7 @@ def read_pickapic(source: Source) -> Draft:
         "rater": rater,
         "a": items.refer(0),
         "b": items.refer(1),
-        "outcome": refer(_outcomes(cells), _OUTCOMES),
+        "outcome": refer(_outcomes(cells), pa.array(["a", "b", "tie"])),
         **({"at": cells.column("at")} if cells.has("at") else {}),
     }
     tables = {"items": table, "raters": raters, "comparisons": pa.table(comparisons)}
