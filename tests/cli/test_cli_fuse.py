@@ -190,3 +190,48 @@ def test_pwcmp_fits(salon_data, capsys):
     report = json.loads(said.out)
     assert code == 0
     assert all(row["low"] < row["value"] < row["high"] for row in report["scores"])
+
+
+def arena_rows(prompts, votes_each, *, tied_to=None, seed=5):
+    """Two of four generators under each prompt, `votes_each` times; the lower number mostly wins."""
+    rng = np.random.default_rng(seed)
+    rows = ["prompt_id,left,right,left_generator,right_generator,winner,rater"]
+    for prompt in range(prompts):
+        a, b = rng.choice(4, 2, replace=False) if tied_to is None else tied_to[prompt % len(tied_to)]
+        for vote in range(votes_each):
+            won = "left" if (a < b) == (rng.random() < 0.8) else "right"
+            rows.append(f"p{prompt},p{prompt}-{a},p{prompt}-{b},g{a},g{b},{won},r{(prompt + vote) % 9}")
+    return "\n".join(rows) + "\n"
+
+
+def test_an_arena_is_scored_by_generator_unless_items_are_asked_for(capsys, tmp_path):
+    votes = tmp_path / "arena.csv"
+    votes.write_text(arena_rows(120, 1), encoding="utf-8")
+    report = json.loads(salon(capsys, "fuse", votes, "--json")[1].out)
+    assert report["by"] == "generator"
+    assert [row["generator"] for row in report["scores"]] == ["g0", "g1", "g2", "g3"]
+    assert "--by item" in report["warnings"][0]
+    assert "|by:generator|" in report["signature_line"]
+    printed = salon(capsys, "fuse", votes)[1].out
+    assert printed.splitlines()[1].startswith("warning: scores are of the 4 generators: under 120 of 120 prompts")
+    asked = json.loads(salon(capsys, "fuse", votes, "--by", "item", "--json")[1].out)
+    assert asked["by"] == "item"
+    assert len(asked["scores"]) == 240
+
+
+def test_items_that_hold_together_or_generators_that_do_not_are_scored_as_items(capsys, tmp_path):
+    votes = tmp_path / "votes.csv"
+    for text in (arena_rows(20, 4), arena_rows(20, 1, tied_to=((0, 1), (2, 3))), arena_rows(3, 1)):
+        votes.write_text(text, encoding="utf-8")
+        assert json.loads(salon(capsys, "fuse", votes, "--json")[1].out)["by"] == "item"
+
+
+def test_a_file_has_three_lines_of_notes_and_the_rest_is_counted(capsys, tmp_path):
+    votes = tmp_path / "arena.csv"
+    votes.write_text(arena_rows(30, 2) + "p0,p0-1,p0-2,g1,g2,N/A,r1\n", encoding="utf-8")
+    notes = [line for line in salon(capsys, "fuse", votes)[1].err.splitlines() if line.startswith("note:")]
+    assert len(notes) == 3
+    assert notes[0].startswith("note: read arena.csv as comparisons; columns guessed by their names: --left left")
+    assert notes[1].startswith("note: left out: 1 ")
+    assert notes[2].startswith("note: and ")
+    assert notes[2].endswith(" more: salon import shows them")

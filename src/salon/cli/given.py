@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from salon.cli.console import say
 from salon.store.formats import ImportOptions, Policies, import_files, recognize
+from salon.store.formats.mapping import COLUMNS_GUESSED
+from salon.store.formats.source import LEFT_OUT
 from salon.store.place import is_address, open_place, studio_file
 from salon.study import Study
 
@@ -23,6 +26,8 @@ class StudyPlace(click.ParamType[Path | str]):
 
 
 STUDY = StudyPlace()
+MOST_NOTES = 3
+"""Lines about how a file was read: more push the result out of sight."""
 
 
 def given_study(place: Path | str, kind: str | None = None) -> Study:
@@ -35,6 +40,16 @@ def given_study(place: Path | str, kind: str | None = None) -> Study:
             say("note: read from the studio's database, as it stands now", dim=True, err=True)
         return open_place(place)
     imported = import_files(kind or recognize(place), [place], ImportOptions(policies=Policies(missing="drop")))
-    for note in (f"read {place.name} as {imported.kind}", *imported.notes):
+    for note in _brief_notes(f"read {place.name} as {imported.kind}", imported.notes):
         say(f"note: {note}", dim=True, err=True)
     return imported.study
+
+
+def _brief_notes(first: str, notes: Sequence[str]) -> list[str]:
+    """At most MOST_NOTES lines: how the file was read, then what was left out, and how many decisions are not shown."""
+    columns = [note for note in notes if note.startswith(COLUMNS_GUESSED)]
+    others = [note for note in notes if note not in columns]
+    lines = ["; ".join([first, *columns]), *sorted(others, key=lambda note: not note.startswith(LEFT_OUT))]
+    if len(lines) <= MOST_NOTES:
+        return lines
+    return [*lines[: MOST_NOTES - 1], f"and {len(lines) - MOST_NOTES + 1} more: salon import shows them"]

@@ -9,6 +9,7 @@ import numpy as np
 
 from salon.errors import BadValue, DesignError, NotIdentified, TooFew
 from salon.fuse.anchored import rating_scale
+from salon.fuse.choose_by import choose_by
 from salon.fuse.compare import compare_methods
 from salon.fuse.figures import anchor_figures, curve_figures, group_figures, rater_figures, score_rows
 from salon.fuse.fits import protocol_of, protocols_of
@@ -46,13 +47,15 @@ def fuse_study(
     began = time.perf_counter()
     settings = settings or FuseSettings()
     progress("sorting judgments into groups")
+    unit = choose_by(study, settings, criteria)
+    settings = settings.model_copy(update={"by": unit.by})
     found = list(study_groups(study, settings, criteria))
     if not found:
         raise _nothing(study)
     method = _method(found, settings)
     _check_interval(method, settings)
     groups, left_out = _usable(found, method)
-    left_out += _unread(found, method)
+    left_out = [*([unit.reason] if unit.reason else []), *left_out, *_unread(found, method)]
     if compare:
         _check_comparable(groups)
     cluster = _cluster(study, groups, method, settings)
@@ -72,13 +75,13 @@ def fuse_study(
         study=study.name,
         simulated=study.simulated,
         method=method,
-        by=settings.by,
+        by=unit.by,
         scale=name,
         scale_low=low,
         scale_high=high,
         level=settings.level,
         cluster=cluster,
-        scores=tuple(row for one in scored for row in score_rows(one, settings.by)),
+        scores=tuple(row for one in scored for row in score_rows(one, unit.by)),
         groups=tuple(group_figures(one, settings) for one in scored),
         raters=tuple(rater_figures(study, scored)),
         rating_anchors=tuple(anchor_figures(scored)),

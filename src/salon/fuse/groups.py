@@ -219,12 +219,12 @@ def study_groups(study: Study, settings: FuseSettings, criteria: Sequence[str]) 
 
 
 def _units(study: Study, settings: FuseSettings) -> _Units:
-    prompt_of = _column(study, "prompt")[1]
-    if settings.by == "item":
+    prompt_of = item_column(study, "prompt")[1]
+    if settings.by != "generator":
         labels = tuple(study.ids("items").to_pylist())
         groups = tuple(str(label) for label in study.ids("groups").to_pylist())
         return _Units(labels, np.arange(len(labels), dtype=np.int32), groups, study.item_groups, prompt_of)
-    generators, of_item = _column(study, "generator")
+    generators, of_item = item_column(study, "generator")
     if not generators:
         raise DesignError(
             "items must name their generator to score generators",
@@ -234,7 +234,7 @@ def _units(study: Study, settings: FuseSettings) -> _Units:
         )
     if settings.split == "none":
         return _Units(generators, of_item, (study.name,), np.zeros(len(of_item), np.int32), prompt_of)
-    categories, group_of = _column(study, "category")
+    categories, group_of = item_column(study, "category")
     if not categories:
         raise DesignError(
             "items must name their category to be split by it", found="no item with a category", remedy="--split none"
@@ -242,7 +242,7 @@ def _units(study: Study, settings: FuseSettings) -> _Units:
     return _Units(generators, of_item, categories, group_of, prompt_of)
 
 
-def _column(study: Study, name: str) -> tuple[tuple[str, ...], Codes]:
+def item_column(study: Study, name: str) -> tuple[tuple[str, ...], Codes]:
     """The labels of an item column and the code of every item; -1 where it has none."""
     items = study.table("items")
     if name not in items.column_names:

@@ -39,7 +39,11 @@ class FuseSettings(Noun):
         description="How judgments become scores; auto: anchored-davidson where items are compared and rated, else "
         "davidson or bradley-terry (ties or none), plackett-luce for rankings, mean for ratings.",
     )
-    by: Literal["item", "generator"] = Field("item", description="Score items, or the generators that made them.")
+    by: Literal["auto", "item", "generator"] = Field(
+        "auto",
+        description="Score items, or the generators that made them; auto: generators where items of most prompts were "
+        "compared once or are not connected, as in an arena, else items.",
+    )
     split: Literal["none", "category"] = Field(
         "none", description="With --by generator: one scale for the whole study, or one for each category."
     )

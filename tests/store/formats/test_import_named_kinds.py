@@ -99,11 +99,15 @@ def test_movielens(tmp_path: Path, name: str, text: str) -> None:
     study = read_study("movielens", [path])
     assert ratings(study) == [("rating", "1", "10", 3.0), ("rating", "1", "11", 5.0), ("rating", "2", "10", 4.0)]
     assert study.compare_within == "all"
+    assert study.criteria[0].scale is not None
+    assert study.criteria[0].scale.levels == (1, 2, 3, 4, 5)
 
 
 def test_movielens_half_stars_and_values_off_the_scale(tmp_path: Path) -> None:
     study = read_study("movielens", [little.write(tmp_path, "r.csv", little.MOVIELENS_CSV)])
     assert [value for *_, value in ratings(study)] == [3.0, 4.5, 0.5]
+    assert study.criteria[0].scale is not None
+    assert (study.criteria[0].scale.low, study.criteria[0].scale.step) == (0.5, 0.5)
     with pytest.raises(BadValue, match=r"between 0\.5 and 5"):
         read_study("movielens", [little.write(tmp_path, "r.csv", little.MOVIELENS_CSV.replace("4.5", "45"))])
 

@@ -477,3 +477,39 @@ def test_ratings_without_a_scale_say_where_they_end(tmp_path: Path) -> None:
     said = "no scale is stated; values run from 2 to 4.5 (--scale LOW:HIGH:STEP)"
     assert said in import_files("ratings", [path]).notes
     assert said not in import_files("ratings", [path], options(scale="1:5")).notes
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [
+        ((1, 3, 5), (1, 5, 1)),
+        ((2, 5), (1, 5, 1)),
+        ((0, 5), (0, 5, 1)),
+        ((0.5, 3, 5), (0.5, 5, 0.5)),
+        ((1, 4.5, 5), (1, 5, 0.5)),
+        ((1, 7), (1, 7, 1)),
+        ((3, 40, 100), (0, 100, 1)),
+        ((2, 4), None),
+        ((5, 5), None),
+        ((-1, 5), None),
+        ((1.25, 5), None),
+    ],
+)
+def test_a_scale_is_guessed_where_the_values_show_one(
+    tmp_path: Path, values: tuple[float, ...], scale: tuple[float, float, float] | None
+) -> None:
+    rows = "".join(f"f{n},u{n % 2},{value}\n" for n, value in enumerate(values))
+    path = little.write(tmp_path, "r.csv", "movieId,userId,rating\n" + rows)
+    imported = import_files("ratings", [path])
+    guessed = imported.study.criteria[0].scale
+    assert scale == (guessed and (guessed.low, guessed.high, guessed.step))
+    assert ("is taken as" in str(imported.notes)) == (scale is not None)
+    said = import_files("ratings", [path], options(scale="-10:200")).study.criteria[0].scale
+    assert said is not None
+    assert (said.low, said.high) == (-10, 200)
+
+
+def test_a_criterion_whose_ends_nobody_took_has_the_scale_of_its_file(tmp_path: Path) -> None:
+    rows = "item,rater,criterion,rating\nfox,ann,mood,1\nowl,ann,mood,5\nfox,ann,hue,2\nowl,ann,hue,4\n"
+    criteria = import_files("ratings", [little.write(tmp_path, "r.csv", rows)]).study.criteria
+    assert [one.scale and one.scale.high for one in criteria] == [5, 5]

@@ -27,7 +27,7 @@ from salon.store.formats.duplicates import settle_duplicates
 from salon.store.formats.head import Head, head_of
 from salon.store.formats.mapping import guess_columns
 from salon.store.formats.options import Columns, ImportOptions, Policies
-from salon.store.formats.source import Draft, Imported, Source
+from salon.store.formats.source import LEFT_OUT, Draft, Imported, Source
 from salon.store.formats.text import read_records
 from salon.study import Design, Study
 
@@ -209,7 +209,7 @@ def import_files(kind: str, paths: Sequence[str | Path], options: ImportOptions 
     except BadColumns as error:
         raise _of_another_kind(error, source) from None
     study = _build(source, draft)
-    notes = (*source.notes, *(f"left out: {count:,} {reason}" for reason, count in source.left_out.items()))
+    notes = (*source.notes, *(f"{LEFT_OUT}: {count:,} {reason}" for reason, count in source.left_out.items()))
     files = tuple(str(path) for path in source.paths)
     columns = dict(source.columns) if kind in GENERIC else {}
     return Imported(study, kind, files, columns, notes, dict(source.left_out), dict(source.paths_of))
@@ -267,5 +267,5 @@ def _build(source: Source, draft: Draft) -> Study:
 def _note(source: Source) -> str:
     """Kept with the study: where it came from and what was decided."""
     names = ", ".join(path.name for path in source.paths)
-    left_out = [f"left out: {count:,} {reason}" for reason, count in source.left_out.items()]
+    left_out = [f"{LEFT_OUT}: {count:,} {reason}" for reason, count in source.left_out.items()]
     return "; ".join([f"imported from {names} as {source.kind}", *source.notes, *left_out])

@@ -18,6 +18,8 @@ from salon.store.formats.sheet import Sheet, open_sheet
 from salon.store.formats.source import Source
 from salon.store.formats.words import BLANKS
 
+COLUMNS_GUESSED = "columns guessed by their names"
+"""How the note about guessed columns begins."""
 PAIRS = (
     ("left", "right"),
     ("item_a", "item_b"),
@@ -50,7 +52,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "which_one_is_better",
         "better",
     ),
-    "item": ("item", "item_id", "image", "image_id", "picture", "movie_id", "path", "file"),
+    "item": ("item", "item_id", "image", "image_id", "picture", "movie", "movie_id", "film", "film_id", "path", "file"),
     "value": ("value", "rating", "score", "stars", "answer"),
     "rank": ("rank", "position", "place"),
     "ranking": ("ranking", "order", "ranked"),
@@ -189,7 +191,7 @@ def choose_columns(source: Source, sheet: Sheet, needed: Sequence[str], optional
         raise _absent(absent, sheet)
     if guesses:
         listed = ", ".join(f"{flag(part)} {shlex.quote(column)}" for part, column in guesses.items())
-        source.say(f"columns guessed by their names: {listed}")
+        source.say(f"{COLUMNS_GUESSED}: {listed}")
     chosen = given | guesses
     return {part: chosen[part] for part in [*needed, *optional] if part in chosen}
 
@@ -223,8 +225,9 @@ def _refuse_unused(given: dict[str, str], parts: Sequence[str], source: Source) 
 
 
 def plain(name: str) -> str:
-    """A column name without case and punctuation: 'Left Item' is left_item, and 'Vote #' counts votes."""
-    return re.sub(r"[^a-z0-9]+", "_", name.strip().lower().replace("#", " number ")).strip("_")
+    """A column name without case and punctuation: 'Left Item' and 'leftItem' are left_item, 'Vote #' counts votes."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip()).lower().replace("#", " number ")
+    return re.sub(r"[^a-z0-9]+", "_", words).strip("_")
 
 
 def guess_columns(names: Sequence[str], parts: Sequence[str], given: dict[str, str] | None = None) -> dict[str, str]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from salon.errors import BadFile
 from salon.store.formats.columnar import constant, filled_labels, numbers
+from salon.store.formats.criteria import parse_scale
 from salon.store.formats.head import Head
 from salon.store.formats.mapping import Cells, load_cells
 from salon.store.formats.sheet import Sheet, open_sheet
@@ -19,6 +20,8 @@ from salon.study import Criterion, Design, Scale
 
 COLUMNS = ("user", "item", "rating", "timestamp")
 CRITERION = Criterion(id="rating", question="How many stars?", scale=Scale(low=0.5, high=5, step=0.5))
+WHOLE_STARS = Scale(low=1, high=5, step=1)
+"""Of the older files, which have no half stars."""
 _ROW = re.compile(r"^\d+(\t|::|,)\d+\1[\d.]+\1\d+\s*$")
 _HEADER = re.compile(r"^\s*user(_?id)?(:\w+)?\s*(\t|::|,)", re.IGNORECASE)
 
@@ -37,18 +40,33 @@ def read_movielens(source: Source) -> Draft:
     )
     source.say("time stamps are left out")
     rater, item = filled_labels(cells, "rater"), filled_labels(cells, "item")
+    values = _values(cells)
+    criterion = CRITERION.model_copy(update={"scale": _scale(source, values)})
     ratings = {
         "criterion": constant(CRITERION.id, len(cells)),
         "rater": rater.refer(),
         "item": item.refer(),
-        "value": _values(cells),
+        "value": values,
     }
     tables = {
         "items": pa.table({"id": item.texts}),
         "raters": pa.table({"id": rater.texts}),
         "ratings": pa.table(ratings),
     }
-    return Draft((CRITERION,), tables, "all", Design(kind="unknown", note="raters chose what to rate"))
+    return Draft((criterion,), tables, "all", Design(kind="unknown", note="raters chose what to rate"))
+
+
+def _scale(source: Source, values: pa.Array) -> Scale:
+    """As the user says, else stars as the values show them."""
+    if source.options.policies.scale is not None:
+        return parse_scale(source.options.policies.scale)
+    shown = values.unique().to_numpy(zero_copy_only=False)
+    whole = all(value in WHOLE_STARS.levels for value in shown)
+    scale = WHOLE_STARS if whole else CRITERION.scale
+    assert scale is not None
+    text = f"{scale.low:g}:{scale.high:g}:{scale.step:g}"
+    source.say(f"the scale is taken as {text} from the values (--scale LOW:HIGH:STEP says otherwise)")
+    return scale
 
 
 def _values(cells: Cells) -> pa.ChunkedArray:

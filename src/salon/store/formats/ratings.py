@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from salon.store.formats.columnar import (
     FACTS,
@@ -19,12 +17,11 @@ from salon.store.formats.columnar import (
     refer,
 )
 from salon.store.formats.comparisons import refuse_blank
-from salon.store.formats.criteria import name_criteria
+from salon.store.formats.criteria import guess_scales, name_criteria
 from salon.store.formats.mapping import Cells, guess_columns, open_sheets, read_cells
 from salon.store.formats.sheet import Sheet
 from salon.store.formats.source import Draft, Source
 from salon.store.formats.words import SKIPS
-from salon.study import Criterion
 
 OPTIONAL = ("rater", "prompt", "prompt_text", "criterion", "generator", "category", *FACTS)
 
@@ -55,7 +52,9 @@ def draft_ratings(source: Source, cells: Cells) -> Draft:
     prompts = name_prompts(source, cells)
     items = name_items(source, cells, ("item" if cells.has("item") else "generator",), prompts[0] if prompts else None)
     criterion, criteria = name_criteria(source, cells)
-    _say_scale(source, criteria, value)
+    criteria = guess_scales(
+        source, criteria, criterion.indices.to_numpy(zero_copy_only=False), value.to_numpy(zero_copy_only=False)
+    )
     rater, raters = name_raters(source, cells)
     columns: dict[str, Any] = {"criterion": criterion, "rater": rater, "item": items.refer(), "value": value}
     if blank.any():
@@ -64,11 +63,3 @@ def draft_ratings(source: Source, cells: Cells) -> Draft:
     if prompts:
         tables["prompts"] = prompts[1]
     return Draft(criteria, tables, source.options.policies.compare_within or ("prompt" if prompts else "all"))
-
-
-def _say_scale(source: Source, criteria: Sequence[Criterion], value: pa.Array) -> None:
-    """Values alone do not tell where their scale ends: an interval may then leave it."""
-    if any(criterion.scale is None for criterion in criteria) and value.null_count < len(value):
-        ends = pc.min_max(value)
-        low, high = ends["min"].as_py(), ends["max"].as_py()
-        source.say(f"no scale is stated; values run from {low:g} to {high:g} (--scale LOW:HIGH:STEP)")

@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from salon.study import Criterion, Design, Study
 
+LEFT_OUT = "left out"
+"""How a note about rows that did not reach the study begins."""
 CROWD = "anonymous"
 """Id of the rater that stands for people a file does not tell apart."""
 
