@@ -17,16 +17,18 @@ from salon.stats.factions import faction_test
 OUT = Path(__file__).parents[1] / "docs/methods/camps-table.md"
 SEED = 2026
 STUDIES = 100
+LARGE_STUDIES = 50
+"""Of panels with ten raters or more."""
 ONE_TASTE_PROMPTS = (20, 80, 300, 1000)
 CAMP_PROMPTS = (20, 40, 80, 160, 300)
 SAID = f"""Written by `make prove ONLY=camps` (seed {SEED}); the test is described in [factions](factions.md). Every
-cell rests on {STUDIES} simulated studies, {STUDIES // 4} where there are ten raters or more; nobody gave these answers.
-Five raters and four items unless a row says otherwise."""
+cell rests on {{studies}} simulated studies, {LARGE_STUDIES} where there are ten raters or more; nobody gave these
+answers. Five raters and four items unless a row says otherwise."""
 
 
 def main(studies: int) -> None:
     rng = np.random.default_rng(SEED)
-    parts = ["# One taste or camps: size and power\n", wrapped(SAID) + "\n", "## One taste\n"]
+    parts = ["# One taste or camps: size and power\n", wrapped(SAID.format(studies=studies)) + "\n", "## One taste\n"]
     parts.append(
         wrapped(
             """Share of studies called camps at 5%, ± its standard error: at most .05 is right. In brackets the share
@@ -54,7 +56,7 @@ def _grid(
     rows = []
     for name, draw in panels.items():
         raters = draw(rng, 2).shape[1]
-        repeats = studies if raters < 10 else studies // 4
+        repeats = studies if raters < 10 else LARGE_STUDIES
         cells, named = [], []
         for n in prompts:
             results = [faction_test(draw(rng, n), rng=rng) for _ in range(repeats)]
