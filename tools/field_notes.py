@@ -480,6 +480,7 @@ NOTES = {
     "RolePlan.role": "Name of the judge in the suite's routes.",
     "RoleRun.signature": "What reproduces this judge's answers.",
     "RoutingTable.jobs": "Criteria alike, each alone, and as weighed; in each category.",
+    "RunnerUp.item": "Id of the item.",
     "Said.criterion": "Id of the criterion.",
     "Said.figure": "What they said, with its interval.",
     "Said.raters": "How many.",

@@ -20,8 +20,9 @@ from salon.report.svg import element
 from salon.report.table import Column, Table
 from salon.report.words import brief, fixed, listed, one_way
 
-Size = Literal["", "four", "small", "wide", "pairs"]
-"""How large frames are: as large as a prompt needs, four in a row, small, wide, or wide enough for two pictures."""
+Size = Literal["", "four", "small", "wide", "pairs", "duel"]
+"""How large frames are: as large as a prompt needs, four in a row, small, wide, wide enough for two pictures, or two
+large ones side by side."""
 AROUND = 8
 """Words that stay on either side of a change where a longer stretch did not change."""
 LONGEST = 160

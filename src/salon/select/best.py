@@ -44,6 +44,17 @@ class NotMade(Noun):
     reason: str
 
 
+class RunnerUp(Noun):
+    """The item that stands next to the best, and what speaks for which of the two."""
+
+    item: str
+    index: int = Field(description="Place among the items as they were given, from 0.")
+    ahead: dict[str, float] = Field(
+        description="By criterion, what it adds to the best item's total less what it adds to this one's; the largest "
+        "first. They sum to the difference of the totals."
+    )
+
+
 class PromptPick(Noun):
     """What was chosen for one prompt."""
 
@@ -56,6 +67,7 @@ class PromptPick(Noun):
     route: Choice | None = Field(None, description="Who was called to draw it, and why; null unless routes decided.")
     values: dict[str, tuple[float | None, ...]] = Field(description="By criterion, scores of the items in order.")
     pick: Pick | None
+    runner_up: RunnerUp | None = Field(None, description="Second by bound; null where fewer than two have a score.")
 
     @property
     def chosen(self) -> Offered | None:
@@ -176,7 +188,18 @@ def _picked(
         id: tuple(None if x != x else float(x) for x in values[:, d])  # NaN is no JSON
         for d, id in enumerate(table.criteria)
     }
-    return PromptPick(**told, outcome=made.outcome, values=shown, pick=made)
+    return PromptPick(**told, outcome=made.outcome, values=shown, pick=made, runner_up=_runner_up(made))
+
+
+def _runner_up(made: Pick) -> RunnerUp | None:
+    ranked = [one for one in made.standings if one.rank is not None]
+    if len(ranked) < 2:
+        return None
+    best, second = ranked[:2]
+    ahead = {id: part - second.contributions[id] for id, part in best.contributions.items()}
+    return RunnerUp(
+        item=second.item, index=second.index, ahead=dict(sorted(ahead.items(), key=lambda criterion: -criterion[1]))
+    )
 
 
 def _signature(table: ScoreTable, settings: PickSettings, made: Sequence[Pick]) -> Signature:

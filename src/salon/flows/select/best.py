@@ -3,7 +3,7 @@
     OUT/best.json        the report
     OUT/picks.jsonl      one line for each prompt: items, standings, what was chosen and why
     OUT/picks.csv        one row for each prompt
-    OUT/index.html       a filmstrip for each prompt
+    OUT/index.html       for each prompt the pick beside its runner-up, why, and the others
 
 Pictures and scores are kept as they come (`generate`, `judge`): the same call goes on where it stopped, tries again
 what failed, and writes the same files.
