@@ -235,3 +235,21 @@ def test_a_file_has_three_lines_of_notes_and_the_rest_is_counted(capsys, tmp_pat
     assert notes[1].startswith("note: left out: 1 ")
     assert notes[2].startswith("note: and ")
     assert notes[2].endswith(" more: salon import shows them")
+
+
+def test_the_best_of_a_sparse_catalogue_are_not_those_with_one_rating(capsys, tmp_path):
+    rng = np.random.default_rng(2)
+    worth, known = 3.4 + 0.5 * rng.normal(size=200), rng.permutation(np.linspace(0.3, 0.9, 200) ** 4)
+    rows = [f"u{u},m{i},{np.clip(np.rint(worth[i] + rng.normal()), 1, 5):g}"
+            for u in range(40) for i in np.flatnonzero(rng.random(200) < known)]  # fmt: skip
+    table = tmp_path / "films.csv"
+    table.write_text("\n".join(["userId,movieId,rating", *rows]) + "\n", encoding="utf-8")
+    report = json.loads(salon(capsys, "fuse", table, "--json")[1].out)
+    assert report["method"] == "shrunk-mean"
+    assert (report["scale_low"], report["scale_high"]) == (1, 5)
+    assert min(row["n"] for row in report["scores"][:3]) > 2
+    assert "--method mean" in report["warnings"][0]
+    plain = json.loads(salon(capsys, "fuse", table, "--method", "mean", "--json")[1].out)
+    assert plain["scores"][0]["value"] == 5
+    assert min(row["n"] for row in plain["scores"][:3]) == 1
+    assert "drawn to" not in str(plain["warnings"])

@@ -21,6 +21,7 @@ from salon.stats.pair_information import DENSE_ITEMS
 from salon.stats.plackett_luce import RankFit, fit_rankings, ranking_errors, ranking_model_errors
 from salon.stats.rater_effects import rating_offset_scale, rating_sureal
 from salon.stats.rating_models import RatingFit, rating_centers, rating_mean, rating_median, rating_zscored
+from salon.stats.rating_shrinkage import rating_shrunk
 from salon.stats.two_way import two_way_errors
 
 
@@ -190,6 +191,7 @@ def _ranking_errors(group: Group, fit: RankFit, cluster: Cluster) -> Errors:
 
 _RATINGS: Mapping[str, Callable[..., RatingFit]] = {
     "mean": rating_mean,
+    "shrunk-mean": rating_shrunk,
     "median": rating_median,
     "z-score": rating_zscored,
     "sureal": rating_sureal,
@@ -203,9 +205,10 @@ def _rated(group: Group, method: Method, settings: FuseSettings, cluster: Cluste
     try:
         fit = _RATINGS[method](item, who, value, group.items, len(raters))
     except (TooFew, NotIdentified) as error:
-        if method not in ("mean", "median"):
+        if method not in ("mean", "shrunk-mean", "median"):
             raise
-        centers = dict(zip(("mean", "median"), rating_centers(item, value, group.items)))
+        mean, median = rating_centers(item, value, group.items)
+        centers = {"mean": mean, "shrunk-mean": mean, "median": median}
         why = f"{error.needed}, found {error.found}"
         return GroupFit(latent=centers[method], solver=method, iterations=0, rated=True, unknown=why)
     learned = {"offset": fit.offset, "gain": fit.scale, "inconsistency": fit.inconsistency}

@@ -26,6 +26,11 @@ ENOUGH_CLUSTERS = 5
 ENOUGH_BESIDE_PROMPTS = 3
 """Raters from which errors over prompts are over raters too."""
 
+ENOUGH_TO_SHRINK = 10
+"""Items of every group from which their means can be drawn to the mean of all."""
+UNEVEN = 2
+"""Ratings of the most rated item over those of the least, from which they are."""
+
 USUAL_PRIOR = 3.0
 """Logits; taken with method auto where the comparisons alone identify no finite scores."""
 
@@ -55,7 +60,10 @@ def fuse_study(
     method = _method(found, settings)
     _check_interval(method, settings)
     groups, left_out = _usable(found, method)
-    left_out = [*([unit.reason] if unit.reason else []), *left_out, *_unread(found, method)]
+    chosen = [unit.reason] if unit.reason else []
+    if method == "shrunk-mean" and settings.method == "auto":
+        chosen.append(_said_shrunk(groups))
+    left_out = [*chosen, *left_out, *_unread(found, method)]
     if compare:
         _check_comparable(groups)
     cluster = _cluster(study, groups, method, settings)
@@ -143,7 +151,25 @@ def _method(groups: Sequence[Group], settings: FuseSettings) -> Method:
     if most == "comparisons":
         tied = [g.compared.outcome == TIE for g in compared]
         return "davidson" if any(t.any() for t in tied) and not any(t.all() for t in tied) else "bradley-terry"
-    return "plackett-luce" if most == "rankings" else "mean"
+    if most == "rankings":
+        return "plackett-luce"
+    return "shrunk-mean" if settings.by == "item" and _uneven(groups) else "mean"
+
+
+def _uneven(groups: Sequence[Group]) -> bool:
+    """Whether means of few ratings stand beside means of many, among items enough to tell how much items differ."""
+    rated = [np.bincount(group.rated.item) for group in groups if len(group.rated)]
+    counts = [count[count > 0] for count in rated]
+    enough = all(len(count) >= ENOUGH_TO_SHRINK for count in counts)
+    return enough and any(count.max() >= UNEVEN * count.min() for count in counts)
+
+
+def _said_shrunk(groups: Sequence[Group]) -> str:
+    counts = np.concatenate([np.bincount(group.rated.item, minlength=group.items) for group in groups])
+    return (
+        f"items have from {counts[counts > 0].min():,} to {counts.max():,} ratings: means are drawn to the mean of all "
+        "items, the more the fewer ratings an item has (--method mean takes them as they are)"
+    )
 
 
 def _rated_too(group: Group) -> bool:

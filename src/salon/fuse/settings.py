@@ -19,6 +19,7 @@ Method = Literal[
     "plackett-luce",
     "elo",
     "mean",
+    "shrunk-mean",
     "median",
     "z-score",
     "sureal",
@@ -28,7 +29,7 @@ Cluster = Literal["answer", "rater", "prompt", "both"]
 
 ANCHORED: tuple[Method, ...] = ("anchored-elo", "anchored-davidson")
 PAIRED: tuple[Method, ...] = ("bradley-terry", "davidson", "rao-kupper", "thurstone")
-RATED: tuple[Method, ...] = ("mean", "median", "z-score", "sureal", "offset-scale")
+RATED: tuple[Method, ...] = ("mean", "shrunk-mean", "median", "z-score", "sureal", "offset-scale")
 
 
 class FuseSettings(Noun):
@@ -37,7 +38,8 @@ class FuseSettings(Noun):
     method: Literal["auto", Method] = Field(  # type: ignore[valid-type]
         "auto",
         description="How judgments become scores; auto: anchored-davidson where items are compared and rated, else "
-        "davidson or bradley-terry (ties or none), plackett-luce for rankings, mean for ratings.",
+        "davidson or bradley-terry (ties or none), plackett-luce for rankings, mean for ratings, shrunk-mean for "
+        "ratings of ten items or more where some have twice as many as others.",
     )
     by: Literal["auto", "item", "generator"] = Field(
         "auto",

@@ -182,7 +182,7 @@ def rating_mean(
     item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int, *, spread: Spread = "item"
 ) -> RatingFit:
     """The mean rating of each item."""
-    data = _whole(item, rater, value, items, raters)
+    data = check_ratings(item, rater, value, items, raters)
     n = data.by_item()
     scores = data.by_item(data.value) / n
     crossed = data.complete and items > 1
@@ -213,7 +213,7 @@ def rating_median(
     item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int, *, spread: Spread = "item"
 ) -> RatingFit:
     """The median rating of each item (of an even number: the mean of the middle two)."""
-    data = _whole(item, rater, value, items, raters)
+    data = check_ratings(item, rater, value, items, raters)
     n = data.by_item().astype(np.int64)
     scores = rating_centers(data.item, data.value, items)[1]
     rest = data.value - (data.by_item(data.value) / n)[data.item]
@@ -239,7 +239,7 @@ def rating_zscored(
     item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int, *, spread: Spread = "item"
 ) -> RatingFit:
     """The mean of each rater's z-scores, brought back to the rating scale by the mean and sd of all ratings."""
-    data = _whole(item, rater, value, items, raters)
+    data = check_ratings(item, rater, value, items, raters)
     means = data.by_rater(data.value) / data.by_rater()
     sds = _rater_sds(data, means)
     middle, wide = float(data.value.mean()), float(data.value.std(ddof=1))
@@ -309,6 +309,12 @@ def with_level(se: Floats, df: Floats, location_se: float, location_df: int) -> 
     return np.sqrt(total), total**2 / (se**4 / df + location_se**4 / location_df)
 
 
+def pooled_spread(data: Ratings, rest: Floats) -> tuple[float, float]:
+    """Variance of one rating around its item's mean, pooled over items, and its degrees of freedom."""
+    sd, df, _ = _spreads(data, rest, "pooled", lost=0)
+    return float(sd[0] ** 2), float(df[0])
+
+
 def _spreads(data: Ratings, rest: Floats, spread: Spread, lost: int) -> tuple[Floats, Floats, Bools]:
     """Sd of one rating of each item, its degrees of freedom, and which items took the pooled one.
 
@@ -365,7 +371,8 @@ def _rater_sds(data: Ratings, means: Floats) -> Floats:
     return sds
 
 
-def _whole(item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int) -> Ratings:
+def check_ratings(item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int) -> Ratings:
+    """Ratings in which every item and rater occurs, two raters at least; the named error where they do not."""
     data = Ratings.of(item, rater, value, items, raters)
     data.require_all()
     return data
