@@ -129,9 +129,9 @@ def _strongest_card(report: CheckReport) -> Card:
 
 def _ceiling_card(criteria: list[CriterionFigures], field: str, label: str, meaning: str) -> Card:
     """One criterion: its range. Several: from the lowest to the highest."""
-    ranked = sorted(criteria, key=lambda c: getattr(c.ceilings, field).value)
-    low, high = ranked[0], ranked[-1]
-    if low is high:
+    low = min(criteria, key=lambda c: getattr(c.ceilings, f"{field}_range")[0])
+    high = max(criteria, key=lambda c: getattr(c.ceilings, f"{field}_range")[1])
+    if len(criteria) == 1:
         shown = law_range(getattr(low.ceilings, f"{field}_range"))
         note = law_range_note(getattr(low.ceilings, field))
         return Card(f"{label} ceiling", shown, Markup("{}; {}").format(meaning, note))

@@ -33,8 +33,8 @@ def ceiling_section(report: CheckReport) -> Section | None:
     quote = Note(
         "The next rater is what one more person of the same kind would reach against this panel, the oracle what a "
         "predictor that knew every pair's true odds would reach. A few votes a pair do not fix either: any law of pair "
-        "odds that fits the votes is possible, so each is a range. Accuracy above the oracle's interval suggests a "
-        "leak.",
+        "odds that fits the votes is possible, so each is a range. An accuracy suggests a leak only where its whole "
+        "interval is above the oracle's.",
         "clear",
         "Quote these two ranges.",
     )
@@ -59,8 +59,8 @@ def _figure(criteria: Sequence[CriterionFigures]) -> Figure:
     )  # fmt: skip
     return Figure(
         drawing,
-        "For each criterion the next rater above the oracle: the point of a beta law and the interval over all laws "
-        "of pair odds that fit. Line: chance.",
+        "For each criterion the next rater above the oracle: the interval over all laws of pair odds that fit, "
+        "and as its dot a beta law, or the nearest that fits. Line: chance.",
     )
 
 
@@ -80,7 +80,7 @@ def _quoted(report: CheckReport, criteria: Sequence[CriterionFigures]) -> Table:
         rows.append({"name": c.name, **both, **counts})
     caption = Markup(
         "Ceilings to quote: the range over all laws of pair odds that fit the votes. Below each its {} interval, and "
-        "the point of a beta law."
+        "what a beta law gives."
     ).format(level_words(report))
     return Table(columns, rows, caption)
 

@@ -31,9 +31,9 @@ Cycles at or below the null do not exclude factions. Factions are tested where t
 between raters, against one shared order with each rater's own noise. Without enough power for that the second answer is
 that one taste or camps cannot be told.
 
-Ceilings. Accuracy is measured against the panel's majority. The next rater and the oracle rest on a fitted law of pair
-probabilities; their ranges hold over every law that the votes allow. Panel, leave-one-out and cap are given for
-comparison with papers: the panel's figure counts the rater's own vote, and the cap is not a bound."""
+Ceilings. Accuracy is measured against the panel's majority. The next rater and the oracle are ranges over every law
+of pair probabilities that the votes allow; a fitted beta law is one point of each. Panel, leave-one-out and cap are
+given for comparison with papers: the panel's figure counts the rater's own vote, and the cap is not a bound."""
 
 
 def data_section(report: CheckReport) -> Section:

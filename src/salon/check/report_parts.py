@@ -16,7 +16,7 @@ MOST_COLORS = 4
 VERDICTS = {
     ("yes", "one taste"): ("agree: one taste", "clear"),
     ("yes", "camps"): ("agree: in camps", "split"),
-    ("yes", "cannot tell"): ("agree", "clear"),
+    ("yes", "cannot tell"): ("agree: one taste or camps?", "clear"),
     ("no", "camps"): ("opposed camps", "split"),
     ("no", None): ("no agreement", "none"),
     ("cannot tell", None): ("cannot tell", "thin"),

@@ -99,16 +99,16 @@ def fixed(x: float | None, decimals: int = 3) -> Markup:
 
 def law_range(span: tuple[float, float]) -> Markup:
     """A ceiling's range over all laws of pair odds that fit the votes."""
-    return Markup("{} – {}").format(fixed(span[0]), fixed(span[1]))
+    return Markup("{}\u00a0–\u00a0{}").format(fixed(span[0]), fixed(span[1]))
 
 
 def law_range_note(figure: Figure) -> Markup:
     """The interval of such a range, and the point in it."""
-    law = "nearest to a beta law" if "does not fit" in figure.method else "beta law"
+    law = "a beta law lies outside, nearest" if "does not fit" in figure.method else "beta law"
     point = Markup("{} {}").format(law, fixed(figure.value))
     if figure.low is None or figure.high is None:
         return point
-    return Markup("interval {} – {}; {}").format(fixed(figure.low), fixed(figure.high), point)
+    return Markup("interval {}; {}").format(law_range((figure.low, figure.high)), point)
 
 
 def scored(x: float | None, sd: float | None = None) -> Markup:
