@@ -34,12 +34,23 @@ TASTE = np.repeat([5, 4, 3], [173, 361, 466])  # shares .173 / .361 / .466 of 1,
 
 def at(statistic, k, raters, **options):
     table = vote_table(k, raters)
-    return float(statistic(table, table.counts.sum(axis=0, dtype=float)[None], **options)[0])
+    return float(statistic(table, table.total[None], **options)[0])
 
 
 def all_ceilings(k, raters, prompts=None, seed=0, draws=400):
     prompts = np.arange(len(k)) if prompts is None else prompts
     return ceilings(k, raters, prompts, draws=draws, rng=np.random.default_rng(seed))
+
+
+def test_pairs_of_their_own_take_no_table_of_pairs_by_cells():
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(2, 40, 3_000)
+    votes = rng.binomial(sizes, 0.7)
+    few, whole = vote_table(votes, sizes), vote_table(votes, sizes, np.arange(3_000))
+    assert len(few.counts) == len(few.raters) < len(whole.counts) == few.n == 3_000
+    assert np.array_equal(few.total, whole.total)
+    one, other = (table_ceilings(t, draws=200, rng=np.random.default_rng(1)).panel for t in (few, whole))
+    assert (one.low, one.value, one.high, one.n) == (other.low, other.value, other.high, other.n)
 
 
 class TestGoldens:

@@ -146,6 +146,9 @@ def vote_table(k: ArrayLike, raters: ArrayLike, prompts: ArrayLike | None = None
     larger = np.maximum(votes, size - votes)
     top = int(size.max()) + 1
     cells, cell = _index(size * top + larger)
+    if prompts is None:  # as many kinds of clusters as cells: a table of all pairs would be pairs x cells
+        kinds = np.bincount(cell, minlength=len(cells))[::-1].astype(np.int64)
+        return VoteTable(cells // top, cells % top, np.eye(len(cells), dtype=np.int64)[::-1], left_out, kinds)
     distinct, row = _index(labels)
     flat = np.bincount(row * len(cells) + cell, minlength=len(distinct) * len(cells))
     return VoteTable(cells // top, cells % top, flat.reshape(len(distinct), len(cells)), left_out)
