@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import pytest
 from browser import OVERFLOW, OVERLAPS, open_page, page_faults
 from markupsafe import Markup
+from PIL import Image
 
 from salon.report import SMALL, Badge, Card, Column, Figure, Page, Section, Table, charts
 from salon.report.filmstrip import Filmstrip, Frame
@@ -208,4 +211,30 @@ def test_on_paper_a_picture_stays_with_its_words(chromium, tmp_path):
     page.emulate_media(media="print")
     styled = "frames => frames.map(one => getComputedStyle(one)).map(s => [s.display, s.breakInside])"
     assert page.locator(".frame").evaluate_all(styled) == [["block", "avoid"]] * 3
+    page.context.close()
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "dark"), (390, "light")])
+def test_a_chart_is_saved_as_svg_png_and_csv(chromium, address, tmp_path, width, theme):
+    """Offline, from the file itself: light colours on white in both themes, as wide as it was asked for."""
+    page = open_page(chromium, address, width=width, theme=theme, accept_downloads=True)
+    figure = page.locator("figure.saveable").first
+    figure.get_by_role("button", name="Save chart").click()
+    files = {}
+    for words in ("SVG 85 mm", "PNG 178 mm", "CSV"):
+        with page.expect_download() as saving:
+            figure.get_by_role("button", name=words, exact=True).click()
+        files[words] = tmp_path / saving.value.suggested_filename
+        saving.value.save_as(files[words])
+    root = ElementTree.parse(files["SVG 85 mm"]).getroot()
+    assert root.get("width") == "85mm"
+    assert not [node for node in root.iter() if "class" in node.attrib]
+    assert {"rgb(31, 29, 26)"} <= {node.get("fill") for node in root.iter()}  # ink of the light theme
+    with Image.open(files["PNG 178 mm"]) as image:
+        assert image.width == round(178 / 25.4 * 300)
+        assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+        assert len(image.convert("RGB").getcolors(1 << 22)) > 8
+    assert files["CSV"].read_text().startswith("mark,label,value,low,high")
+    assert page.problems == []
+    assert page.evaluate("document.documentElement.dataset.theme ?? ''") == ""
     page.context.close()

@@ -16,7 +16,7 @@ from salon.bench.rater_tables import FOLDER as RATERS
 from salon.bench.rater_tables import RaterTables
 from salon.bench.site.raters_page import raters_report
 from salon.cli.bench_arena_tables import print_arena, print_raters
-from salon.cli.console import html_option, json_option, print_json, say, working
+from salon.cli.console import html_option, json_option, print_json, say, working, write_page
 from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, BadValue
@@ -120,6 +120,7 @@ def raters(
     check: bool,
     scorers: Sequence[str],
     html: Path | None,
+    figures: Path | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -145,8 +146,7 @@ def raters(
         with working("judging the raters") as step:
             made = rater_tables(found, settings, names=names, check=check, progress=step)
     made, said = _published(board, RATERS, made)
-    if html is not None:
-        raters_report(made).write(html)
+    write_page(lambda: raters_report(made), html, figures)
     if as_json:
         print_json(made.model_dump(mode="json"))
     else:

@@ -15,7 +15,7 @@ from salon.bench.posters.report_page import report_page
 from salon.bench.posters.results import MetricResult, PosterReport, ScoreSettings, TaskResult
 from salon.bench.posters.run_card import POSTERS, RunCard, read_card, read_judges
 from salon.bench.posters.score import score_files
-from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working
+from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working, write_page
 from salon.cli.later import LaterGroup
 from salon.cli.options import options_from, settings_from
 from salon.report.numbers import MISSING, fixed, with_interval
@@ -59,6 +59,7 @@ def score(
     pictures: Path | None,
     compat: Literal["released"] | None,
     html: Path | None,
+    figures: Path | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -88,8 +89,7 @@ def score(
         report = score_files(opened, settings, contestant=contestant, pictures=pictures, judges=judges)
         if compat:
             report = with_released(report, opened, pictures)
-    if html is not None:
-        report_page(report, pictures).write(html)
+    write_page(lambda: report_page(report, pictures), html, figures)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:

@@ -16,7 +16,7 @@ from salon.bench.posters.report_compared import compared_page
 from salon.bench.posters.results import ScoreSettings
 from salon.bench.posters.run_card import POSTERS, read_card, read_judges
 from salon.cli.bench_posters import settings_of_run
-from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working
+from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working, write_page
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile
 from salon.report.numbers import MISSING, fixed, with_interval
@@ -38,6 +38,7 @@ def compare(
     published: Sequence[str],
     pictures: Path | None,
     html: Path | None,
+    figures: Path | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -57,9 +58,8 @@ def compare(
     with working("scoring"):
         contestants = _joined([_contestant(folder, settings) for folder in folders], folders)
         report = compare_files(contestants, compat=compat, published=published)
-    if html is not None:
-        shown = pictures or next((place for folder in folders if (place := _asked_about(folder))), None)
-        compared_page(report, shown, [one.pictures for one in contestants]).write(html)
+    shown = pictures or next((place for folder in folders if (place := _asked_about(folder))), None)
+    write_page(lambda: compared_page(report, shown, [one.pictures for one in contestants]), html, figures)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:

@@ -10,7 +10,7 @@ import click
 
 from salon.bench.reward_page import reward_page
 from salon.bench.reward_table import RewardBoard, RewardPlace, RewardTables
-from salon.cli.console import html_option, json_option, print_json, print_table, say, working
+from salon.cli.console import html_option, json_option, print_json, print_table, say, working, write_page
 from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadValue
@@ -45,6 +45,7 @@ def rewards(
     generator: str | None,
     by_category: bool,
     html: Path | None,
+    figures: Path | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -68,8 +69,7 @@ def rewards(
     made = _tables(study, settings, names, by_category, flags)
     if generator is not None:
         check_generator(made, generator)
-    if html is not None:
-        reward_page(made, generator).write(html)
+    write_page(lambda: reward_page(made, generator), html, figures)
     if as_json:
         print_json(made.model_dump(mode="json"))
         return

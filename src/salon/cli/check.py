@@ -21,7 +21,7 @@ from salon.check.results import AnchorFigures
 from salon.check.settings import CheckSettings
 from salon.cli.budget_tables import print_budget, print_thinning
 from salon.cli.check_tables import print_anchor, print_check, print_null, print_plan
-from salon.cli.console import html_option, json_option, print_json, say, working
+from salon.cli.console import html_option, json_option, print_json, say, working, write_page
 from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, BadValue
@@ -52,6 +52,7 @@ def check(
     study: Path | str,
     criteria: Sequence[str],
     html: Path | None,
+    figures: Path | None,
     anchors: Sequence[Path],
     gate: bool,
     as_json: bool,
@@ -74,8 +75,7 @@ def check(
     shown = [_anchor(path) for path in anchors]
     with working("checking") as step:
         report = check_study(found, settings, criteria=known, anchors=shown, progress=step)
-    if html is not None:
-        check_page(report).write(html)
+    write_page(lambda: check_page(report), html, figures)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:

@@ -43,9 +43,36 @@ class _Page(click.Path):
         return path
 
 
+class _FigureFolder(click.Path):
+    """A folder that figures may be written to: refused before anything is computed for it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path; BadFile where figures could not be written after."""
+        return importlib.import_module("salon.flows.figures").figures_target(super().convert(value, param, ctx))
+
+
+figures_option = click.option(
+    "--figures",
+    type=_FigureFolder(path_type=Path),
+    help="Write every chart of the report to this folder: SVG, PDF and PNG, 85 and 178 mm wide, and CSV.",
+)
+
+
 def html_option(help: str = "Write the report as one HTML file.") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The flag that asks for a page."""
-    return click.option("--html", type=_Page(path_type=Path, dir_okay=False), help=help)
+    """The flags that ask for a page, and for its charts as files."""
+    page = click.option("--html", type=_Page(path_type=Path, dir_okay=False), help=help)
+    return lambda command: page(figures_option(command))
+
+
+def write_page(make_page: Callable[[], Any], html: Path | None, figures: Path | None) -> None:
+    """Make the page that `--html` or `--figures` asks for, and write what they ask for."""
+    if html is None and figures is None:
+        return
+    page = make_page()
+    if html is not None:
+        page.write(html)
+    if figures is not None:
+        say(importlib.import_module("salon.flows.figures").write_figures(page.sections, figures).words, err=True)
 
 
 def out() -> Console:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working
+from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working, write_page
 from salon.cli.judge_asked import judge_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import BadValue
@@ -42,7 +42,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @json_option
 def ablate(
     study: Path, vlm: str, output: Path, test: Path | None, against: Sequence[str], training: Sequence[str],
-    labels: Sequence[str], html: Path | None, as_json: bool, **flags: Any,
+    labels: Sequence[str], html: Path | None, figures: Path | None, as_json: bool, **flags: Any,
 ) -> None:  # fmt: skip
     """Label, train and test STUDY again with one setting changed at a time, once for every seed.
 
@@ -62,8 +62,7 @@ def ablate(
     )
     with working("ablating") as step:
         report: AblateReport = flow.ablate(fixed, output, settings, progress=step)
-    if html is not None:
-        importlib.import_module("salon.train.ablation_page").ablation_page(report).write(html)
+    write_page(lambda: importlib.import_module("salon.train.ablation_page").ablation_page(report), html, figures)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:

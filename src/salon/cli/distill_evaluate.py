@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working
+from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working, write_page
 from salon.cli.options import options_from, settings_from
 from salon.report.numbers import MISSING, fixed, with_interval
 from salon.train.score_evaluation_results import ScoreEvaluationSettings
@@ -55,7 +55,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 def evaluate(
     study: Path, scorers: Sequence[str], models: Sequence[Path], against: Sequence[str], labels: Sequence[Path],
     checkpoints: Sequence[str], validation: str | None, criteria: Sequence[str], html: Path | None,
-    device: str | None, as_json: bool, **flags: Any,
+    figures: Path | None, device: str | None, as_json: bool, **flags: Any,
 ) -> None:  # fmt: skip
     """Predicted scores of STUDY's items against scores that people gave them.
 
@@ -76,8 +76,11 @@ def evaluate(
     asked = flow.Asked(scorers, models, checkpoints, validation, against, labels, criteria)
     with working("evaluating") as step:
         report: ScoreEvaluation = flow.evaluate_scores(study, asked, settings, device=device, progress=step)
-    if html is not None:
-        importlib.import_module("salon.train.score_evaluation_page").score_evaluation_page(report).write(html)
+    write_page(
+        lambda: importlib.import_module("salon.train.score_evaluation_page").score_evaluation_page(report),
+        html,
+        figures,
+    )
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from salon.cli.console import count, html_option, json_option, print_closing, print_json, print_table, say, working
+from salon.cli.console import (
+    count,
+    html_option,
+    json_option,
+    print_closing,
+    print_json,
+    print_table,
+    say,
+    working,
+    write_page,
+)
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadValue
 from salon.report.numbers import MISSING, fixed, p_value, range_with_interval, with_interval
@@ -40,6 +50,7 @@ def evaluate(
     scorers: Sequence[str],
     criteria: Sequence[str],
     html: Path | None,
+    figures: Path | None,
     device: str | None,
     with_curve: bool,
     as_json: bool,
@@ -69,8 +80,7 @@ def evaluate(
             models, [study, *also], settings,
             scorers=scorers, criteria=criteria, curve=curve, device=device, progress=step,
         )  # fmt: skip
-    if html is not None:
-        importlib.import_module("salon.train.evaluate_page").evaluate_page(report).write(html)
+    write_page(lambda: importlib.import_module("salon.train.evaluate_page").evaluate_page(report), html, figures)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:

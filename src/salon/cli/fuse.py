@@ -10,7 +10,7 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from salon.cli.console import html_option, json_option, print_json, working
+from salon.cli.console import html_option, json_option, print_json, working, write_page
 from salon.cli.fuse_tables import print_fuse, shown_groups
 from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
@@ -44,6 +44,7 @@ def fuse(
     criteria: Sequence[str],
     compare: bool,
     html: Path | None,
+    figures: Path | None,
     output: Path | None,
     overwrite: bool,
     top: int,
@@ -70,8 +71,7 @@ def fuse(
     known = [found.criterion(id).id for id in criteria]
     with working("fusing") as step:
         report = fuse_study(found, settings, criteria=known, compare=compare, progress=step)
-    if html is not None:
-        fuse_page(report, _texts(found, [group.group for group in report.groups])).write(html)
+    write_page(lambda: fuse_page(report, _texts(found, [group.group for group in report.groups])), html, figures)
     if output is not None:
         write_plain(report.table(), output, overwrite=overwrite)
     if as_json:

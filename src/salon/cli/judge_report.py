@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working
+from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, working, write_page
 from salon.cli.given import given_study
 from salon.cli.judge_asked import routed_points
 from salon.cli.options import options_from, settings_from
@@ -71,6 +71,7 @@ def report(
     routes: Path | None,
     points: Path | None,
     html: Path | None,
+    figures: Path | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -96,8 +97,7 @@ def report(
             found, folder, settings, names=names, scores=scores, routing=routing, check=check,
             criteria=[found.criterion(id).id for id in criteria], progress=step,
         )  # fmt: skip
-    if html is not None:
-        report_page(made, found, folder).write(html)
+    write_page(lambda: report_page(made, found, folder), html, figures)
     if as_json:
         print_json(made.model_dump(mode="json"))
     else:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from salon.cli.console import html_option, json_option, print_json, print_table, say, working
+from salon.cli.console import html_option, json_option, print_json, print_table, say, working, write_page
 from salon.cli.options import options_from, settings_from
 from salon.flows.explain.explain import ExplainSettings, explain, judged_study
 from salon.flows.explain.page import explain_page
@@ -46,6 +46,7 @@ def explain_command(
     reference: Path | None,
     equal_scales: bool,
     html: Path | None,
+    figures: Path | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -67,8 +68,7 @@ def explain_command(
             reference=None if reference is None else read_reference(reference), equal=equal_scales,
             settings=settings_from(ExplainSettings, flags),
         )  # fmt: skip
-    if html is not None:
-        explain_page(found, pictures, study).write(html)
+    write_page(lambda: explain_page(found, pictures, study), html, figures)
     if as_json:
         print_json({**found.model_dump(mode="json"), "signature_line": str(found.signature)})
         return

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import click
 
-from salon.cli.console import html_option, json_option, print_json, print_table, say, watching
+from salon.cli.console import html_option, json_option, print_json, print_table, say, watching, write_page
 from salon.cli.judge_asked import judge_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.flows.refine.page import refine_page
@@ -59,6 +59,7 @@ def refine(
     limit: int | None,
     picture_budget: float | None,
     html: Path | None,
+    figures: Path | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -91,8 +92,8 @@ def refine(
         )  # fmt: skip
     page = refine_page(report, output)
     written = [output / FOLDER / PAGE, *([] if html is None else [html])]
-    for path in written:
-        page.write(path)
+    page.write(written[0])
+    write_page(lambda: page, html, figures)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:

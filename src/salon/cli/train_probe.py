@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from salon.cli.console import html_option, json_option, print_json, print_table, say, working
+from salon.cli.console import html_option, json_option, print_json, print_table, say, working, write_page
 from salon.cli.options import options_from, settings_from
 from salon.errors import InputError
 from salon.flows.train.probe import probe_study, shown_item, trained_on
@@ -43,6 +43,7 @@ def probe(
     study: Path,
     criteria: Sequence[str],
     html: Path | None,
+    figures: Path | None,
     gate: bool,
     device: str | None,
     as_json: bool,
@@ -60,7 +61,7 @@ def probe(
       salon train probe naturalness study --gate       exit code 1 when a trick pays
     """
     settings = settings_from(ProbeSettings, flags)
-    if html is not None:
+    if html is not None or figures is not None:
         named = scorers_behind(model, criteria)
         if len(named) > 1:
             raise InputError("a page is about one scorer", found=f"{len(named)} criteria", remedy="name --criterion")
@@ -69,8 +70,9 @@ def probe(
         reports = probe_study(
             opened, folder, model, settings, ScoreSettings(device=device, batch=32), criteria=criteria, step=step
         )
-    if html is not None:
-        probe_page(reports[0], shown_item(opened, folder, trained_on(opened, folder, model))).write(html)
+    write_page(
+        lambda: probe_page(reports[0], shown_item(opened, folder, trained_on(opened, folder, model))), html, figures
+    )
     if as_json:
         print_json({"study": str(study), "probes": [report.model_dump(mode="json") for report in reports]})
     else:

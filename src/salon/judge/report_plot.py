@@ -13,7 +13,7 @@ from salon.report.charts.scatter import names_beside
 from salon.report.frame import LINE, x_axis, y_grid, y_ticks_width
 from salon.report.located import marks
 from salon.report.scale import Scale, domain, spread
-from salon.report.svg import canvas, drawn, element, group, line, text, text_width
+from salon.report.svg import Rows, canvas, drawn, element, group, line, text, text_width
 
 COMPACT = 520
 LABEL_LINE = 15.0
@@ -34,7 +34,15 @@ class Dot:
     c_ends: tuple[float | None, float | None] = (None, None)
 
 
-@drawn
+def _data(dots: Sequence[Dot], **_: object) -> Rows:
+    return [
+        {"judge": dot.label, "b": dot.b, "b low": dot.b_ends[0], "b high": dot.b_ends[1], "c": dot.c,
+         "c low": dot.c_ends[0], "c high": dot.c_ends[1]}
+        for dot in dots
+    ]  # fmt: skip
+
+
+@drawn(_data)
 def bias_plot(dots: Sequence[Dot], *, width: int) -> Markup:
     """Position bias to the right, accuracy on order-consistent pairs upwards; names beside their dots, or, where not
     all have room there, at the right edge with a line to each.

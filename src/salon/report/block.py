@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -10,7 +13,7 @@ from typing import ClassVar, Literal
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from salon.report.svg import NARROW, WIDE, Drawing
+from salon.report.svg import NARROW, WIDE, Drawing, clean
 
 Tone = Literal["plain", "clear", "split", "none", "open", "thin", "alert"]
 
@@ -31,6 +34,11 @@ def templates() -> Environment:
     """The room's templates: everything escaped, a missing name is an error and never a blank."""
     loader = PackageLoader("salon.report", "templates")
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+def slug(words: str) -> str:
+    """`words` as a part of an address or a file name: ASCII letters, digits and hyphens, 80 at most."""
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:80].strip("-")
 
 
 class Block:
@@ -125,7 +133,10 @@ class Verdicts(Block):
 
 @dataclass(frozen=True)
 class Figure(Block):
-    """A drawing with its caption. On a phone a wide drawing is replaced by itself drawn narrow."""
+    """A drawing with its caption. On a phone a wide drawing is replaced by itself drawn narrow.
+
+    A chart has a button that saves it, and its numbers; see `report.paper` for files.
+    """
 
     template: ClassVar[str] = "figure.html"
 
@@ -139,6 +150,25 @@ class Figure(Block):
         """The phone's version, where it differs."""
         drawing = self.drawing
         return drawing.at(NARROW) if isinstance(drawing, Drawing) and drawing.width > NARROW else None
+
+    @property
+    def name(self) -> str:
+        """What its files are called."""
+        title = self.drawing.subject if isinstance(self.drawing, Drawing) else ""
+        return slug(title if self.heading in title else f"{self.heading} {title}") or "figure"
+
+    @property
+    def csv(self) -> str:
+        """The numbers of a chart as the text of a .csv file; empty for what is no chart."""
+        rows = self.drawing.rows() if isinstance(self.drawing, Drawing) else []
+        if not rows:
+            return ""
+        text = io.StringIO()
+        columns = dict.fromkeys(column for row in rows for column in row)
+        writer = csv.DictWriter(text, list(columns), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return clean(text.getvalue())
 
 
 @dataclass(frozen=True)

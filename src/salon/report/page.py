@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from salon.errors import BadFile
 from salon.report import palette, svg
-from salon.report.block import Block, Card, templates
+from salon.report.block import Block, Card, slug, templates
 from salon.store.quick_file import put_file
 
 GENERATOR = b'<meta name="generator" content="salon">'
@@ -96,14 +96,14 @@ def standalone_svg(drawing: str) -> str:
     return svg.standalone(drawing, palette.css() + "\n" + asset("chart.css"))
 
 
-def anchors(titles: Sequence[str]) -> list[str]:
+def anchors(titles: Sequence[str], otherwise: str = "section") -> list[str]:
     """One id per heading, in ASCII, no two alike."""
     seen: dict[str, int] = {}
     found = []
     for title in titles:
-        slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "section"
-        seen[slug] = seen.get(slug, 0) + 1
-        found.append(slug if seen[slug] == 1 else f"{slug}--{seen[slug]}")
+        name = slug(title) or otherwise
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name}--{seen[name]}")
     return found
 
 

@@ -8,7 +8,7 @@ import functools
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -27,34 +27,63 @@ _WIDE_GLYPHS = frozenset("mwMW@%—…")
 _MATHS_GLYPHS = frozenset("#&+<=>^~−×")
 
 
+Rows = Sequence[Mapping[str, object]]
+"""The numbers of a chart: a column by each key, in the order they first appear."""
+
+
 class Drawing(Markup):
-    """An SVG string that can draw itself again at another width: `drawing.at(342)`."""
+    """An SVG string that can draw itself again at another width, `drawing.at(342)`, and knows its numbers, `rows()`."""
 
     width: int
     _draw: Callable[[int], Markup] | None
+    _rows: Callable[[], Rows] | None
 
-    def __new__(cls, text: object = "", width: int = 0, draw: Callable[[int], Markup] | None = None) -> Drawing:
+    def __new__(
+        cls,
+        text: object = "",
+        width: int = 0,
+        draw: Callable[[int], Markup] | None = None,
+        rows: Callable[[], Rows] | None = None,
+    ) -> Drawing:
         self = super().__new__(cls, text)
-        self.width, self._draw = width, draw
+        self.width, self._draw, self._rows = width, draw, rows
         return self
+
+    @property
+    def subject(self) -> str:
+        """What it shows, in a few words."""
+        match = re.search("<title[^>]*>(.*?)</title>", self, re.DOTALL)
+        return Markup(match[1]).unescape() if match else ""
+
+    def rows(self) -> Rows:
+        """The numbers that are drawn."""
+        return [] if self._rows is None else self._rows()
 
     def at(self, width: int) -> Markup:
         return self if self._draw is None or width == self.width else self._draw(width)
 
     def redrawn(self, width: int) -> Drawing:
         """The same at another width of its own."""
-        return Drawing(self.at(width), width, self._draw)
+        return Drawing(self.at(width), width, self._draw, self._rows)
 
 
-def drawn(draw: Callable[..., Markup]) -> Callable[..., Drawing]:
-    """Make a function of `width` return a Drawing. Phones get `drawing.at(NARROW)`: text keeps its size."""
+def drawn(rows: Callable[..., Rows]) -> Callable[[Callable[..., Markup]], Callable[..., Drawing]]:
+    """Make a function of `width` return a Drawing. Phones get `drawing.at(NARROW)`: text keeps its size.
 
-    @functools.wraps(draw)
-    def wrapper(*args: Any, width: int = WIDE, **options: Any) -> Drawing:
-        again = functools.partial(draw, *args, **options)
-        return Drawing(again(width=width), width, lambda other: again(width=other))
+    `rows` takes the same arguments without `width` and gives the numbers that are drawn.
+    """
 
-    return wrapper
+    def decorate(draw: Callable[..., Markup]) -> Callable[..., Drawing]:
+        @functools.wraps(draw)
+        def wrapper(*args: Any, width: int = WIDE, **options: Any) -> Drawing:
+            again = functools.partial(draw, *args, **options)
+            return Drawing(
+                again(width=width), width, lambda other: again(width=other), functools.partial(rows, *args, **options)
+            )
+
+        return wrapper
+
+    return decorate
 
 
 def canvas(width: float, height: float, title: str, description: str, *children: object) -> Markup:

@@ -10,7 +10,7 @@ from salon.report import numbers
 from salon.report.frame import LINE, x_axis, y_grid, y_ticks_width
 from salon.report.located import marks
 from salon.report.scale import Scale, domain
-from salon.report.svg import canvas, drawn, element, group, line, text
+from salon.report.svg import Rows, canvas, drawn, element, group, line, text
 from salon.train.evaluate_results import BinFigures
 
 _ROOM = 34
@@ -18,7 +18,15 @@ _ROOM = 34
 _HEIGHT = 250
 
 
-@drawn
+def _data(bins: Sequence[BinFigures], **_: object) -> Rows:
+    return [
+        {"chance given": bin.predicted, "share of votes": bin.observed.value, "low": bin.observed.low,
+         "high": bin.observed.high, "pairs": bin.pairs}
+        for bin in bins
+    ]  # fmt: skip
+
+
+@drawn(_data)
 def reliability_plot(bins: Sequence[BinFigures], *, title: str, width: int) -> Markup:
     """A dot for each bin, its interval upwards and downwards; on the line chances are honest, below it too sure."""
     top, bottom = 26.0, _HEIGHT - 2 * LINE - 10

@@ -11,13 +11,28 @@ from salon.report import numbers
 from salon.report.frame import Key, legend
 from salon.report.located import marks
 from salon.report.scale import Scale
-from salon.report.svg import canvas, drawn, group, rect, text, text_width
+from salon.report.svg import Rows, canvas, drawn, group, rect, text, text_width
 
 COMPACT = 520
 PALEST = 0.2
 
 
-@drawn
+def _bucket_data(
+    rows: Sequence[tuple[str, Sequence[float]]],
+    bucket_labels: Sequence[str],
+    null: Sequence[float] | None = None,
+    *,
+    null_label: str = "random raters (null)",
+    **_: object,
+) -> Rows:
+    return [
+        {"row": label, "bucket": bucket, "value": part, "share": float(part) / float(sum(parts))}
+        for label, parts in [*rows, *([(null_label, null)] if null is not None else [])]
+        for bucket, part in zip(bucket_labels, parts)
+    ]
+
+
+@drawn(_bucket_data)
 def bucket_bar(
     rows: Sequence[tuple[str, Sequence[float]]],
     bucket_labels: Sequence[str],
@@ -50,7 +65,11 @@ def bucket_bar(
     return canvas(width, height, title, _bucket_words(shown, bucket_labels), top_block, *bars)
 
 
-@drawn
+def _bar_data(rows: Sequence[tuple[str, float]], **_: object) -> Rows:
+    return [{"label": label, "value": value} for label, value in rows]
+
+
+@drawn(_bar_data)
 def bar_list(
     rows: Sequence[tuple[str, float]],
     *,

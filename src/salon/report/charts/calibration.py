@@ -14,7 +14,7 @@ from salon.report import numbers
 from salon.report.frame import LINE, diamond, x_axis, y_grid, y_ticks_width
 from salon.report.located import marks
 from salon.report.scale import Scale, domain
-from salon.report.svg import canvas, drawn, element, group, line, text
+from salon.report.svg import Rows, canvas, drawn, element, group, line, text
 
 STEPS = 80
 LOW = 220
@@ -33,7 +33,29 @@ class AnchorMark:
     spread: float | None = None
 
 
-@drawn
+def _data(
+    a: float,
+    b: float,
+    anchors: Sequence[AnchorMark],
+    *,
+    low: float,
+    high: float,
+    x_range: tuple[float, float] | None = None,
+    **_: object,
+) -> Rows:
+    at = np.linspace(*_x_domain(anchors, x_range), STEPS + 1)
+    heights = low + (high - low) * expit(a * at + b)
+    return [
+        *(
+            {"mark": "anchor", "label": anchor.label, "latent": anchor.latent, "rating": anchor.target,
+             "on the curve": anchor.fitted, "spread": anchor.spread}
+            for anchor in anchors
+        ),
+        *({"mark": "curve", "latent": x, "on the curve": y} for x, y in zip(at.tolist(), heights.tolist())),
+    ]  # fmt: skip
+
+
+@drawn(_data)
 def calibration_curve(
     a: float,
     b: float,
@@ -49,14 +71,12 @@ def calibration_curve(
     width: int,
 ) -> Markup:
     """low + (high - low) / (1 + exp(-(a x + b))); diamonds are the rating anchors, bars the spread of their ratings."""
-    xs = [anchor.latent for anchor in anchors]
-    if x_range is None and not xs:
-        raise BadValue("rating anchors or a range are needed to draw a calibration curve", found="neither")
+    x_domain = _x_domain(anchors, x_range)
     top, bottom = 26 if y_label else 10, height - (2 * LINE + 10 if x_label else LINE + 8)
     y = Scale(*domain((low, high), pad=0.03), bottom, top)
     room = 42 if height > LOW else 26
     left = y_ticks_width(y, room=room)
-    x = Scale(*domain(xs, include=x_range or (), pad=0.06), left, width - 12)
+    x = Scale(*x_domain, left, width - 12)
     return canvas(
         width,
         height,
@@ -68,6 +88,12 @@ def calibration_curve(
         *(_anchor(anchor, x, y) for anchor in anchors),
         x_axis(x, bottom, width, label=x_label),
     )
+
+
+def _x_domain(anchors: Sequence[AnchorMark], x_range: tuple[float, float] | None) -> tuple[float, float]:
+    if x_range is None and not anchors:
+        raise BadValue("rating anchors or a range are needed to draw a calibration curve", found="neither")
+    return domain((anchor.latent for anchor in anchors), include=x_range or (), pad=0.06)
 
 
 def _path(at: np.ndarray, curve: tuple[float, float, float, float], x: Scale, y: Scale) -> Markup:

@@ -13,7 +13,7 @@ from salon.report import numbers
 from salon.report.frame import LINE, Key, diamond, legend, x_axis, x_grid
 from salon.report.located import marks
 from salon.report.scale import Scale, domain
-from salon.report.svg import canvas, drawn, element, group, line, rect, text, text_width
+from salon.report.svg import Rows, canvas, drawn, element, group, line, rect, text, text_width
 
 COMPACT = 520
 """Below this width a label stands above its row instead of beside it."""
@@ -52,7 +52,15 @@ class Layout:
         return top + (self.row - 9 if self.compact else self.row / 2)
 
 
-@drawn
+def _data(rows: Sequence[ScoreMark], *, special_label: str = "rating anchor", **_: object) -> Rows:
+    return [
+        {"mark": special_label if row.special else "score", "label": row.label, "value": row.value, "low": row.low,
+         "high": row.high, "tier": row.tier}
+        for row in rows
+    ]  # fmt: skip
+
+
+@drawn(_data)
 def caterpillar(
     rows: Sequence[ScoreMark],
     *,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -13,7 +14,7 @@ from salon.report import numbers
 from salon.report.frame import LINE, Key, legend, x_axis, y_grid, y_ticks_width
 from salon.report.located import marks
 from salon.report.scale import Scale, domain, spread
-from salon.report.svg import canvas, drawn, element, group, line, text, text_width
+from salon.report.svg import Rows, canvas, drawn, element, group, line, text, text_width
 
 ROOM = 70
 """Pixels for each tick of the x axis."""
@@ -32,7 +33,19 @@ class Curve:
     high: Sequence[float | None] | None = None
 
 
-@drawn
+def _data(curves: Sequence[Curve], *, reference_lines: Sequence[tuple[str, float]] = (), **_: object) -> Rows:
+    nothing = itertools.repeat(None)
+    return [
+        *(
+            {"mark": "point", "label": curve.label, "x": x, "y": y, "low": low, "high": high}
+            for curve in curves
+            for x, y, low, high in zip(curve.x, curve.y, curve.low or nothing, curve.high or nothing)
+        ),
+        *({"mark": "line", "label": label, "y": at} for label, at in reference_lines),
+    ]
+
+
+@drawn(_data)
 def line_curves(
     curves: Sequence[Curve],
     *,

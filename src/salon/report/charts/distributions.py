@@ -14,7 +14,7 @@ from salon.report import numbers
 from salon.report.frame import LINE, Key, legend, x_axis, y_grid, y_ticks_width
 from salon.report.located import Marks, marks
 from salon.report.scale import Scale
-from salon.report.svg import canvas, drawn, element, group, line, rect, text, text_width
+from salon.report.svg import Rows, canvas, drawn, element, group, line, rect, text, text_width
 
 TICK_ROOM = 30
 LEAST_BAR = 5.0
@@ -34,7 +34,29 @@ class Bins:
     """The one count behind each bin as the caller gave it; None for a bin of several."""
 
 
-@drawn
+def _histogram_data(
+    support: Sequence[float],
+    observed_counts: Sequence[int],
+    null_probabilities: Sequence[float],
+    *,
+    medians: tuple[float | None, float | None] | None = None,
+    references: Sequence[tuple[str, float]] = (),
+    names: tuple[str, str] = ("observed", "random raters (null)"),
+    **_: object,
+) -> Rows:
+    values, counts, null = _checked(support, observed_counts, null_probabilities)
+    medians = medians or (_median(values, counts), _median(values, null))
+    lines = [*((f"median, {name}", median) for name, median in zip(names, medians) if median is not None), *references]
+    return [
+        *(
+            {"mark": "bar", "value": value, "count": count, "share": share, names[1]: expected}
+            for value, count, share, expected in zip(values, counts, counts / counts.sum(), null)
+        ),
+        *({"mark": label, "value": median} for label, median in lines),
+    ]
+
+
+@drawn(_histogram_data)
 def histogram_over_null(
     support: Sequence[float],
     observed_counts: Sequence[int],
@@ -91,7 +113,15 @@ def histogram_over_null(
     )
 
 
-@drawn
+def _pmax_data(levels: Sequence[str], observed: Sequence[float], null: Sequence[float], **_: object) -> Rows:
+    total = float(sum(observed))
+    return [
+        {"level": level, "observed": seen, "share": float(seen) / total, "null": expected}
+        for level, seen, expected in zip(levels, observed, null)
+    ]
+
+
+@drawn(_pmax_data)
 def pmax_bars(
     levels: Sequence[str],
     observed: Sequence[float],

@@ -12,7 +12,7 @@ from salon.report import numbers
 from salon.report.frame import LINE, Key, legend, x_axis, x_grid
 from salon.report.located import marks
 from salon.report.scale import Scale, domain, lanes
-from salon.report.svg import BOLD, canvas, drawn, element, fit, group, line, rect, text, text_width
+from salon.report.svg import BOLD, Rows, canvas, drawn, element, fit, group, line, rect, text, text_width
 
 COMPACT = 520
 """Below this width a label stands above its row instead of beside it."""
@@ -33,7 +33,27 @@ class Layout:
     compact: bool
 
 
-@drawn
+def _data(
+    rows: Sequence[DotRow],
+    null_line: float | None = None,
+    reference_lines: Sequence[tuple[str, float]] = (),
+    *,
+    null_label: str = "null",
+    row_nulls: Sequence[float | None] = (),
+    **_: object,
+) -> Rows:
+    nulls = [*row_nulls, *[None] * (len(rows) - len(row_nulls))]
+    lines = [*([] if null_line is None else [(null_label, null_line)]), *reference_lines]
+    return [
+        *(
+            {"mark": "estimate", "label": label, "value": value, "low": low, "high": high, "group": group, "null": null}
+            for (label, value, low, high, group), null in zip(rows, nulls)
+        ),
+        *({"mark": "line", "label": label, "value": at} for label, at in lines),
+    ]
+
+
+@drawn(_data)
 def dot_intervals(
     rows: Sequence[DotRow],
     null_line: float | None = None,

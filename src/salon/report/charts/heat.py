@@ -11,7 +11,7 @@ from markupsafe import Markup
 from salon.errors import BadValue
 from salon.report import numbers
 from salon.report.located import marks
-from salon.report.svg import canvas, drawn, element, group, rect, text, text_width
+from salon.report.svg import Rows, canvas, drawn, element, group, rect, text, text_width
 
 LARGEST_CELL = 66.0
 LEAST_FOR_TEXT = 34.0
@@ -37,7 +37,27 @@ class Grid:
 Matrix = Sequence[Sequence[float | None]]
 
 
-@drawn
+def _data(
+    matrix: Matrix,
+    row_labels: Sequence[str],
+    col_labels: Sequence[str],
+    *,
+    n: Sequence[Sequence[int]] | None = None,
+    error: Matrix | None = None,
+    value_name: str = "value",
+    **_: object,
+) -> Rows:
+    return [
+        {
+            "row": row_labels[i], "column": col_labels[j], value_name: value,
+            **({} if n is None else {"n": n[i][j]}), **({} if error is None else {"error": error[i][j]}),
+        }
+        for i, row in enumerate(matrix)
+        for j, value in enumerate(row)
+    ]  # fmt: skip
+
+
+@drawn(_data)
 def heat_map(
     matrix: Matrix,
     row_labels: Sequence[str],

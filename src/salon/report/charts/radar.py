@@ -12,7 +12,7 @@ from salon.errors import BadValue
 from salon.report import numbers
 from salon.report.frame import Key, legend
 from salon.report.located import marks
-from salon.report.svg import canvas, drawn, element, group, line, text, text_width
+from salon.report.svg import Rows, canvas, drawn, element, group, line, text, text_width
 
 RINGS = (0.25, 0.5, 0.75, 1.0)
 MOST = 6
@@ -27,7 +27,15 @@ class Spokes:
     values: Sequence[float | None]
 
 
-@drawn
+def _data(axes: Sequence[str], contestants: Sequence[Spokes], **_: object) -> Rows:
+    return [
+        {"contestant": contestant.label, "axis": axis, "value": value}
+        for contestant in contestants
+        for axis, value in zip(axes, contestant.values)
+    ]
+
+
+@drawn(_data)
 def radar(axes: Sequence[str], contestants: Sequence[Spokes], *, title: str = "Radar", width: int) -> Markup:
     """Axes from the center (0) to the outer ring (1); colors and dashes both tell contestants apart.
 

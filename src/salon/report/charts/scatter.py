@@ -12,7 +12,7 @@ from salon.report import numbers
 from salon.report.frame import LINE, x_axis, x_grid, y_grid, y_ticks_width
 from salon.report.located import marks
 from salon.report.scale import Scale, domain
-from salon.report.svg import FONT, canvas, drawn, element, fit, group, line, text, text_width
+from salon.report.svg import FONT, Rows, canvas, drawn, element, fit, group, line, text, text_width
 
 RADIUS = 4.5
 LONGEST_LABEL = 150
@@ -35,7 +35,20 @@ class ScatterMark:
     """More for the tooltip."""
 
 
-@drawn
+def _data(rows: Sequence[ScatterMark], *, x_label: str, y_label: str, **_: object) -> Rows:
+    if x_label == y_label:
+        x_label, y_label = f"{x_label} (x)", f"{y_label} (y)"
+    return [
+        {
+            "label": row.label,
+            **{f"{x_label}{part}": value for part, value in zip(("", ", low", ", high"), row.x)},
+            **{f"{y_label}{part}": value for part, value in zip(("", ", low", ", high"), row.y)},
+        }
+        for row in rows
+    ]
+
+
+@drawn(_data)
 def scatter(
     rows: Sequence[ScatterMark],
     *,

@@ -40,6 +40,105 @@
   });
   addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
 
+  // Each chart can be saved: as SVG and PNG in the widths of one and two columns of a paper, and its numbers as CSV.
+  const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray",
+    "stroke-linecap", "stroke-linejoin", "paint-order", "font-size", "font-weight", "text-anchor"];
+  const SVG = document.querySelector("svg.chart")?.namespaceURI, EDGE = 4, DPI = 300;
+  const save = (blob, file) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = file;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  };
+  const part = (tag, attributes, words) => {
+    const made = document.createElementNS(SVG, tag);
+    Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+    if (words) made.textContent = words;
+    return made;
+  };
+  const onPaper = (take) => { // styles as they are in the light theme on white
+    const before = root.dataset.theme;
+    root.dataset.theme = "light";
+    root.style.setProperty("--paper", "#ffffff");
+    try { return take(); } finally {
+      root.style.removeProperty("--paper");
+      if (before) root.dataset.theme = before; else delete root.dataset.theme;
+    }
+  };
+  const alone = (figure, millimeters) => onPaper(() => { // the drawing whose own width is nearest, with its styles inside
+    const far = (chart) => Math.abs(chart.viewBox.baseVal.width - 4 * millimeters);
+    const chart = [...figure.querySelectorAll("svg.chart")].sort((a, b) => far(a) - far(b))[0];
+    const copy = chart.cloneNode(true);
+    const inside = [...copy.querySelectorAll("*")];
+    [...chart.querySelectorAll("*")].forEach((from, at) => {
+      const to = inside[at], style = getComputedStyle(from);
+      if (/^(rect|line|circle|path|text)$/.test(from.tagName)) {
+        STYLES.forEach((key) => to.setAttribute(key, style.getPropertyValue(key)));
+        if (from.matches(".hit")) to.remove();
+      }
+      ["class", "data-tip", "data-key", "data-value"].forEach((key) => to.removeAttribute(key));
+    });
+    const keys = [...(figure.closest(".figures")?.querySelectorAll(".keys li") ?? [])];
+    const { width, height } = chart.viewBox.baseVal, lead = 18 * keys.length;
+    const whole = [width + 2 * EDGE, height + lead + 2 * EDGE];
+    ["class", "role", "aria-labelledby"].forEach((key) => copy.removeAttribute(key));
+    Object.entries({ viewBox: `${-EDGE} ${-EDGE - lead} ${whole.join(" ")}`, width: millimeters + "mm",
+      height: (whole[1] / whole[0] * millimeters).toFixed(2) + "mm", "font-family": "Helvetica, Arial, sans-serif" })
+      .forEach(([key, value]) => copy.setAttribute(key, value));
+    copy.prepend(part("rect", { x: -EDGE, y: -EDGE - lead, width: whole[0], height: whole[1], fill: "#ffffff" }));
+    keys.forEach((key, row) => {
+      const swatch = getComputedStyle(key.firstElementChild), thin = parseFloat(swatch.borderTopWidth) > 0;
+      const y = 18 * row - lead;
+      copy.append(part("rect", { x: 1, y: y + (thin ? 5 : 0), width: 12, height: thin ? 2 : 12,
+        fill: thin ? swatch.borderTopColor : swatch.backgroundColor }));
+      copy.append(part("text", { x: 20, y: y + 11, "font-size": 12, fill: getComputedStyle(key).color }, key.textContent));
+    });
+    return new XMLSerializer().serializeToString(copy);
+  });
+  const pixels = (text, millimeters) => new Promise((done, failed) => {
+    const image = new Image();
+    image.onload = () => {
+      const canvas = document.createElement("canvas");
+      canvas.width = Math.round(millimeters / 25.4 * DPI);
+      canvas.height = Math.round(canvas.width * image.naturalHeight / image.naturalWidth);
+      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob(done, "image/png");
+    };
+    image.onerror = failed;
+    image.src = "data:image/svg+xml," + encodeURIComponent(text);
+  });
+  const saves = {
+    SVG: (figure, wide) => new Blob([alone(figure, wide)], { type: "image/svg+xml" }),
+    PNG: (figure, wide) => pixels(alone(figure, wide), wide),
+    CSV: (figure) => new Blob([figure.dataset.csv], { type: "text/csv" }),
+  };
+  document.querySelectorAll("figure.saveable").forEach((figure) => {
+    const bar = document.createElement("div"), open = document.createElement("button"), menu = document.createElement("span");
+    bar.className = "save";
+    open.type = "button";
+    open.textContent = "Save";
+    open.setAttribute("aria-label", "Save chart: " + figure.dataset.name.replaceAll("-", " "));
+    open.setAttribute("aria-expanded", "false");
+    menu.hidden = true;
+    const wide = [...figure.querySelectorAll("svg.chart")].some((chart) => chart.viewBox.baseVal.width > 4 * 85 + 50);
+    const widths = wide ? [85, 178] : [85]; // a small chart enlarged would be all letters
+    [...widths.map((wide) => ["SVG", wide]), ...widths.map((wide) => ["PNG", wide]), ["CSV", 0]].forEach(([kind, wide]) => {
+      const item = document.createElement("button");
+      item.type = "button";
+      item.textContent = wide ? `${kind} ${wide} mm` : kind;
+      item.addEventListener("click", async () =>
+        save(await saves[kind](figure, wide), `${figure.dataset.name}${wide ? `-${wide}mm` : ""}.${kind.toLowerCase()}`));
+      menu.append(item);
+    });
+    open.addEventListener("click", () => {
+      menu.hidden = !menu.hidden;
+      open.setAttribute("aria-expanded", String(!menu.hidden));
+    });
+    bar.append(menu, open);
+    figure.append(bar);
+  });
+
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));
 
   const bare = []; // a head that holds a button is not repeated on every sheet: on paper its words stand alone

@@ -1,0 +1,74 @@
+"""The charts of a page as files for a paper: SVG, PDF and PNG in the widths of one and two columns, and CSV."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from salon.errors import BadFile, SalonError
+from salon.report import Section
+from salon.report.paper import ONE_COLUMN, TWO_COLUMNS, paper_figures
+from salon.store.quick_file import put_file
+
+LIST = "figures.json"
+"""Titles and captions; a folder that has it is one of figures."""
+
+
+@dataclass(frozen=True)
+class FiguresWritten:
+    """What was written, and what could not be."""
+
+    folder: Path
+    figures: int
+    left_out: str = ""
+    """Why there are no PDF and PNG files; empty where there are."""
+
+    @property
+    def words(self) -> str:
+        """One line for people."""
+        kinds = "SVG and CSV" if self.left_out else "SVG, PDF, PNG and CSV"
+        count = f"{self.figures:,} figure{'' if self.figures == 1 else 's'}"
+        return f"wrote {count} ({kinds}) to {self.folder}" + (f"; {self.left_out}" if self.left_out else "")
+
+
+def write_figures(sections: Sequence[Section], folder: Path) -> FiguresWritten:
+    """Write every chart as NAME-85mm and NAME-178mm (.svg, .pdf, .png), its numbers as NAME.csv, captions as JSON.
+
+    Without the library that paints, SVG and CSV are written, and the result says what is missing.
+    """
+    folder = figures_target(folder)
+    try:
+        painter = importlib.import_module("salon.render.paint.chart")
+    except SalonError as error:
+        painter, left_out = None, f"no PDF and PNG: {error.needed}. {error.remedy}"
+    else:
+        left_out = ""
+    figures = paper_figures(sections)
+    folder.mkdir(parents=True, exist_ok=True)
+    for figure in figures:
+        put_file(folder / f"{figure.name}.csv", figure.csv.encode())
+        for width in (ONE_COLUMN, TWO_COLUMNS):
+            stem = f"{figure.name}-{width}mm"
+            put_file(folder / f"{stem}.svg", figure.svg(width).encode())
+            if painter is not None:
+                tree = figure.tree(width)
+                put_file(folder / f"{stem}.pdf", painter.chart_pdf(tree))
+                put_file(folder / f"{stem}.png", painter.chart_png(tree))
+    told = [{"name": figure.name, "title": figure.drawing.subject, "caption": figure.caption} for figure in figures]
+    put_file(folder / LIST, (json.dumps({"figures": told}, ensure_ascii=False, indent=2) + "\n").encode())
+    return FiguresWritten(folder, len(figures), left_out)
+
+
+def figures_target(folder: Path) -> Path:
+    """A folder that figures may be written to: new, empty, or with earlier figures. BadFile for anything else."""
+    if folder.exists() and not (folder.is_dir() and ((folder / LIST).is_file() or not any(folder.iterdir()))):
+        raise BadFile(
+            "figures are written to a new or empty folder, or over earlier figures",
+            found="a folder with other files" if folder.is_dir() else "a file",
+            where=str(folder),
+            remedy="name another folder",
+        )
+    return folder
