@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from red_study import Colors
@@ -26,11 +27,14 @@ from salon.generate.houses import house_generator
 from salon.generate.prompts import read_prompts
 from salon.generate.run import generate_items
 from salon.generate.settings import GenerateSettings
+from salon.judge.score import FOLDER as SCORES
+from salon.judge.score import ScoreSettings, read_scores, score_study, scores_file
 from salon.models import preference_model
-from salon.store.folder import save_study
+from salon.store.folder import open_study, save_study
 
 ENTRIES = ("atelier", "proof", "proof+low-contrast@0.7")
 WHOLE = demo_suite
+LESSONS = demo_board.draw_lessons
 
 
 def small_suite() -> Suite:
@@ -60,6 +64,7 @@ def folder(posters: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     for module in (training, preference_model):
         monkeypatch.setattr(module, "encoder_named", lambda name, **options: Colors())
     monkeypatch.setattr(demo_board, "HEADS", demo_board.HEADS.model_copy(update={"axes": 0, "epochs": 3, "width": 4}))
+    monkeypatch.setattr(demo_board, "draw_lessons", lambda folder, size: LESSONS(folder, "92x130"))
     monkeypatch.setattr(demo_board, "ENTRIES", ENTRIES)
     monkeypatch.setattr(demo_board, "EVERY", 12)
     monkeypatch.setattr(demo_board, "demo_suite", small_suite)
@@ -149,3 +154,28 @@ def test_where_nothing_can_read_a_picture_the_demo_says_so_and_ends(
     assert not (folder / "board-site").exists()
     demo._tell_picks(folder)
     assert capsys.readouterr().out.startswith("  no picks: a model folder")
+
+
+SMALL = "368x520"
+
+
+@pytest.mark.slow
+def test_the_damaged_entry_does_not_lead_where_the_model_saw_flaws(tmp_path: Path) -> None:
+    prompts = read_prompts("briefs")[:: demo.EVERY]
+    houses = [house_generator(name) for name in demo.HOUSES]
+    generate_items(prompts, houses, GenerateSettings(size=SMALL), tmp_path / "posters")
+    scorer, _ = demo_board.learned(tmp_path, SMALL)
+    asked = [one.prompt for one in WHOLE().prompts]
+    entries = [house_generator(name) for name in ENTRIES[1:]]  # the clean one, and the same with a planted flaw
+    generate_items(asked, entries, GenerateSettings(size=SMALL), tmp_path / "field")
+    field = open_study(tmp_path / "field")
+    score_study(field, tmp_path / "field", scorer, ScoreSettings())
+    rows = read_scores(scores_file(tmp_path / "field" / SCORES, scorer.name)).to_pylist()
+    logits: dict[str, dict[str, float]] = {}
+    for item, row in zip(field.nouns("items"), rows, strict=True):
+        assert item.id == row["item"]
+        logits.setdefault(item.generator, {})[item.prompt] = row["value"]
+    means = {name: fmean(of.values()) for name, of in logits.items()}
+    clean, damaged = logits["proof"], logits["proof+low-contrast@0.7"]
+    assert means["proof+low-contrast@0.7"] < means["proof"]
+    assert fmean(damaged[id] < clean[id] for id in clean) > 0.5  # poster by poster: they differ in nothing else

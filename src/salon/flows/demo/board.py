@@ -2,6 +2,10 @@
 
 Six entries draw some briefs of the built-in suite `posters`, none of which the model saw. Pixels answer the points of
 Capability. The entries themselves are the field whose median logits become the frozen reference of EPS.
+
+The four houses fail each in its own way, so from their posters alone a model learns houses and not flaws: a poster
+without any, and the same one faded, are both new to it. So the same designers also rank, beside the four, a house
+without flaws and one to which every flaw happens (`LESSONS`), and the model learns from all six.
 """
 
 from __future__ import annotations
@@ -24,8 +28,12 @@ from salon.errors import MissingExtra
 from salon.flows.bench.freeze import field_reference, with_reference
 from salon.flows.bench.named import JudgeTerms, judges_named, read_roles
 from salon.flows.bench.run import run_suite
+from salon.flows.simulate.designers import designers_study
+from salon.generate.houses import house_generator
 from salon.generate.named import generators_named
-from salon.store.folder import open_study
+from salon.generate.run import generate_items
+from salon.generate.settings import GenerateSettings
+from salon.store.folder import open_study, save_study
 from salon.study import Scorer
 from salon.train.settings import HeadSettings
 
@@ -34,11 +42,13 @@ if TYPE_CHECKING:  # torch, for who has it
 
 ENTRIES = ("atelier", "carnival", "ledger", "mirage", "proof", "proof+low-contrast@0.7")
 """Four houses with flaws of their own, one without, and that one with a planted flaw."""
+LESSONS = ("proof", "apprentice")
+"""Who draws the posters that the model learns from, beside the four houses."""
 EVERY = 2
 """Every second prompt of the suite: all its tags."""
 CRITERION = "taste/aesthetics-preference"
 HEADS = HeadSettings(encoder="effnet-lite2+look", form="scalar", flags=False, train=0.7, validation=0.3, test=0.0)
-NOTE = "EPS is by a model of simulated designers, trained on 96 posters minutes before: no person's taste is in it."
+NOTE = "EPS is by a model of simulated designers, trained on 144 posters minutes before: no person's taste is in it."
 ABOUT = "Some briefs of the suite posters, with points that pixels can answer. " + NOTE
 LICENCE = "Apache-2.0"
 
@@ -56,7 +66,7 @@ class DemoBoard:
 
 
 def make_board(folder: Path) -> DemoBoard:
-    """`folder`/model, `folder`/field, `folder`/board and its pages, from the judged posters in `folder`/posters."""
+    """`folder`/lessons, model, field, board and its pages, from the judged posters in `folder`/posters."""
     suite = demo_suite()
     try:
         scorer, validation = learned(folder)
@@ -91,13 +101,25 @@ def demo_suite() -> Suite:
     )
 
 
-def learned(folder: Path) -> tuple[Scorer, HeadFigures]:
+def draw_lessons(folder: Path, size: str | None = None) -> Path:
+    """`folder`/lessons: the posters in `folder`/posters and those of `LESSONS`, ranked by simulated designers."""
+    lessons = folder / "lessons"
+    if lessons.exists():
+        shutil.rmtree(lessons)
+    shutil.copytree(folder / "posters", lessons)
+    prompts = list(open_study(lessons).nouns("prompts"))
+    generate_items(prompts, [house_generator(name) for name in LESSONS], GenerateSettings(size=size), lessons)
+    save_study(designers_study(lessons), lessons, overwrite=True)
+    return lessons
+
+
+def learned(folder: Path, size: str | None = None) -> tuple[Scorer, HeadFigures]:
     """A scorer that learned from the designers' rankings; and how often it is right where it was not trained."""
     training: Any = importlib.import_module("salon.flows.train.heads")
     trained: Any = importlib.import_module("salon.judge.scorers.trained")
-    posters = folder / "posters"
+    lessons = draw_lessons(folder, size)
     report = training.train_study(
-        open_study(posters), posters, HEADS, folder / "model", criteria=[CRITERION], overwrite=True
+        open_study(lessons), lessons, HEADS, folder / "model", criteria=[CRITERION], overwrite=True
     )
     return trained.trained_scorer(folder / "model", CRITERION), report.validation[0]
 

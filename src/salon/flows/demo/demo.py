@@ -3,7 +3,7 @@
 Four houses draw the same briefs; simulated designers answer in a studio, and rank the posters: do they share a taste,
 and which house does what best? Simulated judges are asked about the same pairs: what is their word worth? Simulated
 experts compare and rate the same paintings: which score has each? A model learns what the designers prefer, and a
-leaderboard is measured with it. Last, the model picks the best of several new drawings.
+leaderboard is measured with it. Last, the model and a reader of words pick the best of several new drawings.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -43,6 +44,9 @@ from salon.report.numbers import with_interval
 from salon.store.folder import open_study, save_study
 from salon.store.plain_table import write_plain
 from salon.study import Prompt, Study
+
+if TYPE_CHECKING:  # torch, for who has it
+    from salon.flows.demo.select import Picked
 
 SHOWN = "ppaint/overall"
 """The criterion whose best items are printed."""
@@ -144,7 +148,7 @@ def _tell(folder: Path, paintings: Future[tuple[CheckReport, FuseReport]]) -> No
     _tell_paintings(*paintings.result())
     _ask("A model learns what the designers prefer, and a board is measured with it. Who leads? ...")
     _tell_board(folder)
-    _ask("The model picks the best of six new drawings of each brief. Are the picks better? ...")
+    _ask("The model and OCR pick the best of six new drawings of each brief. Are the picks better? ...")
     _tell_picks(folder)
 
 
@@ -226,6 +230,15 @@ def _tell_picks(folder: Path) -> None:
         f"  true quality of {found.prompts} picks {found.picks:.2f}, of all drawn {found.everything:.2f}: "
         f"gain {with_interval(found.gain, 2)}; of the truly best {found.best:.2f}"
     )
+    click.echo(f"  {_spelled(found)}")
+
+
+def _spelled(found: Picked) -> str:
+    """How many picks are misspelled; where some are, why."""
+    counts = f"misspelled: {found.misspelled} of {found.prompts} picks, {found.drawn_misspelled} of {found.drawn} drawn"
+    if found.unread:
+        return f"{counts}; nothing was read: {found.unread}"
+    return counts + ("; looks count as much as words" if found.misspelled else "; OCR reads the words, the model looks")
 
 
 def board_lines(board: DemoBoard) -> list[str]:
