@@ -200,7 +200,7 @@ class _Balance(Block):
         largest = max(map(abs, self.second.ahead.values()), default=0.0) or 1.0
         for id, ahead in self.second.ahead.items():
             values = self.one.values[id]
-            words = "the pick is " + ("ahead" if ahead > 0 else "behind" if ahead < 0 else "even")
+            words = "the pick is ahead" if ahead > 0 else "the pick is behind" if ahead < 0 else "the two are even"
             adds = Markup("; in the total that is {}").format(scored(ahead)) if ahead else None
             yield element(
                 "li",
