@@ -109,6 +109,12 @@ def page(found: Sequence[Moves], posters: int) -> str:
         "## What each is",
         table(["measurement", "what it tells", "rests on", "no value when"],
               [[f"`{name}`", rule.tells, rule.rests_on, rule.gap] for name, rule in MEASUREMENTS.items()]),
+        wrapped("""One rule says when there is a number: a measurement has a value where what it looks at is in the
+        picture; else the picture is unscored, with the reason. `words` and `contrast` look at the text that was asked
+        for: where it is missing they have their worst value, 0 and 1. So a picture of one plain color (all pixels
+        within 2 of 255; a wholly transparent picture is white) has no `balance` and no `naturalness`, lacks the text,
+        and has a `palette`. A picture with a side under 8 pixels, or one over 20 times the other, is unscored by all of
+        them."""),
         "## Does it fall with the defect it measures?",
         wrapped(f"""{posters} posters in {posters} styles, each defect at strengths {steps}. For every poster Spearman's
         correlation of strength and value; the mean over posters with its 95% bootstrap interval over posters ({DRAWS:,}

@@ -9,13 +9,14 @@ from salon.judge.measurements.boxes import alignment, blocks, headline_place, hi
 from salon.judge.measurements.contrast import split_contrast, text_contrast
 from salon.judge.measurements.naturalness import features, naturalness
 from salon.judge.measurements.palette import palette_match
-from salon.judge.measurements.seen import Seen, oklab_of
+from salon.judge.measurements.seen import EXTREME, Seen, oklab_of
 from salon.judge.measurements.spacing import even_spacing, letter_spans
 from salon.judge.measurements.table import MEASUREMENTS
 from salon.judge.measurements.words import word_accuracy
 from salon.judge.scorers.measured import measured
+from salon.judge.scorers.picture import Scored, Unscored
 from salon.models.kept import Kept
-from salon.models.ocr import Reading, TextLine
+from salon.models.ocr import Reading, TextLine, read_text
 from salon.render.colors import oklab
 from salon.study import Item, Prompt
 
@@ -198,3 +199,63 @@ def measured_key(path):
     from salon.models.ocr import READER
 
     return f"{READER}|{hashlib.sha256(path.read_bytes()).hexdigest()}"
+
+
+# -- plain and extreme pictures ---------------------------------------------------------------------------------------
+
+NOISE = np.random.default_rng(0).integers(0, 256, (300, 200, 4), dtype=np.uint8)
+PLAIN = {
+    "white": Image.new("RGB", (200, 300), "white"),
+    "gray": Image.new("L", (300, 120), 119),
+    "colored": Image.new("RGB", (97, 400), "#c02020"),
+    "sixteen bits": Image.new("I;16", (200, 300), 30_000),
+    "transparent": Image.fromarray(np.dstack([NOISE[..., :3], np.zeros((300, 200), np.uint8)])),
+    "barely not": Image.fromarray((128 + NOISE[..., :3] % 3).astype(np.uint8)),
+}
+EXTREMES = {
+    "a pixel": Image.new("RGB", (1, 1), "black"),
+    "tiny": Image.fromarray(NOISE[:7, :9, :3]),
+    "a row": Image.fromarray(NOISE[:1, :, :3]),
+    "long": Image.fromarray(np.resize(NOISE[..., :3], (9, 6000, 3))),
+    "tall": Image.fromarray(np.resize(NOISE[..., :3], (2001, 100, 3))),
+}
+
+
+READINGS = Kept()
+
+
+def said(name, image, folder, prompt=PROMPT):
+    image.save(folder / "picture.png")
+    return measured(name, READINGS).results([Item(id="i", prompt="p", image=str(folder / "picture.png"))], [prompt])[0]
+
+
+@pytest.mark.parametrize("picture", PLAIN)
+def test_a_plain_picture_lacks_its_text_and_has_a_color(picture, tmp_path):
+    results = {name: said(name, PLAIN[picture], tmp_path) for name in MEASUREMENTS}
+    values = {name: one.value for name, one in results.items() if isinstance(one, Scored)}
+    assert (values.pop("words"), values.pop("contrast")) == (0, 1)
+    assert values.keys() == {"palette"}
+    assert -1 < values["palette"] <= 1
+    for name in results.keys() - {"words", "contrast", "palette"}:
+        assert results[name] == Unscored(MEASUREMENTS[name].gap)
+    nothing_asked = Prompt(id="p", text="a poster")
+    assert all(isinstance(said(name, PLAIN[picture], tmp_path, nothing_asked), Unscored) for name in MEASUREMENTS)
+
+
+@pytest.mark.parametrize("picture", EXTREMES)
+def test_no_measurement_scores_an_extreme_picture(picture, tmp_path):
+    assert {said(name, EXTREMES[picture], tmp_path) for name in MEASUREMENTS} == {Unscored(EXTREME)}
+
+
+def test_a_picture_too_thin_to_be_read_holds_no_text():
+    assert read_text(np.zeros((9, 6000, 3), np.uint8)).lines == ()
+
+
+@pytest.mark.parametrize("size", [(8, 8), (600, 30)])
+def test_the_least_and_the_longest_pictures_are_measured(size, tmp_path):
+    image = Image.fromarray(np.resize(NOISE[..., :3], (*size[::-1], 3)))
+    for name in MEASUREMENTS:
+        result = said(name, image, tmp_path)
+        assert result == Unscored(MEASUREMENTS[name].gap) or np.isfinite(result.value)
+    assert isinstance(said("palette", image, tmp_path), Scored)
+    assert isinstance(said("balance", image, tmp_path), Scored)

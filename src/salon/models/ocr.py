@@ -16,6 +16,7 @@ from salon.models.packages import package_version, packaged
 try:
     import cv2
     from rapidocr import RapidOCR
+    from rapidocr.utils.process_img import ResizeImgError
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("models") from None
 
@@ -100,8 +101,14 @@ class Reading:
 
 
 def read_text(pixels: np.ndarray) -> Reading:
-    """The lines in a picture (height, width, RGB), at the engine's default settings and the picture's own size."""
-    found = _engine()(np.ascontiguousarray(pixels[..., ::-1]))  # it takes blue first
+    """The lines in a picture (height, width, RGB), at the engine's default settings and the picture's own size.
+
+    None are found in a picture so thin that nothing of it is left when the engine makes it smaller.
+    """
+    try:
+        found = _engine()(np.ascontiguousarray(pixels[..., ::-1]))  # it takes blue first
+    except ResizeImgError:
+        return Reading(pixels.shape[1], pixels.shape[0], ())
     texts = found.txts or ()
     lines = tuple(
         TextLine(text, tuple((round(float(x), 1), round(float(y), 1)) for x, y in corners), round(float(sure), 4))

@@ -33,8 +33,11 @@ _SHRINK = 0.1
 
 
 def naturalness(seen: Seen) -> float | None:
-    """Minus the distance of its features from those of clean pictures, in standard deviations; None when too small."""
-    if min(seen.image.size) < SMALLEST:
+    """Minus the distance of its features from those of clean pictures, in standard deviations.
+
+    None for pictures that are too small, or plain: they have no fine structure.
+    """
+    if min(seen.image.size) < SMALLEST or seen.is_plain:
         return None
     centre, precision = _reference()
     off = features(seen.pixels) - centre

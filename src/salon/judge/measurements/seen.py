@@ -24,6 +24,13 @@ try:
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("models") from None
 
+SHORTEST = 8
+"""Pixels that the shorter side of a picture has at least."""
+MOST_STRETCHED = 20
+"""How many times as long as its shorter side a picture may be."""
+EXTREME = f"the picture has a side under {SHORTEST} pixels, or one over {MOST_STRETCHED} times the other"
+_PLAIN = 2
+"""Steps of 255 within which all pixels of a plain picture are: no eye tells them apart."""
 _SMALL = 256
 """Longer side of the picture that colors are counted in."""
 
@@ -40,6 +47,18 @@ class Seen:
     def pixels(self) -> np.ndarray:
         """(height, width, RGB), 0 to 255."""
         return np.asarray(self.image)
+
+    @property
+    def is_extreme(self) -> bool:
+        """Whether it is too small or too stretched to be measured: no reader of text and no map of the eye takes it."""
+        short, long = sorted(self.image.size)
+        return short < SHORTEST or long > MOST_STRETCHED * short
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether it is all of one color, as a picture is that was wholly transparent."""
+        flat = self.pixels.reshape(-1, 3)
+        return bool((flat.max(axis=0).astype(int) - flat.min(axis=0) <= _PLAIN).all())
 
     @cached_property
     def reading(self) -> Reading:

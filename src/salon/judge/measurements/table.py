@@ -61,7 +61,8 @@ MEASUREMENTS: dict[str, Measurement] = {
     "spacing": Measurement("spacing:even_spacing", "How even the gaps between the headline's letters are.", None, 0,
                            True, "text", "no headline of separate letters is found"),
     "balance": Measurement("balance:balance", "How near the centre of what draws the eye is to the middle.", 0, 1,
-                           False, "eye", "the picture is empty"),
+                           False, "eye", "the picture is one plain color"),
     "naturalness": Measurement("naturalness:naturalness", "How much its fine structure is like that of clean drawn "
-                               "posters.", None, 0, False, "pixels", "the picture is smaller than 96 pixels"),
+                               "posters.", None, 0, False, "pixels",
+                               "the picture is one plain color, or smaller than 96 pixels"),
 }  # fmt: skip

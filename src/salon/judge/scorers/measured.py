@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from salon.errors import BadValue
-from salon.judge.measurements.seen import Seen
+from salon.judge.measurements.seen import EXTREME, Seen
 from salon.judge.measurements.table import MEASUREMENTS, Measurement
 from salon.judge.scorers.picture import PictureScorer, Result, Scored, Shown, Unscored
 from salon.models.kept import Kept
@@ -13,7 +13,7 @@ from salon.models.ocr import Reading, remembered_reading
 from salon.study.scorer import ScorerCard
 from salon.study.signature import Signature
 
-VERSION = 1
+VERSION = 2
 """Of the measurements' formulas; a change of any of them makes old scores strangers to new ones."""
 
 
@@ -40,6 +40,8 @@ def measured(name: str, kept: Kept | None = None) -> PictureScorer:
 
 
 def _result(rule: Measurement, seen: Seen) -> Result:
+    if seen.is_extreme:
+        return Unscored(EXTREME)
     value = rule.measure(seen)
     return Unscored(rule.gap) if value is None else Scored(round(float(value), 6))
 
