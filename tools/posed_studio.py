@@ -69,6 +69,7 @@ class MadeUpRater:
     def come_in(self) -> None:
         """Everything before the first question."""
         settings = self.studio.settings
+        self.studio.welcome(self.rater, now=self.now)
         self.studio.consent(self.rater, settings.consent.version, now=self.now)
         self.studio.screener(self.rater, {one.id: one.accept[0] for one in settings.screener})
         self.studio.profile(self.rater, {})

@@ -185,6 +185,8 @@ def designer(camera: Camera) -> None:
     """From the link to the end: entry, qualification, ranking, ratings, flags."""
     rater, token = camera.newcomer("designers", entered=False)
     page = camera.visit(token)
+    camera.take(page, "welcome")
+    _press(page, "Begin")
     camera.take(page, "consent")
     _press(page, "I have read this and agree")
     page.get_by_label("Yes, full time").check()

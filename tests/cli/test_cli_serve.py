@@ -179,6 +179,24 @@ def test_pictures_fresh_from_a_generator_are_asked_about_overall(tmp_path: Path)
     assert "hps/overall" in (tmp_path / "fresh" / "studio.toml").read_text()
 
 
+def test_the_criterion_is_named_and_can_be_chosen(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("salon.web.run.run", lambda *_: None)
+    items = [Item(id="x", prompt="p"), Item(id="y", prompt="p")]
+    bare = Study.build("fresh", [], tables={"items": items, "prompts": [Prompt(id="p", text="A cat")]})
+    for name in ("fresh", "chosen"):
+        save_study(bare, tmp_path / name)
+    question = builtin_criterion("hps/overall").question
+    told = " ".join(call(serve, tmp_path / "fresh", "--port", 0).output.split())
+    assert f"asks hps/overall: {question}" in told
+    assert "nobody chose this criterion" in told
+    assert "never served" in str(refused(serve, tmp_path / "fresh", "--criteria", "taste/mood"))
+    assert "built-in criterion" in str(refused(serve, tmp_path / "chosen", "--criteria", "taste/moo"))
+    told = call(serve, tmp_path / "chosen", "--port", 0, "--criteria", "taste/mood").output
+    assert "asks taste/mood: " in told
+    assert "nobody chose" not in told
+    assert "taste/mood" in (tmp_path / "chosen" / "study.toml").read_text()
+
+
 def test_a_studio_that_cannot_open_leaves_nothing_behind(folder: Path) -> None:
     before = sorted(path.name for path in folder.iterdir())
     assert "one of raters" in str(refused(invite, folder, "--cohort", "raterz"))

@@ -28,6 +28,7 @@ from salon.web.settings import WebSettings, write_password
 BASE = "http://localhost:8000"
 PLAIN: dict[str, Any] = {
     "times": {"prompt": 0, "compare": 0, "rate": 0, "guidelines": 0},
+    "welcome": False,
     "cohorts": [
         {
             "id": "designers",

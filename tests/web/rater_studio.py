@@ -52,9 +52,9 @@ def phase(id: str, protocol: str, *criteria: str, **more: Any) -> dict[str, Any]
 
 
 def open_studio(folder: Path, study: Study, database: Path, *phases: dict[str, Any], **more: Any) -> Studio:
-    """A studio of one cohort on a new database."""
+    """A studio of one cohort on a new database, without the welcome page unless it is asked for."""
     cohort = {"id": "designers", "phases": phases}
-    settings = StudioSettings.model_validate({"cohorts": [cohort], "times": QUICK} | more)
+    settings = StudioSettings.model_validate({"cohorts": [cohort], "times": QUICK, "welcome": False} | more)
     shutil.copy(_prepared(study, folder.parent / f"{folder.name}-{study.name}.db"), database)
     return Studio(open_database(f"sqlite:///{database}"), settings, folder)
 

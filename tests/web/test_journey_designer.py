@@ -67,7 +67,10 @@ class Designer:
             self.page.get_by_role("button", name=words, exact=True).click()
 
     def choose(self, side):
-        self.press(f"{side.capitalize()} is better")
+        stacked = self.page.viewport_size["width"] < 640
+        self.press(
+            {"left": "Upper", "right": "Lower"}[side] + " is better" if stacked else f"{side.capitalize()} is better"
+        )
 
     def level(self, *values):
         for value, group in zip(values, self.page.locator("[data-group]").all()):

@@ -96,6 +96,28 @@ def test_what_comes_first_comes_one_page_after_the_other(visit):
     assert rater.studio.database.profile(rater.invited.rater)["profile"] == {"Years": "12"}
 
 
+@pytest.mark.parametrize(("language", "begin"), [("en", "Begin"), ("de", "Beginnen")])
+def test_the_welcome_page_comes_once_and_before_everything(visit, language, begin):
+    rater = visit(phase("c", "compare"), welcome=True, language=language, consent={"text": "Agree?"})
+    assert f">{begin}</button>" in rater.text
+    assert "<dd>6</dd>" in rater.text  # three pairs of each prompt
+    assert OVERALL.title in rater.text
+    assert "Agree?" not in rater.text
+    assert rater.studio.database.tasks_of(rater.invited.rater) == []  # no clock runs before the rater begins
+    assert "Agree?" in rater.send("/welcome")
+    assert "Agree?" in rater.look(f"/enter/{rater.invited.token}")
+    rater.send("/consent")
+    assert f'<span class="kicker">{OVERALL.title}</span> <span class="asks">{OVERALL.question}</span>' in rater.text
+
+
+def test_a_rater_who_answered_before_or_was_paused_is_not_welcomed(visit):
+    rater = visit(phase("c", "compare"), welcome=True)
+    rater.studio.next(rater.invited.rater)  # a studio that was opened before it had such a page
+    assert "Begin" not in rater.look()
+    rater.studio.database.set_status(rater.invited.rater, "paused", by=None)
+    assert "paused" in rater.look()
+
+
 def test_compare_saves_the_side_that_was_chosen(visit):
     rater = visit(phase("c", "compare", ties=True, both_bad=True))
     task = rater.studio.next(rater.invited.rater)

@@ -20,7 +20,7 @@ def pictures_as_study(
     *,
     prompts: Path | None = None,
     pattern: str | None = None,
-    criterion: str = "preference",
+    criterion: str | None = "preference",
     name: str | None = None,
     overwrite: bool = False,
     quiet: bool = False,
@@ -32,9 +32,8 @@ def pictures_as_study(
         def watch(progress: Progress) -> None:
             tell(progress.done, progress.wanted, "")
 
-        return import_pictures(
-            layout, output, name=name, criterion=_criterion(criterion), overwrite=overwrite, progress=watch
-        )
+        chosen = None if criterion is None else _criterion(criterion)
+        return import_pictures(layout, output, name=name, criterion=chosen, overwrite=overwrite, progress=watch)
 
 
 def _criterion(id: str) -> Criterion:

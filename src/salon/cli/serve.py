@@ -47,6 +47,12 @@ base_url_option = click.option("--base-url", metavar="URL", help="Address that p
 @click.option(
     "--minutes", type=float, help="At the first start: ask each rater for about so long, and write it to studio.toml."
 )
+@click.option(
+    "--criteria",
+    multiple=True,
+    help="At the first start, of a study without criteria: built-in criterion to ask, or a family such as taste/..."
+    " (repeatable).",
+)
 @click.option("--check-config", "only_check", is_flag=True, help="Only say whether everything is in order.")
 @json_option
 def serve(
@@ -60,6 +66,7 @@ def serve(
     show_link: bool,
     new_link: bool,
     minutes: float | None,
+    criteria: tuple[str, ...],
     only_check: bool,
     as_json: bool,
 ) -> None:
@@ -74,6 +81,7 @@ def serve(
       salon serve posters
       salon serve renders                                              a folder of pictures
       salon serve posters --minutes 20                                 20 minutes for each rater
+      salon serve renders --criteria taste/mood                        ask about the mood
       salon serve posters --check-config
       salon serve posters --base-url https://studio.example.org        behind a reverse proxy on this machine
       salon serve posters --host 0.0.0.0 --base-url https://studio.example.org --trusted-proxy 10.89.0.0/24
@@ -84,6 +92,10 @@ def serve(
     settings = checked(
         WebSettings(folder=folder, host=host, port=port, base_url=base_url, trusted_proxies=trusted_proxies)
     )
+    if criteria:
+        from salon.flows.studio.open import choose_criteria
+
+        choose_criteria(folder, criteria)
     if minutes is not None:
         from salon.flows.studio.open import write_settings_for
 
@@ -107,7 +119,7 @@ def _study_of_pictures(place: Path, *, quiet: bool) -> Path:
     if not is_study(study):
         from salon.cli.import_pictures import pictures_as_study, print_pictures
 
-        imported = pictures_as_study(place, study, quiet=quiet)
+        imported = pictures_as_study(place, study, criterion=None, quiet=quiet)
         if not quiet:
             print_pictures(imported)
     elif not quiet:
@@ -143,7 +155,10 @@ def _print_served(studio: Studio, address: str, link: str | None, as_json: bool)
         say(f"the studio of {studio.name!r} is open; the owner's link, for you alone:")
         say(f"  {link}")
     from salon.collect.workload import workloads
+    from salon.flows.studio.open import describe_questions
 
+    for line in describe_questions(studio.folder, studio.settings, studio.criteria.values()):
+        say(f"  {line}")
     for work in workloads(studio.plan):
         say(f"  {work}")
     cohort = f" --cohort {studio.settings.cohorts[0].id}" if len(studio.settings.cohorts) > 1 else ""

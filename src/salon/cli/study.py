@@ -21,7 +21,7 @@ from salon.store.folder import is_study, name_after, save_study
 from salon.store.formats import KINDS, Columns, Imported, ImportOptions, Policies, import_files
 from salon.store.place import open_place
 from salon.store.plain_table import plain_target, write_plain
-from salon.study import Study, builtin_criteria, builtin_criterion, merge
+from salon.study import Study, builtin_criteria, matching_criteria, merge
 
 if TYPE_CHECKING:
     from salon.fuse.derived_rankings import DerivedRankings
@@ -61,7 +61,7 @@ def init(
       salon init posters --criteria taste/...          all criteria of the family
     """
     _refuse_to_replace(study, overwrite)
-    chosen = [found for pattern in criteria for found in _criteria(pattern)]
+    chosen = [found for pattern in criteria for found in matching_criteria(pattern)]
     made = Study.build(name or name_after(study), dict.fromkeys(chosen), tables={}, compare_within=compare_within)
     save_study(made, study, overwrite=overwrite)
     if as_json:
@@ -70,15 +70,6 @@ def init(
     say(f"started {study} with {count(len(made.criteria), 'criterion', 'criteria')}")
     if not made.criteria:
         say("built in: " + ", ".join(builtin_criteria()))
-
-
-def _criteria(pattern: str) -> list[Any]:
-    """One built-in criterion, or all whose id starts with what stands before '...'."""
-    if not pattern.endswith("..."):
-        return [builtin_criterion(pattern)]
-    start = pattern.removesuffix("...")
-    found = [criterion for id, criterion in builtin_criteria().items() if id.startswith(start)]
-    return found or [builtin_criterion(pattern)]
 
 
 # -- import ------------------------------------------------------------------------------------------------------

@@ -7,8 +7,11 @@ from functools import cache
 from importlib import resources
 
 from salon.errors import UnknownReference
+from salon.study import Criterion
 
 _FOLDER = "words"
+_ALONE = ("rate", "flag", "checklist", "regions", "text")
+"""Protocols that show one item."""
 
 
 class Words:
@@ -30,6 +33,12 @@ class Words:
         if key not in self._sentences:
             raise UnknownReference("a key of the interface's sentences is needed", found=repr(key))
         return self._sentences[key].format(**values)
+
+
+def criterion_question(criterion: Criterion, protocol: str, words: Words) -> str:
+    """What raters are asked about a criterion: its own question, or the general one of the protocol."""
+    own = criterion.rate_question if protocol in _ALONE else criterion.question
+    return own or words(f"{protocol}.{'drag' if protocol == 'rank' else 'which'}")
 
 
 @cache

@@ -136,6 +136,7 @@ class StudioSettings(Noun):
     qualification: Qualification | None = Field(None, description="Test before entry; absent: none.")
     times: Times = Field(Times(), description="Least seconds on a screen.")
     break_minutes: float = Field(45, gt=0, le=600, description="After so much work a break is suggested.")
+    welcome: bool = Field(True, description="A first page that says what is asked, how much, and how long it takes.")
     guidelines: str = Field("", description="Guidelines page, in Markdown; empty: no page.")
     references: tuple[Reference, ...] = Field((), description="Reference panel.")
     screener: tuple[ScreenerQuestion, ...] = Field((), description="Who may take part.")

@@ -1,6 +1,6 @@
 """The nouns of a preference study. No files, networks or GPUs in here."""
 
-from salon.study.criterion import Criterion, Scale, builtin_criteria, builtin_criterion
+from salon.study.criterion import Criterion, Scale, builtin_criteria, builtin_criterion, matching_criteria
 from salon.study.design import Design
 from salon.study.generator import Abilities, Ask, Failed, Generator, Made
 from salon.study.item import Item
@@ -40,5 +40,6 @@ __all__ = [
     "Study",
     "builtin_criteria",
     "builtin_criterion",
+    "matching_criteria",
     "merge",
 ]

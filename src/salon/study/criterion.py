@@ -102,3 +102,12 @@ def builtin_criterion(id: str) -> Criterion:
             remedy="one of " + ", ".join(criteria),
         )
     return criteria[id]
+
+
+def matching_criteria(pattern: str) -> list[Criterion]:
+    """One built-in criterion, or all whose id starts with what stands before "..."; UnknownReference for none."""
+    if not pattern.endswith("..."):
+        return [builtin_criterion(pattern)]
+    start = pattern.removesuffix("...")
+    family = [criterion for id, criterion in builtin_criteria().items() if id.startswith(start)]
+    return family or [builtin_criterion(pattern)]

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from salon.collect.settings import FILE
 from salon.collect.workload import workloads
 from salon.errors import SalonError
-from salon.flows.studio.open import database_file, first_plan
+from salon.flows.studio.open import database_file, describe_questions, first_plan, study_to_collect
 from salon.generate.ready import ReadySettings, check_ready
 from salon.store.database import open_database
 from salon.store.database.errors import NoStudy, Unavailable
@@ -57,8 +57,10 @@ def _study(folder: Path) -> str:
 
 def _settings(folder: Path) -> str:
     there = (folder / FILE).exists()
-    _, plan = first_plan(folder)
-    return "; ".join(map(str, workloads(plan))) + ("" if there else " (will be written at the first start)")
+    settings, plan = first_plan(folder)
+    asked = describe_questions(folder, settings, study_to_collect(folder).criteria)
+    written = () if there else ("will be written at the first start",)
+    return "; ".join([*asked, *map(str, workloads(plan)), *written])
 
 
 def _database(url: str | Path, folder: Path) -> str:

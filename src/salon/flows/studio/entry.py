@@ -1,4 +1,4 @@
-"""What a rater does before the first question: consent, screener, profile, guidelines."""
+"""What a rater does before the first question: the welcome page, consent, screener, profile, guidelines."""
 
 from __future__ import annotations
 
@@ -22,6 +22,16 @@ class EntrySide:
 
     database: Database
     settings: StudioSettings
+
+    def is_new(self, rater: str) -> bool:
+        """Whether a rater is to see the welcome page: invited, and not past it yet."""
+        if not self.settings.welcome or self.database.rater(rater).status != "invited":
+            return False
+        return "welcomed" not in self._entry(rater)
+
+    def welcome(self, rater: str, *, now: int | None = None) -> None:
+        """The rater has seen the welcome page."""
+        self._keep(rater, welcomed=now_ms() if now is None else now)
 
     def consent(self, rater: str, version: str, *, now: int | None = None) -> None:
         """The rater agrees to the consent text they saw; BadValue when it has changed meanwhile."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
+from salon.collect.language import Words, criterion_question
 from salon.collect.plan import check_views, joined_design, make_plan, study_design
 from salon.collect.runs import Plan
 from salon.collect.settings import FILE, StudioSettings, Times, read_settings, read_settings_file
@@ -20,9 +21,9 @@ from salon.flows.studio.kept import check_goes_on
 from salon.flows.studio.studio import Studio
 from salon.store.atomic import present, whole_file
 from salon.store.database import Database, open_database
-from salon.store.folder import open_study
+from salon.store.folder import open_study, save_study
 from salon.store.place import DATABASE
-from salon.study import Study, builtin_criterion
+from salon.study import Criterion, Study, builtin_criterion, matching_criteria
 from salon.study.tables import JUDGMENTS
 
 _RATERS = 5
@@ -91,6 +92,34 @@ def study_to_collect(folder: Path) -> Study:
         return study
     overall = builtin_criterion(OVERALL).model_copy(update={"view": ()})  # the prompt as it is, in parts or not
     return study.revised("asked for overall preference", criteria=(overall,))
+
+
+def choose_criteria(folder: Path, patterns: Sequence[str]) -> None:
+    """Write into a study without criteria which of the built-in ones are asked; BadValue where that is settled."""
+    study = open_study(folder)
+    if study.criteria or database_file(folder).exists() or (folder / FILE).exists():
+        known = ", ".join(criterion.id for criterion in study.criteria)
+        raise BadValue(
+            "--criteria is for a study that names no criterion and was never served",
+            found=f"a study that asks {known}" if known else "a studio in it",
+            where=str(folder),
+            remedy=f"edit [[criteria]] in study.toml, or delete {FILE} and {DATABASE} if nobody has answered yet",
+        )
+    chosen = tuple(dict.fromkeys(found for pattern in patterns for found in matching_criteria(pattern)))
+    save_study(study.revised("criteria were chosen", criteria=chosen), folder, overwrite=True)
+
+
+def describe_questions(folder: Path, settings: StudioSettings, criteria: Iterable[Criterion]) -> list[str]:
+    """Each criterion with the question that raters read; one that nobody chose is marked as such."""
+    known = {criterion.id: criterion for criterion in criteria}
+    words = Words(settings.language)
+    phases = [phase for cohort in settings.cohorts for phase in cohort.phases]
+    asked = dict.fromkeys((id, phase.protocol) for phase in phases for id in phase.criteria)
+    lines = [f"asks {id}: {criterion_question(known[id], protocol, words)}" for id, protocol in asked]
+    if not open_study(folder).criteria:
+        first = f"delete {FILE} and {DATABASE} before anybody answers, and " if (folder / FILE).exists() else ""
+        lines.append(f"nobody chose this criterion; to ask another one, {first}serve with --criteria taste/mood")
+    return lines
 
 
 def say_design(database: Database, settings: StudioSettings) -> None:

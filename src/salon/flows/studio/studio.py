@@ -31,6 +31,7 @@ from salon.collect.settings import StudioSettings
 from salon.collect.settings_phase import Phase
 from salon.collect.tally import Tallies
 from salon.collect.timing import TooFast, break_due, check_ready, check_time, least_seconds
+from salon.collect.workload import Workload, workloads
 from salon.flows.studio.adjudicate import check_cohorts
 from salon.flows.studio.asked import (
     KNOWN,
@@ -49,7 +50,7 @@ from salon.store.database import Answer, Database, NewTask, RaterState, Saved, T
 from salon.store.database.connected import now_ms
 from salon.store.database.submit import STOPPED
 
-INTERFACE = "1"
+INTERFACE = "2"
 """Grows whenever a screen changes what raters see; every judgment carries it."""
 _HEARD_MS = 30_000
 """Signs of life closer together than this are written down once."""
@@ -104,6 +105,14 @@ class Studio(RankingSide, OwnerSide):
             if state.status != "active":
                 self.database.set_status(rater, "active", by=None, at=now)
             return step if isinstance(step, Rest) else self._shown(seat, step, desk)
+
+    def workload(self, rater: str) -> Workload:
+        """How many questions a rater will probably get, and about how many minutes they take."""
+        state = self.database.rater(rater)
+        cohort = self.settings.cohort(state.cohort or "").id
+        planned = next(work for work in workloads(self.plan) if work.cohort == cohort)
+        questions = questions_in_all(self.plan, cohort, rater, self._number(state))
+        return Workload(cohort, questions, planned.minutes * questions / max(1, planned.questions))
 
     def question(self, rater: str, task: int) -> Question:
         """The question of one of the rater's tasks; NotYours for any other."""

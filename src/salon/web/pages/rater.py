@@ -7,6 +7,7 @@ same key, until the studio has said that it is saved.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from salon.collect.assign import Finished, Rest
+from salon.collect.settings_phase import Phase
 from salon.errors import BadValue
 from salon.flows.studio.steps import Needs, ShownTask, Step, TooEarly
 from salon.flows.studio.studio import Studio
@@ -45,6 +47,8 @@ Fields = Annotated[FormData, Depends(read_form)]
 def home(session: RaterSession, request: Request, note: str = "") -> HTMLResponse:
     """What comes next for this rater."""
     studio = studio_of(request)
+    if studio.is_new(session.rater):
+        return _welcome(studio, session.rater, _shared(studio, session.csrf))
     step = studio.next(session.rater)
     shared = _shared(studio, session.csrf) | {"said": _said(note, step, PageWords(studio.settings.language))}
     if isinstance(step, Needs):
@@ -57,6 +61,37 @@ def home(session: RaterSession, request: Request, note: str = "") -> HTMLRespons
     if step.stage == "prompt":
         return page("rater/prompt.html", task=step, **shared)
     return page("rater/task.html", **shared, **screen_of(step, request, session.rater))
+
+
+def _welcome(studio: Studio, rater: str, shared: dict[str, Any]) -> HTMLResponse:
+    """What a rater is told who opens the link for the first time."""
+    work = studio.workload(rater)
+    cohort = studio.settings.cohort(work.cohort)
+    criteria = dict.fromkeys(id for phase in cohort.phases for id in phase.criteria)
+    return page(
+        "rater/welcome.html",
+        questions=work.questions,
+        minutes=max(1, round(work.minutes)),
+        titles=[studio.criteria[id].title for id in criteria],
+        keys=_keys(cohort.phases),
+        **shared,
+    )
+
+
+def _keys(phases: Sequence[Phase]) -> list[tuple[str, str]]:
+    """The keys that help in these phases, each with the name of its sentence."""
+    protocols = {phase.protocol for phase in phases}
+    paired = [one for one in phases if one.protocol == "compare" or (one.protocol, one.ranking) == ("rank", "merge")]
+    offered = {
+        ("←", "compare.left"): bool(paired),
+        ("→", "compare.right"): bool(paired),
+        ("↓", "compare.tie"): any(phase.ties for phase in paired),
+        ("B", "compare.both_bad"): any(phase.both_bad for phase in paired),
+        ("1", "welcome.digits"): bool(protocols & {"rate", "flag", "choose", "checklist"}),
+        ("Z", "answer.zoom"): True,
+        ("U", "answer.undo"): True,
+    }
+    return [key for key, is_offered in offered.items() if is_offered]
 
 
 def _said(note: str, step: Step, words: PageWords) -> str:
@@ -79,6 +114,13 @@ def _end(studio: Studio, rater: str, step: Finished, shared: dict[str, Any]) -> 
 
 
 # -- what raters do -------------------------------------------------------------------------------------------
+
+
+@router.post("/welcome")
+def welcome(session: RaterSession, request: Request) -> Response:
+    """The welcome page is read."""
+    studio_of(request).welcome(session.rater)
+    return _back(request)
 
 
 @router.post("/consent")

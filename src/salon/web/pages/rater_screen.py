@@ -8,6 +8,7 @@ from typing import Any
 
 from fastapi import Request
 
+from salon.collect.language import criterion_question
 from salon.collect.merge_ranking import NextPair, Settled, most_questions, next_merge_step
 from salon.flows.studio.ranking import is_merged
 from salon.flows.studio.steps import ShownTask
@@ -99,11 +100,9 @@ def _asked(criterion: Criterion, kind: str, words: PageWords) -> dict[str, Any]:
     scale = criterion.scale
     levels = scale.levels if scale else ()
     labels = scale.labels if scale and scale.labels else ("",) * len(levels)
-    alone = kind in ("rate", "flag", "checklist", "regions", "text")
-    question = criterion.rate_question if alone else criterion.question
     return {
         "title": criterion.title,
-        "question": question or words(f"{kind}.{'drag' if kind == 'rank' else 'which'}"),
+        "question": criterion_question(criterion, kind, words),
         "rubric": criterion.rubric,
         "scale": scale,
         "levels": [

@@ -120,20 +120,51 @@ function mark(radio) {
   if (next) next.focus({ preventScroll: false });
 }
 
-// -- zoom: all pictures of the screen at their own size, moving together ------------------------------------------
+// -- zoom: side by side at their own size, moving together; on a phone in one place, and a tap shows the next one ----
+
+const narrow = matchMedia("(max-width: 40rem)");
 
 function zoom() {
   const dialog = $("dialog.zoom");
   if (!dialog) return;
-  const panes = $(".panes", dialog);
+  const panes = $(".panes", dialog), switches = $(".switch", dialog), whole = $(".full-size", dialog);
+  const isInPlace = () => dialog.classList.contains("in-place");
+  const current = () => $(".current", panes);
+  const show = (next) => {
+    const before = current();
+    for (const one of panes.children) one.classList.toggle("current", one === next);
+    if (before) align(before, next);
+    [...switches.children].forEach((button, place) => button.setAttribute("aria-pressed", panes.children[place] === next));
+  };
   const open = (event) => {
     event.preventDefault();
-    panes.replaceChildren(...$$(".picture[data-full]").map(pane));
+    const pictures = $$(".picture[data-full]");
+    panes.replaceChildren(...pictures.map(pane));
+    dialog.classList.toggle("in-place", narrow.matches && pictures.length > 1);
+    switches.replaceChildren(...(isInPlace() ? pictures : []).map((picture, place) => nameButton(picture, () => show(panes.children[place]))));
+    whole.hidden = !isInPlace();
+    show(panes.children[pictures.indexOf(event.currentTarget)]);
     dialog.showModal();
   };
   $$(".picture[data-full]").forEach((picture) => picture.addEventListener("click", open));
-  dialog.addEventListener("click", (event) => { if (event.target.closest(".pane")) dialog.close(); });
-  dialog.addEventListener("keydown", (event) => { if (event.key === "z" || event.key === " ") { event.preventDefault(); dialog.close(); } });
+  whole.addEventListener("click", () => whole.setAttribute("aria-pressed", dialog.classList.toggle("large")));
+  panes.addEventListener("click", () => {
+    if (isInPlace()) show(current().nextElementSibling || panes.firstElementChild);
+    else dialog.close();
+  });
+  dialog.addEventListener("keydown", (event) => {
+    if (event.key !== "z" && (event.key !== " " || event.target.closest("button"))) return;
+    event.preventDefault();
+    dialog.close();
+  });
+}
+
+function nameButton(picture, press) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = picture.dataset.name;
+  button.addEventListener("click", press);
+  return button;
 }
 
 function pane(picture) {
@@ -149,22 +180,14 @@ function pane(picture) {
 }
 
 function together(leader) {
-  const part = (size, inner, at) => (size > inner ? at / (size - inner) : 0);
-  const x = part(leader.scrollWidth, leader.clientWidth, leader.scrollLeft);
-  const y = part(leader.scrollHeight, leader.clientHeight, leader.scrollTop);
-  for (const other of leader.parentNode.children) {
-    if (other === leader || !leader.matches(":hover, :focus")) continue;
-    other.scrollLeft = x * (other.scrollWidth - other.clientWidth);
-    other.scrollTop = y * (other.scrollHeight - other.clientHeight);
-  }
+  if (!leader.matches(":hover, :focus")) return;
+  for (const other of leader.parentNode.children) if (other !== leader) align(leader, other);
 }
 
-function shapes() {
-  $$(".pictures.two").forEach((pair) => $$("img", pair).forEach((image) => {
-    const look = () => pair.classList.toggle("landscape", image.naturalWidth > 1.25 * image.naturalHeight);
-    if (image.complete) look();
-    else image.addEventListener("load", look);
-  }));
+function align(leader, other) {
+  const part = (size, inner, at) => (size > inner ? at / (size - inner) : 0);
+  other.scrollLeft = part(leader.scrollWidth, leader.clientWidth, leader.scrollLeft) * (other.scrollWidth - other.clientWidth);
+  other.scrollTop = part(leader.scrollHeight, leader.clientHeight, leader.scrollTop) * (other.scrollHeight - other.clientHeight);
 }
 
 // -- order by hand -----------------------------------------------------------------------------------------------
@@ -243,7 +266,6 @@ $$("form[data-countdown]").forEach(countDown);
 $$("[data-board]").forEach(board);
 keys();
 zoom();
-shapes();
 breaks();
 localTimes();
 menus();
