@@ -263,6 +263,22 @@ def test_names_become_safe_file_names_and_only_web_links_are_links():
     assert [web_link(one) for one in bad] == [None] * len(bad)
 
 
+def test_charts_of_a_site_are_written_as_figures_page_by_page(board, tmp_path):
+    result = CliRunner().invoke(
+        command, [str(board.folder), "-o", str(tmp_path / "site"), "--figures", str(tmp_path / "figures"), "--json"]
+    )
+    assert result.exit_code == 0, result.output
+    charts = {
+        page.relative_to(tmp_path / "site").with_suffix("").as_posix(): page.read_text().count("saveable")
+        for page in (tmp_path / "site").rglob("*.html")
+    }
+    assert sum(count > 0 for count in charts.values()) > 1
+    for path, count in charts.items():
+        folder = tmp_path / "figures" / (path if path != "index" else "")
+        assert len(list(folder.glob("*.csv"))) == count, path
+        assert len(list(folder.glob("*.pdf"))) == 2 * count, path
+
+
 def test_the_command_says_what_it_wrote(board, tmp_path):
     done = CliRunner().invoke(command, [str(board.folder), "-o", str(tmp_path / "s"), "--json", "--width", "64"])
     assert done.exit_code == 0, done.output

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from salon.cli.console import json_option, print_json, print_table, say, watching
+from salon.cli.console import figures_option, json_option, print_json, print_table, say, watching, write_page
 from salon.cli.options import options_from, settings_from
 from salon.flows.select.best import Wish
 from salon.flows.select.cohp import FOLDER, chain_study
@@ -48,6 +48,7 @@ PAGE = "index.html"
               help="Pictures scored together.")  # fmt: skip
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Prices of hosted generators, TOML.")
 @click.option("--budget", type=click.FloatRange(0), help="The most that hosted generators may spend in this run.")
+@figures_option
 @json_option
 def cohp(
     prompts: str,
@@ -64,6 +65,7 @@ def cohp(
     score_batch: int,
     prices: Path | None,
     budget: float | None,
+    figures: Path | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -97,7 +99,7 @@ def cohp(
             watch=watch,
         )  # fmt: skip
     page = output / FOLDER / PAGE
-    cohp_page(report, output).write(page)
+    write_page(lambda: cohp_page(report, output), page, figures)
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from salon.errors import BadFile, SalonError
 from salon.report import Section
 from salon.report.paper import ONE_COLUMN, TWO_COLUMNS, paper_figures
 from salon.store.quick_file import put_file
+
+if TYPE_CHECKING:
+    from salon.bench.site.frame import SitePage
 
 LIST = "figures.json"
 """Titles and captions; a folder that has it is one of figures."""
@@ -60,6 +64,22 @@ def write_figures(sections: Sequence[Section], folder: Path) -> FiguresWritten:
     told = [{"name": figure.name, "title": figure.drawing.subject, "caption": figure.caption} for figure in figures]
     put_file(folder / LIST, (json.dumps({"figures": told}, ensure_ascii=False, indent=2) + "\n").encode())
     return FiguresWritten(folder, len(figures), left_out)
+
+
+class SiteFigures:
+    """Figures of many pages: those of the first page in the folder itself, of others in a folder of their name."""
+
+    def __init__(self, folder: Path) -> None:
+        self.written = write_figures([], folder)
+
+    def write_page(self, page: SitePage) -> None:
+        """Write the charts of a page, if it has any."""
+        if not paper_figures(page.sections):
+            return
+        name = page.path.removesuffix(".html")
+        folder = self.written.folder / name if name != "index" else self.written.folder
+        page_figures = write_figures(page.sections, folder)
+        self.written = replace(self.written, figures=self.written.figures + page_figures.figures)
 
 
 def figures_target(folder: Path) -> Path:

@@ -46,8 +46,12 @@ def build_site(
     title: str | None = None,
     width: int = 480,
     progress: Callable[[int, int], None] | None = None,
+    on_page: Callable[[SitePage], None] | None = None,
 ) -> Site:
-    """Write the pages of `board` into the folder `out`; `progress` is told how much is done, and of how much."""
+    """Write the pages of `board` into the folder `out`; `progress` is told how much is done, and of how much.
+
+    `on_page` is called with every page that was written.
+    """
     folder = site_target(out)
     material = read_material(board, title)
     step = _counter(material, progress)
@@ -58,6 +62,8 @@ def build_site(
         pages = 0
         for page in chain(site_pages(material, pictures), [_data(material, stage)]):
             put_file(stage / page.path, page.html().encode())
+            if on_page is not None:
+                on_page(page)
             step(page.path)
             pages += 1
     broken = sum(isinstance(one, BadFile) for one in pictures.values())

@@ -28,7 +28,7 @@ def chart_png(svg: Element, dpi: int = 300) -> bytes:
     _paint(surface.getCanvas(), svg, round(width))
     pixels = Image.fromarray(surface.makeImageSnapshot().toarray(colorType=skia.kRGBA_8888_ColorType)).convert("RGB")
     file = io.BytesIO()
-    pixels.save(file, "PNG", dpi=(dpi, dpi), optimize=True)
+    pixels.save(file, "PNG", dpi=(dpi, dpi))
     return file.getvalue()
 
 
