@@ -277,9 +277,10 @@ class _Rater:
         self.client.get(f"/enter/{invited.token}")
 
     def pages(self) -> list[Any]:
-        """Consent, screener, profile, guidelines, the question, leaving."""
+        """Welcome, consent, screener, profile, guidelines, the question, leaving."""
         seen = []
         for path, fields in [
+            ("/welcome", {}),
             ("/consent", {"version": EVIL}),
             ("/screener", {f"question.{EVIL}": EVIL}),
             ("/profile", {f"field.{EVIL}": EVIL}),
