@@ -19,6 +19,7 @@ from salon.stats.ceilings import (
     leave_one_out,
     next_rater,
     oracle,
+    pair_table,
     panel,
     table_ceilings,
     vote_table,
@@ -366,3 +367,16 @@ def test_very_many_panel_sizes() -> None:
     right, wrong = (sum(majority_right(np.array(side), size) for size in raters) for side in (0.7, 0.3))
     assert c.next_rater.low <= (0.7 * right + 0.3 * wrong) / (right + wrong) <= c.next_rater.high
     assert c.next_rater.high - c.next_rater.low < 0.1
+
+
+def test_pairs_counted_by_kind_are_the_same_table():
+    rng = np.random.default_rng(4)
+    size = rng.integers(0, 9, 400)
+    votes = rng.binomial(size, 0.7)
+    by_kind, by_pair = pair_table(votes, size), vote_table(votes, size)
+    assert by_kind.n == by_pair.n
+    assert by_kind.left_out == by_pair.left_out
+    assert by_kind.total.tolist() == by_pair.total.tolist()
+    one, other = (table_ceilings(table, draws=400, rng=np.random.default_rng(1)).panel for table in (by_kind, by_pair))
+    assert one.value == other.value
+    assert (one.low, one.high) == pytest.approx((other.low, other.high), abs=0.01)

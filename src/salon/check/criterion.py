@@ -20,20 +20,20 @@ from salon.check.answers import (
     shapes,
     skipped_of,
 )
+from salon.check.catalogue import catalogue_policy, catalogue_table, catalogue_votes
 from salon.check.panel import faction_figures, rater_figures
 from salon.check.results import CeilingFigures, CriterionFigures, Figure, Statistics, TestFigures
 from salon.check.settings import CheckSettings
 from salon.check.signal import Lookup, Signal, signal_of
 from salon.errors import StatsError
 from salon.stats.alpha import alpha_bootstrap
-from salon.stats.ceilings import Ceilings, VoteTable, cells_table, table_ceilings, vote_table
+from salon.stats.ceilings import Ceilings, VoteTable, cells_table, table_ceilings
 from salon.stats.concordance import alpha_from_w, group_concordances
 from salon.stats.resample import SHARE, bootstrap_totals
 from salon.stats.result import Estimate
 from salon.stats.signal import kendall_t, votes_rankings
 from salon.stats.vote_test import vote_power, vote_test
 from salon.study import Study
-from salon.study.votes import TIE, pair_votes
 
 Result = TypeVar("Result")
 _READERS: tuple[Callable[[Study, int], Answers], ...] = (answers_rankings, answers_comparisons, answers_ratings)
@@ -86,7 +86,7 @@ def _ordered(
     starts = answers.starts
     mean_w = _estimate(lambda: _mean_w(answers, starts, settings, streams("W")))
     alpha = _estimate(lambda: _alpha(answers, starts, mean_w, settings, streams("alpha")))
-    table = _vote_table(study, number, answers, signal)
+    table = _vote_table(study, number, answers, signal, settings)
     figures = CriterionFigures(
         criterion=study.criteria[number].id,
         name=study.criteria[number].title,
@@ -117,7 +117,9 @@ def _ordered(
     return Checked(figures, lambda level: signal.power(settings, level, streams("power")))
 
 
-def _vote_table(study: Study, number: int, answers: Answers, signal: Signal) -> VoteTable | None:
+def _vote_table(
+    study: Study, number: int, answers: Answers, signal: Signal, settings: CheckSettings
+) -> VoteTable | None:
     """The votes on pairs that ceilings rest on, counted as an accuracy counts them: every vote that names an item.
 
     Strict complete orders are all votes there are, and are counted already. A tie broken by lot would be a vote that
@@ -127,23 +129,12 @@ def _vote_table(study: Study, number: int, answers: Answers, signal: Signal) -> 
     gaps = answers.incomplete or answers.too_large or answers.ungrouped or study.crowds.any()
     if not (answers.tie_rate or gaps) and kinds == (answers.protocol != "ratings"):
         return cells_table([cells for cells, _ in signal.repeats[0]])
-    return _pair_table(study, number)
-
-
-def _pair_table(study: Study, number: int, *, by_pair: bool = False) -> VoteTable | None:
-    """All votes on pairs under a criterion, by prompt or each pair for itself; None where no pair has two."""
-    votes = pair_votes(study, number)
-    pair, at = np.unique(votes.a.astype(np.int64) * len(study.item_groups) + votes.b, return_inverse=True)
-    first, decided = (np.bincount(at[rows], minlength=len(pair)) for rows in (votes.outcome == 0, votes.outcome < TIE))
-    try:
-        return vote_table(first, decided, None if by_pair else study.item_groups[pair // len(study.item_groups)])
-    except StatsError:
-        return None
+    return catalogue_table(study, number, settings)
 
 
 def _voted(study: Study, number: int, settings: CheckSettings, streams: Streams) -> Checked | None:
     """Figures from votes that form no complete orders: arenas, fractions, crowds, orders of some of the items."""
-    votes = _gather_votes(study, number)
+    votes = _gather_votes(study, number, settings)
     if not len(votes.rater):
         return None
     cluster = votes.pair if study.compare_within == "all" else votes.group
@@ -159,7 +150,7 @@ def _voted(study: Study, number: int, settings: CheckSettings, streams: Streams)
         if kind != "comparisons":
             return None
         test, agreement = TestFigures(name="pairs", refused=f"{error.needed} (found {error.found})"), None
-    table = _pair_table(study, number, by_pair=study.compare_within == "all")
+    table = catalogue_table(study, number, settings, by_pair=study.compare_within == "all")
     figures = CriterionFigures(
         criterion=study.criteria[number].id,
         name=study.criteria[number].title,
@@ -174,6 +165,7 @@ def _voted(study: Study, number: int, settings: CheckSettings, streams: Streams)
         tie_rate=float((votes.sign == 0).mean()),
         policies=(
             *_vote_policies(study, votes.rater, kind, skipped_of(study, kind, number)),
+            *catalogue_policy(study, number, settings),
             *_lone_policy(table),
             *(_other_policy(study, number, "comparisons") if kind == "comparisons" else ()),
         ),
@@ -197,7 +189,7 @@ class _GatheredVotes:
     judgments: int
 
 
-def _gather_votes(study: Study, number: int) -> _GatheredVotes:
+def _gather_votes(study: Study, number: int, settings: CheckSettings) -> _GatheredVotes:
     """Comparisons as they are; where there are none, what rankings or ratings of some items say of their pairs."""
     view = study.comparisons
     rows = np.flatnonzero((view.criterion == number) & (view.repeat == 0))
@@ -207,7 +199,7 @@ def _gather_votes(study: Study, number: int) -> _GatheredVotes:
         )
         judgments = len(rows)
     else:
-        votes = pair_votes(study, number)
+        votes = catalogue_votes(study, number, settings)
         rater, a, b, outcome = votes.rater, votes.a, votes.b, votes.outcome
         group = study.item_groups[a]
         judgments = len(np.unique(rater.astype(np.int64) * (int(group.max(initial=0)) + 1) + group))

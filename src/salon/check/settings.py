@@ -30,4 +30,10 @@ class CheckSettings(Noun):
     power: float = Field(0.8, gt=0, lt=1, description="Power a test needs before its silence counts.")
     null_draws: int = Field(200_000, ge=10_000, description="Monte Carlo prompts where no exact null is feasible.")
     flag_from: float = Field(1, description="A flag counts as positive from this level on (1 = at least Minor).")
+    most_votes: int = Field(
+        2_000_000,
+        ge=1_000,
+        description="Votes on pairs that ratings of a catalogue may make; where there are more, items are drawn at "
+        "random, and the report says how many.",
+    )
     seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")

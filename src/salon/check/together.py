@@ -11,13 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from salon.check.catalogue import catalogue_votes
 from salon.check.criterion import ceiling_figures
 from salon.check.results import CriterionFigures, StudyCeilings
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
 from salon.stats.ceilings import table_ceilings, vote_table
 from salon.study import Study
-from salon.study.votes import TIE, pair_votes
+from salon.study.votes import TIE
 
 
 def study_ceilings(study: Study, criteria: Sequence[CriterionFigures], settings: CheckSettings) -> StudyCeilings | None:
@@ -26,7 +27,7 @@ def study_ceilings(study: Study, criteria: Sequence[CriterionFigures], settings:
     if len(known) < 2:
         return None
     ids = study.ids("criteria").to_pylist()
-    parts = [_votes(study, ids.index(one.criterion)) for one in known]
+    parts = [_votes(study, ids.index(one.criterion), settings) for one in known]
     first, decided, cluster = (np.concatenate(column) for column in zip(*parts))
     rng = np.random.default_rng([settings.seed, 3])
     try:
@@ -47,9 +48,9 @@ def study_ceilings(study: Study, criteria: Sequence[CriterionFigures], settings:
     )
 
 
-def _votes(study: Study, number: int):  # type: ignore[no-untyped-def]
+def _votes(study: Study, number: int, settings: CheckSettings):  # type: ignore[no-untyped-def]
     """Votes for the first item of each pair, votes that name an item, and what is drawn again: prompt, or pair."""
-    votes = pair_votes(study, number)
+    votes = catalogue_votes(study, number, settings)
     key, at = np.unique(votes.a.astype(np.int64) * len(study.item_groups) + votes.b, return_inverse=True)
     first, decided = (np.bincount(at[rows], minlength=len(key)) for rows in (votes.outcome == 0, votes.outcome < TIE))
     cluster = key if study.compare_within == "all" else study.item_groups[key // len(study.item_groups)]

@@ -17,7 +17,8 @@ Law. Blocks that share no pair, directly or through others, are independent part
                                      k2 = sum over r < s of G_rs^2, k3 = 6 sum over r < s < t of G_rs G_st G_tr,
                                      G_rs the product of two blocks' signs summed over pairs
 
-and the tail of their sum is that of `agreement_law`. A part of more than 3,000 pairs is flipped 1,999 times instead.
+and the tail of their sum is that of `agreement_law`. A part of more than 3,000 pairs and more than 3,000
+blocks is flipped 1,999 times instead.
 
 Assumptions. Blocks answer independently, and the choice of pairs did not depend on the answers. Votes of a crowd have
 one block each. Edges: no pair with two decided votes raises TooFew. Few blocks have few flips: three raters of one
@@ -56,8 +57,8 @@ _MOST_WORK = 2_000_000_000
 _POWER_WORK = 20_000_000
 _ALL_FLIPS = 14
 """Blocks of which all flips are taken."""
-_MOST_PAIRS = 3_000
-_MOST_CELLS = 100_000_000
+_MOST_SIDE = 3_000
+"""Pairs, or blocks, of a part whose products are laid out in full."""
 _MOST_LAWS = 3_000
 """More different laws than this are so many parts that their cumulants are enough."""
 
@@ -175,12 +176,11 @@ def flip_parts(votes: sparse.csr_array) -> list[Part] | None:
         if len(own) == 1 and np.all(np.abs(data[start:end]) == 1):
             _count(laws, pair_law(len(voters)))
             continue
-        if len(own) > _MOST_PAIRS or len(own) * len(voters) > _MOST_CELLS:
+        if min(len(own), len(voters)) > _MOST_SIDE:
             return None
-        signs = np.zeros((len(own), len(voters)))
-        signs[row, column] = data[start:end]
+        signs = sparse.csr_array((data[start:end], (row, column)), shape=(len(own), len(voters)))
         if len(voters) <= _ALL_FLIPS:
-            _count(laws, _all_flips(signs))
+            _count(laws, _all_flips((signs.T @ signs).toarray()))
         else:
             w, d = match_cumulants(*flip_cumulants(signs))
             weights.append(w)
@@ -193,21 +193,25 @@ def flip_parts(votes: sparse.csr_array) -> list[Part] | None:
     return parts
 
 
-def flip_cumulants(signs: Floats) -> tuple[float, float]:
-    """Second and third cumulant of S under flips of the blocks of signs (pairs, blocks)."""
-    own = (signs**2).sum(axis=0)
-    M = signs @ signs.T
+def flip_cumulants(signs: sparse.csr_array) -> tuple[float, float]:
+    """Second and third cumulant of S under flips of the blocks of signs (pairs, blocks), by way of the shorter side."""
+    if signs.shape[1] <= signs.shape[0]:
+        gram = (signs.T @ signs).toarray()
+        np.fill_diagonal(gram, 0.0)
+        return float((gram**2).sum()) / 2, float(((gram @ gram) * gram).sum())
+    own = np.asarray((signs**2).sum(axis=0))
+    M = (signs @ signs.T).toarray()
     second = (float((M**2).sum()) - float((own**2).sum())) / 2
-    through = ((M @ signs) * signs).sum(axis=0)
+    through = np.asarray(signs.multiply(signs.T.dot(M).T).sum(axis=0))
     third = float(((M @ M) * M).sum()) - 3 * float(own @ through) + 2 * float((own**3).sum())
     return second, third
 
 
-def _all_flips(signs: Floats) -> ExactLaw:
+def _all_flips(gram: Floats) -> ExactLaw:
     """All values of S over the flips of blocks; the first block stays, as S does not change when all are flipped."""
-    gram = np.rint(signs.T @ signs).astype(np.int64)
-    totals = np.zeros(1 << (len(gram) - 1), np.int64)
-    _fill_flips(gram, totals)
+    products = np.rint(gram).astype(np.int64)
+    totals = np.zeros(1 << (len(products) - 1), np.int64)
+    _fill_flips(products, totals)
     values, counts = np.unique(totals, return_counts=True)
     return ExactLaw(values, np.log(counts / len(totals)))
 

@@ -41,11 +41,14 @@ class Votes:
         return len(self.rater)
 
 
-def study_votes(study: Study, criteria: Sequence[int], *, rating_pairs: bool = False) -> Votes:
-    """All votes under these criteria; with `rating_pairs` also those that a rater's ratings of a group imply."""
+def study_votes(
+    study: Study, criteria: Sequence[int], *, rating_pairs: bool = False, items: Bools | None = None
+) -> Votes:
+    """All votes under these criteria; with `rating_pairs` also those that a rater's ratings of a group imply, of these
+    `items` (default: all)."""
     parts = [_compared(study, criteria), _ranked(study, criteria)]
     if rating_pairs:
-        parts.append(_rated(study, criteria))
+        parts.append(_rated(study, criteria, items))
     columns = [np.concatenate(column) for column in zip(*parts)]
     criterion, rater, a, b, outcome = columns
     turned = a > b
@@ -55,11 +58,11 @@ def study_votes(study: Study, criteria: Sequence[int], *, rating_pairs: bool = F
     return Votes(criterion[kept], rater[kept], a[kept], b[kept], outcome[kept], twice=len(rater) - len(kept))
 
 
-def pair_votes(study: Study, criterion: int, among: Bools | None = None) -> Votes:
+def pair_votes(study: Study, criterion: int, among: Bools | None = None, *, items: Bools | None = None) -> Votes:
     """The votes that accuracies and ceilings of a criterion count: comparisons and rankings of the raters `among` whom
-    to look (default: all), and where they gave neither, what their ratings of a group imply."""
+    to look (default: all), and where they gave neither, what their ratings of a group (of `items` of it) imply."""
     votes = _of_raters(study_votes(study, [criterion]), among)
-    return votes if len(votes) else _of_raters(study_votes(study, [criterion], rating_pairs=True), among)
+    return votes if len(votes) else _of_raters(study_votes(study, [criterion], rating_pairs=True, items=items), among)
 
 
 def _of_raters(votes: Votes, among: Bools | None) -> Votes:
@@ -87,10 +90,11 @@ def _ranked(study: Study, criteria: Sequence[int]) -> tuple[NDArray[Any], ...]:
     return view.criterion[rows][row], view.rater[rows][row], a, b, outcome
 
 
-def _rated(study: Study, criteria: Sequence[int]) -> tuple[NDArray[Any], ...]:
+def _rated(study: Study, criteria: Sequence[int], items: Bools | None) -> tuple[NDArray[Any], ...]:
     """Ratings of one group by one rater are an order of its items; a crowd's are of many people and are none."""
     view = study.ratings
     rows = np.flatnonzero(_asked(view, criteria) & (view.group >= 0) & ~study.crowds[view.rater])
+    rows = rows if items is None else rows[items[view.item[rows]]]
     rows = rows[np.lexsort((view.rater[rows], view.group[rows], view.criterion[rows]))]
     who = np.stack([view.criterion[rows], view.group[rows], view.rater[rows]])
     starts = np.flatnonzero(np.append(True, (who[:, 1:] != who[:, :-1]).any(axis=0))[: len(rows)])
