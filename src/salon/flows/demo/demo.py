@@ -228,17 +228,16 @@ def _tell_picks(folder: Path) -> None:
         return
     click.echo(
         f"  true quality of {found.prompts} picks {found.picks:.2f}, of all drawn {found.everything:.2f}: "
-        f"gain {with_interval(found.gain, 2)}; of the truly best {found.best:.2f}"
+        f"gain {with_interval(found.gain, 2)}; {_spelled(found)}"
     )
-    click.echo(f"  {_spelled(found)}")
 
 
 def _spelled(found: Picked) -> str:
     """How many picks are misspelled; where some are, why."""
-    counts = f"misspelled: {found.misspelled} of {found.prompts} picks, {found.drawn_misspelled} of {found.drawn} drawn"
+    counts = f"misspelled {found.misspelled} of {found.prompts}, of all {found.drawn_misspelled} of {found.drawn}"
     if found.unread:
-        return f"{counts}; nothing was read: {found.unread}"
-    return counts + ("; looks count as much as words" if found.misspelled else "; OCR reads the words, the model looks")
+        return f"{counts}: nothing was read"
+    return counts + (": looks count too" if found.misspelled else "")
 
 
 def board_lines(board: DemoBoard) -> list[str]:
