@@ -176,6 +176,7 @@ def test_a_new_studio_toml_is_at_work_at_once_and_kept(fresh: Served) -> None:
     assert owner.post("/owner/settings", text=TOML, seen=seen).status_code == 303
     assert fresh.app.state.studio.settings.times.compare == 3.5
     assert (fresh.folder / FILE).read_text() == TOML == fresh.studio.database.settings()
+    fresh.app.state.studio.welcome(fresh.names["zoe"])
     rater = fresh.client(fresh.zoe).get("/").text
     assert 'data-wait="3.' in rater
     stale = owner.post("/owner/settings", text=TOML, seen=seen)
