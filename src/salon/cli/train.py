@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from salon.engine.work import EngineSettings
 from salon.report.numbers import fixed, with_interval
 from salon.store.folder import local, open_study
 from salon.train.settings import CompareSettings, HeadSettings
+from salon.train.validation_words import validation_warnings
 
 if TYPE_CHECKING:
     from salon.flows.train.compare_heads import HeadComparison
@@ -180,8 +181,7 @@ def _print(report: TrainReport, study: Path) -> None:
     for rater, eta in sorted(report.rater_reliability.items(), key=lambda one: one[1]):
         say(f"- rater {rater}: reliability {eta:.2f}")
     say(f"- ended because: {report.stopped}")
-    for note in (*report.notes, report.validation[0].missing, *without_interval(report.validation)):
-        say(f"- {note}")
+    print_notes((*report.notes, report.validation[0].missing), report.validation)
     times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in report.seconds.items())
     say(f"- {times}; {report.pairs_per_second:,.0f} pairs a second")
     say(f"wrote {report.model}")
@@ -189,14 +189,14 @@ def _print(report: TrainReport, study: Path) -> None:
     say(f"next: salon evaluate {report.model} {study}", dim=True)
 
 
-def without_interval(figures: Sequence[HeadFigures]) -> list[str]:
-    """Why the numbers have no interval, where they have none."""
-    if not figures or figures[0].accuracy is None or figures[0].accuracy.low is not None:
-        return []
-    return [
-        "validation holds one prompt, so its numbers have no interval and may be luck: more prompts, or a larger "
-        "--validation"
-    ]
+def print_notes(notes: Iterable[str], figures: Sequence[HeadFigures]) -> None:
+    """The notes of a training; those that say what validation cannot tell stand out, and stand last."""
+    warned = validation_warnings(figures)
+    for note in notes:
+        if note not in warned:
+            say(f"- {note}")
+    for words in warned:
+        say(f"warning: {words}", fg="yellow")
 
 
 def figure_rows(figures: Sequence[HeadFigures]) -> list[tuple[str, ...]]:

@@ -11,7 +11,7 @@ import click
 
 from salon.cli.console import counting, json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from
-from salon.cli.train import figure_rows, without_interval
+from salon.cli.train import figure_rows, print_notes
 from salon.errors import BadFile
 from salon.train.reward_settings import RewardSettings
 
@@ -92,8 +92,7 @@ def _print(report: RewardReport, source: Path) -> None:
         title = "validation, by which it was chosen (the numbers lean upwards; chance is 0.500)"
         print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(report.validation))
     say("- " + ", ".join(f"{count:,} {what}" for what, count in report.counts.items()))
-    for note in (*report.notes, *{one.missing for one in report.validation}, *without_interval(report.validation)):
-        say(f"- {note}")
+    print_notes((*report.notes, *{one.missing for one in report.validation}), report.validation)
     say(f"- {report.seconds:,.1f} s of training")
     say(f"wrote {report.model}")
     say(str(report.signature), dim=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from salon.report.words import first_of
 from salon.train.evaluate_data import Contestant, Trial
 from salon.train.evaluate_results import ContestantFigures, StudyFigures
+from salon.train.validation_words import chance_warnings, few_warnings
 
 ACCURACY = (
     "accuracy is agreement with the majority of people, pair by pair, all criteria pooled: 1 if the number is on the "
@@ -64,6 +65,10 @@ def study_warnings(
     if made and made[0].overall.accuracy.low is None:
         why = "intervals need two prompts or more" if made[0].overall.accuracy.n == 1 else "all prompts say the same"
         found.append(f"{why}, so these numbers have none: they may be luck")
+    if made:
+        found += few_warnings(made[0].overall.pairs, made[0].overall.accuracy.n)
+    for one in made:
+        found += [f"{one.name}: {words}" for words in chance_warnings(one.overall.accuracy)]
     useful = {one.name for one in made}
     if silent := [one.name for one in contestants if one.name not in useful]:
         found.append(f"left out, as they speak about none of the pairs with a majority: {first_of(silent)}")

@@ -34,6 +34,7 @@ from salon.train.leaks import Guard, picture_keys, without_look_alikes
 from salon.train.loop import Epoch, Trained, pair_logits, train_heads
 from salon.train.rater_weights import agreement_weights
 from salon.train.settings import HeadSettings
+from salon.train.validation_words import validation_warnings
 
 _SHOWN = 3
 _ITEMS = ("item_a", "item_b", "item")
@@ -266,7 +267,7 @@ def write_trained(
         counts=counts, validation=figures, best_pass=trained.best.number, passes=len(trained.epochs),
         stopped=trained.stopped, seconds={name: round(spent, 3) for name, spent in seconds.items()},
         pairs_per_second=round(trained.pairs_per_second), rater_reliability=trained.reliability,
-        notes=prepared.notes, signature=card.signature,
+        notes=(*prepared.notes, *validation_warnings(figures)), signature=card.signature,
     )  # fmt: skip
 
 

@@ -44,6 +44,7 @@ from salon.train.reward_loop import Fitted, fit
 from salon.train.reward_settings import RewardSettings
 from salon.train.reward_setup import processes
 from salon.train.reward_survey import Survey, check_columns, survey_pairs
+from salon.train.validation_words import validation_warnings
 
 RUN = "run"
 _GUARDED = ("split", "group", "item_a", "item_b", "image_a", "image_b", "text")
@@ -108,7 +109,8 @@ def train_reward(
         figures = _figures(fitted, pairs, survey)
         report = _written(out, fitted, parts, pairs, survey, learned, figures, made_of, backbone)
         run.forget()
-        return report.model_copy(update={"notes": (*notes, *_notes(survey, settings))})
+        warned = validation_warnings(report.validation)
+        return report.model_copy(update={"notes": (*notes, *_notes(survey, settings), *warned)})
 
 
 # -- before ----------------------------------------------------------------------------------------------------------
