@@ -10,7 +10,7 @@ import numpy as np
 
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
-from salon.stats.ceilings import VoteTable, pair_table, vote_table
+from salon.stats.ceilings import VoteTable, vote_table
 from salon.study import Study
 from salon.study.votes import TIE, Bools, Votes, pair_votes
 
@@ -27,7 +27,7 @@ def catalogue_table(study: Study, number: int, settings: CheckSettings, *, by_pa
     first, decided = (np.bincount(at[rows], minlength=len(pair)) for rows in (votes.outcome == 0, votes.outcome < TIE))
     try:
         if by_pair:
-            return pair_table(first, decided)
+            return vote_table(first, decided)
         return vote_table(first, decided, study.item_groups[pair // len(study.item_groups)])
     except StatsError:
         return None

@@ -34,7 +34,7 @@ Sources: TASTE 7.1 for panel and cap; Williams 1975 for the beta-binomial; Lord 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -156,16 +156,6 @@ def vote_table(k: ArrayLike, raters: ArrayLike, prompts: ArrayLike | None = None
     distinct, row = _index(labels)
     flat = np.bincount(row * len(cells) + cell, minlength=len(distinct) * len(cells))
     return VoteTable(cells // top, cells % top, flat.reshape(len(distinct), len(cells)), left_out)
-
-
-def pair_table(k: ArrayLike, raters: ArrayLike) -> VoteTable:
-    """`vote_table` where every pair is its own cluster, as kinds of pairs: as many rows as cells, for any catalogue."""
-    votes = _whole(k, "votes")
-    size = np.broadcast_to(_whole(raters, "raters"), votes.shape)
-    top = int(size.max(initial=0)) + 1
-    kinds, count = np.unique(size * top + np.maximum(votes, size - votes), return_counts=True)
-    table = vote_table(kinds % top, kinds // top)
-    return replace(table, prompts=count[kinds // top >= 2], left_out=int(count[kinds // top < 2].sum()))
 
 
 def cells_table(shapes: Sequence[Cells]) -> VoteTable:
