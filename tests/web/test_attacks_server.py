@@ -202,3 +202,5 @@ def test_what_an_attacker_provokes_does_not_fill_the_log() -> None:
     assert limit.filter(records[10])
     assert "7 more like it" in records[10].getMessage()
     assert limit.filter(logging.LogRecord("x", logging.WARNING, "", 0, "another", (), None))
+    faults = [logging.LogRecord("x", logging.ERROR, "", 0, "fault %s", (k,), None) for k in range(12)]
+    assert all(limit.filter(record) for record in faults), "a fault of ours is always written"
