@@ -32,7 +32,7 @@ $(VENV)/.demo $(VENV)/.dev $(VENV)/.bench: pyproject.toml constraints.txt | $(VE
 
 demo: $(VENV)/.demo ## posters drawn, judged, checked, fused, learned from and ranked on a board; leaves pages in demo/
 	@tools/system-packages libegl1 libgl1
-	@$(BIN)/python -m salon.flows.demo demo
+	@$(BIN)/python -m salon.cli.demo demo
 
 test: $(VENV)/.dev ## every test and check, as CI runs them
 	@tools/system-packages chromium-headless-shell libegl1 libgl1 tesseract-ocr

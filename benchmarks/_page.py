@@ -22,7 +22,7 @@ ROOMS = {
     "Drawing": ("render", "made_posters"),
     "The studio": ("serve", "submit", "studio_growth", "studio_load"),
     "Asking models": ("calls", "judge_calls"),
-    "Learning": ("encode", "train_heads"),
+    "Learning": ("encode", "train_heads", "reward_pairs_1e6"),
     "Leaderboards": ("board_results", "board_site", "arena_covariates"),
     "Selecting": ("scoring_service", "rewards", "decision_log"),
 }  # fmt: skip

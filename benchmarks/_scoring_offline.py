@@ -17,8 +17,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from salon.engine.processes import cores
-from salon.flows.scoring.model import LoadOrder, ScoringModel, load_scoring
-from salon.flows.scoring.parts import Opened
+from salon.select.service.model import LoadOrder, ScoringModel, load_scoring
+from salon.select.service.parts import Opened
 from salon.store.pictures import read_picture
 from salon.study.prompt import Prompt
 

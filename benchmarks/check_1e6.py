@@ -26,7 +26,7 @@ SALON = [sys.executable, "-c", "from salon.cli.main import run; run()"]
 
 def make(folder: Path) -> float:
     """Simulate and save; a small study beside it warms the caches of compiled code."""
-    from salon.flows.simulate.studies import SimulateSettings, simulate_study
+    from salon.collect.simulate.studies import SimulateSettings, simulate_study
     from salon.store import save_study
 
     save_study(simulate_study(SimulateSettings(prompts=200)), folder / "small")

@@ -41,7 +41,7 @@ _OPEN = {"session_rate": 1e6, "session_burst": 10**6, "address_rate": 1e6, "addr
 _STUDIO = f"""
 import json, sys
 from pathlib import Path
-from salon.flows.studio.open import open_studio
+from salon.collect.studio.open import open_studio
 from salon.web.app import create_app
 from salon.web.run import listen, run
 from salon.web.settings import WebSettings

@@ -19,10 +19,10 @@ from sqlalchemy import insert
 
 from benchmarks._load_study import COHORT, make_study
 from salon.collect.question import Given
-from salon.flows.studio.asked import about
-from salon.flows.studio.open import open_studio
-from salon.flows.studio.steps import ShownTask
-from salon.flows.studio.studio import Studio
+from salon.collect.studio.asked import about
+from salon.collect.studio.open import open_studio
+from salon.collect.studio.steps import ShownTask
+from salon.collect.studio.studio import Studio
 from salon.store.database.tables import judgments, tasks
 
 JUDGMENTS = (0, 10_000, 100_000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import salon
 from salon.check.plan import PlanSettings, plan
-from salon.flows.simulate.studies import SimulateSettings, simulate_study
+from salon.collect.simulate.studies import SimulateSettings, simulate_study
 
 TAU, RATERS, CRITERIA = 0.15, 5, 3
 

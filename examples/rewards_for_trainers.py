@@ -13,8 +13,8 @@ from types import SimpleNamespace
 import numpy as np
 
 import salon
-from salon.flows.select.reward import open_scorers
 from salon.select.reference import make_reference
+from salon.select.reward_named import open_scorers
 from salon.select.rewards.flow_factory import flow_factory_reward
 from salon.select.rewards.flow_grpo import flow_grpo_score
 from salon.select.rewards.swift import swift_reward

@@ -15,10 +15,10 @@ from typing import Literal
 import numpy as np
 
 from salon.bench.arena import ArenaBoard, ArenaSnapshot
+from salon.bench.arena_fit import ALIKE, arena_snapshot
+from salon.bench.arena_fits import LOGIT
 from salon.bench.routing_table import Job
-from salon.flows.bench.arena import ALIKE, arena_snapshot
-from salon.flows.bench.arena_fits import LOGIT
-from salon.flows.simulate.designers import DesignerSettings, designers_study
+from salon.collect.simulate.designers import DesignerSettings, designers_study
 from salon.generate.houses import HOUSES, House, expected_quality, poster_seed
 from salon.render.brief import Brief
 from salon.render.layout import Defect, Grid, Layout

@@ -11,15 +11,14 @@ from pathlib import Path
 
 from salon.bench.board import Board, entry_folder, open_board
 from salon.bench.entry_files import read_result
+from salon.bench.freeze import field_reference, with_reference
+from salon.bench.judge_roles import JudgeTerms, judges_named, read_roles
 from salon.bench.results import EntryResult
+from salon.bench.run import run_suite
 from salon.bench.suite import PreferenceRule, Suite
 from salon.bench.suite_folder import hashed, open_suite
-from salon.flows.bench.freeze import field_reference, with_reference
-from salon.flows.bench.named import JudgeTerms, judges_named, read_roles
-from salon.flows.bench.run import run_suite
-from salon.flows.simulate.designers import FLAG
-from salon.flows.simulate.taste_drawn import drawn_study
-from salon.flows.train.heads import train_study
+from salon.collect.simulate.designers import FLAG
+from salon.collect.simulate.taste_drawn import drawn_study
 from salon.generate.houses import HOUSES, house_generator
 from salon.judge.scorers.trained import trained_scorer
 from salon.models.cards import is_model
@@ -28,6 +27,7 @@ from salon.render.quality import WEIGHTS
 from salon.store.folder import is_study, open_study
 from salon.study import Generator, Scorer
 from salon.train.settings import HeadSettings
+from salon.train.train_heads import train_study
 
 HEADLINE = "taste/aesthetics-preference"
 STRENGTHS = (0.4, 0.8)

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from prove._distill_world import HIGH, LOW, POINT_MEAN, World
+from salon.evaluate.pseudo_scores import PseudoScores
 from salon.stats.closeness import closeness_rewards
 from salon.stats.fidelity import Weighing, fidelity_rewards, group_advantages, targets_from_scores, targets_from_votes
-from salon.train.pseudo_scores import PseudoScores
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -26,14 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
-from salon.flows.distill.label_settings import LabelSettings, bridge_settings, budget_of
-from salon.flows.distill.label_sources import elo_pairs, majority_questions
+from salon.evaluate.pseudo_scores import PseudoPairs, PseudoScores, Source
 from salon.fuse.bridge import run_bridge
 from salon.fuse.bridge_answers import Ints, no_answers
 from salon.fuse.bridge_plan import BridgePlan, plan_group
 from salon.fuse.bridge_report import score_group
 from salon.fuse.bridge_scale import curve
-from salon.train.pseudo_scores import PseudoPairs, PseudoScores, Source
+from salon.train.distill_label_settings import LabelSettings, bridge_settings, budget_of
+from salon.train.distill_label_sources import elo_pairs, majority_questions
 
 Floats = NDArray[np.float64]
 

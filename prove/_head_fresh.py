@@ -12,7 +12,7 @@ import numpy as np
 
 from prove._head_runs import FOLDS, Bench, Floats, fold_split, hits, opened, with_split
 from prove._head_tables import FORMS, LOOK, PROMPTS, accuracy
-from salon.flows.simulate.taste_drawn import drawn_study
+from salon.collect.simulate.taste_drawn import drawn_study
 from salon.stats.result import Estimate
 from salon.train.data import head_data
 from salon.train.loop import pair_logits, train_heads

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import salon.models.preference_heads
 import salon.train.data
 import salon.train.loop
-from salon.flows.simulate.taste_drawn import TURNS, drawn_briefs
+from salon.collect.simulate.taste_drawn import TURNS, drawn_briefs
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.judge.score import read_scores, score_study
 from salon.judge.scorers.named import scorer_named

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from prove._head_runs import FOLDS, SEED, Bench, Floats, Run, hits
 from prove._page import table
-from salon.flows.simulate.panel import Planted
+from salon.collect.simulate.panel import Planted
 from salon.judge.measurements.table import MEASUREMENTS
 from salon.judge.scorers.named import COMPOSITES
 from salon.stats.ceilings import Ceilings, ceilings

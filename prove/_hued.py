@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from salon.flows.distill.train import one_pass_form
+from salon.evaluate.pseudo_scores import LabelCard, PseudoScores, write_pseudo_scores
 from salon.fuse.bridge import run_bridge
 from salon.fuse.bridge_settings import BridgeSettings
 from salon.fuse.bridge_simulate import Judge
@@ -36,7 +36,7 @@ from salon.render.draw import draw_poster
 from salon.render.paint.raster import paint_png
 from salon.store.folder import save_study
 from salon.study import Criterion, Item, Scale, Study
-from salon.train.pseudo_scores import LabelCard, PseudoScores, write_pseudo_scores
+from salon.train.distill_study import one_pass_form
 
 Floats = NDArray[np.float64]
 CRITERION = "taste/color-accuracy"

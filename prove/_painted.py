@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salon.collect.simulate.ppaint_law import plan
+from salon.collect.simulate.ppaint_like import PpaintTruth, ppaint_like_study, ppaint_like_truth
 from salon.errors import StatsError
-from salon.flows.simulate.ppaint_law import plan
-from salon.flows.simulate.ppaint_like import PpaintTruth, ppaint_like_study, ppaint_like_truth
 from salon.fuse.anchored import anchored
 from salon.fuse.compare import values
 from salon.fuse.fits import fit_group

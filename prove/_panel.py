@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 
 from salon.collect.design import balanced_fraction, complete_pairs, next_adaptive_pair
 from salon.collect.sides import balanced_sides
-from salon.flows.simulate.ppaint_law import PpaintSettings, draw_latent, profiles
+from salon.collect.simulate.ppaint_law import PpaintSettings, draw_latent, profiles
 from salon.stats.pair_counts import PairCounts
 from salon.stats.pair_fit import fit_pairs
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from salon.flows.simulate.ppaint_law import (
+from salon.collect.simulate.ppaint_law import (
     CRITERIA,
     Floats,
     PpaintSettings,

@@ -162,8 +162,8 @@ def _head(studies: int) -> str:
         {studies} simulated studies for each panel (seeds {FIRST} to {FIRST + studies - 1}, not looked at before):
         {ITEMS} items, five raters, {HALF} of 1,225 pairs, each answered by all: {5 * HALF:,} comparisons. Raters have
         tastes, ties and leanings to the left as fitted to PPaint's printed agreement
-        (`src/salon/flows/simulate/ppaint_like.toml`, fixed before any design was tried); only the noise of an answer is
-        changed. The adaptive design asks the same raters, at most once each about a pair, five at a time; so does
+        (`src/salon/collect/simulate/ppaint_like.toml`, fixed before any design was tried); only the noise of an answer
+        is changed. The adaptive design asks the same raters, at most once each about a pair, five at a time; so does
         random choice. Every design shows sides as the studio does, and every score is Bradley-Terry with a normal prior
         of 3 logits, ties as half wins. *needs*: the share of the balanced design's comparisons at which the mean SRCC
         reaches the balanced design's at the end, with a 95% bootstrap interval over studies. No answer here was given

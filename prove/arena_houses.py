@@ -33,8 +33,8 @@ from prove._arena_truth import (
 )
 from prove._page import table, wrapped
 from salon.bench.arena import ArenaSnapshot
+from salon.collect.simulate.designers import DesignerSettings
 from salon.engine.processes import over_processes
-from salon.flows.simulate.designers import DesignerSettings
 from salon.generate.houses import HOUSES
 from salon.stats.prompt_means import score_interval
 

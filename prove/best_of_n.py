@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from prove._page import table, wrapped
 from salon.engine.processes import over_processes
-from salon.flows.select.scores import study_scores
 from salon.generate.curate import in_turns
 from salon.generate.houses import HOUSES, house_generator, poster_seed
 from salon.generate.prompts import read_prompts
@@ -32,6 +31,7 @@ from salon.render.quality import WEIGHTS
 from salon.report.charts import Curve, line_curves
 from salon.report.page import standalone_svg
 from salon.select.pick import PickSettings, pick
+from salon.select.scores import study_scores
 from salon.select.weights import ScoreColumn, blend, read_weights
 from salon.stats.best_of_n import best_of_means, expected_maximum, fit_shrinkage, predicted_gain
 from salon.store.folder import open_study

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from prove._page import table, wrapped
-from salon.flows.simulate.true_scorer import noise_of
+from salon.collect.simulate.true_scorer import noise_of
 from salon.generate.curate import in_turns
 from salon.generate.house_start import seeds_from
 from salon.generate.houses import House, house_named, poster_seed

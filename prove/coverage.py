@@ -17,8 +17,8 @@ from scipy.special import expit
 from prove._own_models import GAIN, OFFSET, RATING_NOISE, STRETCHED, TIES, answered, draw_panel, steepness
 from prove._page import table, wrapped
 from prove._painted import TRUTHS, planted
+from salon.collect.simulate.ppaint_like import ppaint_like_study, ppaint_like_truth
 from salon.errors import NotIdentified, StatsError
-from salon.flows.simulate.ppaint_like import ppaint_like_study, ppaint_like_truth
 from salon.fuse import scored
 from salon.fuse.fits import fit_group
 from salon.fuse.groups import Group, study_groups

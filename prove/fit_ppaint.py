@@ -1,4 +1,4 @@
-"""Fit the simulated painting study to PPaint's published agreement: writes src/salon/flows/simulate/ppaint_like.toml.
+"""Fit the simulated painting study to PPaint's published agreement: writes src/salon/collect/simulate/ppaint_like.toml.
 
     python -m prove.fit_ppaint
 
@@ -22,7 +22,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from prove._ppaint_figures import PAPER, RANGES, Group, Law, measure, rater_spearman, studies
-from salon.flows.simulate.ppaint_law import (
+from salon.collect.simulate.ppaint_law import (
     LEVELS,
     Floats,
     PpaintSettings,
@@ -33,7 +33,7 @@ from salon.flows.simulate.ppaint_law import (
 )
 from salon.stats import outcomes, stability
 
-OUT = Path(__file__).parents[1] / "src/salon/flows/simulate/ppaint_like.toml"
+OUT = Path(__file__).parents[1] / "src/salon/collect/simulate/ppaint_like.toml"
 SEED = 2026
 FIT_STUDIES, LARGE_STUDIES = 20, 100
 NODES = 400

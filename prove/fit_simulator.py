@@ -1,4 +1,4 @@
-"""Fit the simulated designer study to TASTE's published agreement and write src/salon/flows/simulate/taste_like.toml.
+"""Fit the simulated designer study to TASTE's published agreement and write src/salon/collect/simulate/taste_like.toml.
 
     python prove/fit_simulator.py
 
@@ -22,7 +22,7 @@ from salon.stats.laws import RankingLaw, expected_taus, fit_tau
 from salon.stats.signal import Cells, cells_votes, votes_rankings
 from salon.stats.simulate import ratings_from_utilities
 
-OUT = Path(__file__).parents[1] / "src/salon/flows/simulate/taste_like.toml"
+OUT = Path(__file__).parents[1] / "src/salon/collect/simulate/taste_like.toml"
 SEED = 2026
 PROMPTS, RATERS, ITEMS = 80, 5, 4
 LARGE = 1_000_000

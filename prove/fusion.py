@@ -21,7 +21,7 @@ from prove._page import table, wrapped
 from prove._painted import DEFAULTS, TRUTHS, Case, case
 from salon.check.protocol_groups import matched_groups
 from salon.check.protocol_measures import MEASURES, measured
-from salon.flows.simulate.ppaint_law import plan
+from salon.collect.simulate.ppaint_law import plan
 from salon.fuse.anchored import anchored
 from salon.fuse.compare import compare_methods, values
 from salon.fuse.pair_fits import beats, pair_counts
@@ -118,7 +118,7 @@ def _head(cases: Sequence[Case]) -> str:
     made = f"""
         {len(cases)} simulated studies (seeds 1 to {len(cases)}) of 3 categories x 50 items x 5 criteria, 5 raters and
         612 pairs for each category. The simulator's settings were fixed beforehand from published figures of agreement
-        and scale use, never from a result of fusion: {law} (`src/salon/flows/simulate/ppaint_like.toml`). No answer
+        and scale use, never from a result of fusion: {law} (`src/salon/collect/simulate/ppaint_like.toml`). No answer
         here was given by a person. Fusion at its defaults: no prior ({undefeated} of {len(groups)} groups need one),
         two rating anchors a level, one curve for all groups."""
     figures = """

@@ -56,9 +56,9 @@ from prove._head_tables import (
     variants_table,
 )
 from prove._page import table, wrapped
+from salon.collect.simulate.panel import Planted
+from salon.collect.simulate.taste_drawn import drawn_study
 from salon.engine.processes import cores
-from salon.flows.simulate.panel import Planted
-from salon.flows.simulate.taste_drawn import drawn_study
 from salon.report.charts import Curve, dot_intervals, line_curves
 from salon.report.page import standalone_svg
 from salon.store.folder import open_study

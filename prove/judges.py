@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prove._page import table, wrapped
-from salon.flows.judge_report import report_judges
-from salon.flows.simulate.taste_like import taste_like_study
-from salon.judge.report_settings import ReportSettings
-from salon.judge.results import Figure, JudgeFigures
+from salon.collect.simulate.taste_like import taste_like_study
+from salon.evaluate.judges.judge_report import report_judges
+from salon.evaluate.judges.report_settings import ReportSettings
+from salon.evaluate.judges.results import Figure, JudgeFigures
 from salon.judge.run import judge_study
 from salon.judge.settings import JudgeSettings
 from salon.judge.simulated import Simulated

@@ -16,11 +16,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from prove._page import table, wrapped
-from salon.flows.refine.refine import RefineSettings
-from salon.flows.refine.report import DRAWS
-from salon.flows.refine.results import RefineReport
-from salon.flows.refine.run import refine_study
-from salon.flows.simulate.true_scorer import TRUTH
+from salon.collect.simulate.true_scorer import TRUTH
 from salon.generate.curate import in_turns
 from salon.generate.houses import HEEDED, house_generator
 from salon.generate.prompts import read_prompts
@@ -29,6 +25,10 @@ from salon.judge.measured_diagnosis import BOUNDS, answer, by_pixels, layout_dia
 from salon.judge.vlm import Conversation, Reply, Vlm
 from salon.render.layout import DEFECTS
 from salon.report.numbers import p_value
+from salon.select.refine.refine import RefineSettings
+from salon.select.refine.report import DRAWS
+from salon.select.refine.results import RefineReport
+from salon.select.refine.run import refine_study
 from salon.stats.paired import paired_difference
 from salon.stats.resample import bootstrap_totals
 from salon.study import Ask, Made, Prompt, Signature

@@ -17,13 +17,13 @@ import numpy as np
 
 from prove._page import table, wrapped
 from salon.bench.posters.files import PosterFile, find_files
+from salon.bench.posters.generate import generate_named
 from salon.bench.posters.make import make_tasks
 from salon.bench.posters.make.generation import PROMPTS
+from salon.bench.posters.measure import measure_files
 from salon.bench.posters.points import PointVerdict, point_verdicts
 from salon.bench.posters.results import MetricResult, PosterReport, ScoreSettings
 from salon.bench.posters.score import score_files
-from salon.flows.posters.generate import generate_named
-from salon.flows.posters.measure import measure_files
 from salon.generate.named import Terms
 from salon.generate.settings import GenerateSettings
 from salon.models.ocr import READER

@@ -27,9 +27,9 @@ from salon.bench.posters.item import PosterItem
 from salon.bench.posters.make import make_tasks
 from salon.bench.posters.metrics_items import score_item
 from salon.bench.posters.results import DifficultyCurve, MetricResult, PosterReport, ScoreSettings
+from salon.bench.posters.run import run_engine, run_measured
 from salon.bench.posters.score import score_files
 from salon.bench.posters.task import task_named
-from salon.flows.posters.run import run_engine, run_measured
 from salon.report.charts import Curve, line_curves
 from salon.report.estimate import Figure
 from salon.report.page import standalone_svg

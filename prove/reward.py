@@ -28,7 +28,6 @@ from scipy import stats
 
 from prove._page import table, wrapped
 from prove._striped import SPAMMERS, TESTS, TEXT, Floats, Pairs, draw, picture, save, tiny_vlm
-from salon.flows.train.reward import check_file
 from salon.models.reward_model import log_odds
 from salon.models.reward_network import RewardParts, open_parts
 from salon.stats.ceilings import next_rater, vote_table
@@ -112,7 +111,7 @@ def _run(place: str, family: str, name: str, changed: dict[str, Any]) -> Result:
         file = save(train, Path(own), "train", by_rater=settings.labels == "raters")
         pairs = PairFile(file, Path(own), settings)
         if settings.rater_weights == "agreement":
-            pairs = PairFile(file, Path(own), settings, rater_weights=agreement_weights(pq.read_table(file)))
+            pairs = PairFile(file, Path(own), settings, rater_weights=agreement_weights([pq.read_table(file)]))
         parts = open_parts(Path(place) / family, instruction=INSTRUCTION, pixels=settings.pixels, dropout=0,
                            seed=settings.seed)  # fmt: skip
         fitted = fit(parts, pairs, survey_pairs(pairs), RunFolder(Path(own) / "run", settings, "", ""))
@@ -175,13 +174,12 @@ def _stream(rows: int) -> None:
         size, before = file.stat().st_size, _megabytes()
         pairs = PairFile(file, Path(place), RewardSettings())
         started = time.perf_counter()
-        check_file(file)
         survey = survey_pairs(pairs)
         surveyed = time.perf_counter()
-        seen = sum(1 for _ in islice(pairs.training(rows, start=0), rows))
+        seen = sum(1 for _ in islice(pairs.training(start=0), rows))
         passed = time.perf_counter()
-        for row in islice(pairs.training(rows, start=0), 200):
-            read_pair(row, Path(place))
+        for row in islice(pairs.training(start=0), 200):
+            read_pair(row, pairs)
         told = {"rows": seen, "file_mb": size / 1e6, "survey_s": surveyed - started, "pass_s": passed - surveyed,
                 "grown_mb": _megabytes() - before, "pictures": survey.pictures}  # fmt: skip
     print(json.dumps(told))

@@ -19,9 +19,9 @@ from zlib import crc32
 from PIL import Image
 from refine_example import dying_at, forked
 
-from salon.flows.select.cohp import chain_study
-from salon.flows.select.cohp_results import CohpReport
 from salon.select.cohp import CohpSettings
+from salon.select.cohp_results import CohpReport
+from salon.select.cohp_run import chain_study
 from salon.study import Abilities, Ask, Failed, Item, Made, Prompt, Scorer, Signature
 
 PROMPTS = [Prompt(id=f"p{number}", text=f"poster {number}") for number in range(3)]

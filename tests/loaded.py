@@ -31,7 +31,7 @@ FORKS.set_forkserver_preload(
         "salon.cli.generate",
         "salon.cli.judge",
         "salon.cli.serve",
-        "salon.flows.studio.figures",
+        "salon.collect.studio.figures",
         "salon.stats.agreement",
         "salon.web.app",
         "salon.web.run",

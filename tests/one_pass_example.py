@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from red_study import study_in
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -15,17 +17,25 @@ with warnings.catch_warnings():
     from tiny_vlm import SPECIAL, TEMPLATE
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from salon.evaluate.pseudo_scores import PseudoScores, write_pseudo_scores
 from salon.judge.one_pass import OnePass
+from salon.store.folder import save_study
 from salon.study.criterion import Criterion, Scale
 from salon.train.distill_data import Asking, OnePassData
 from salon.train.distill_settings import DistillSettings
-from salon.train.pseudo_scores import PseudoScores
 
 ASKED = OnePass(criteria=(Criterion(id="q", scale=Scale(low=1, high=9)),), think=False, role="Rate.", decimals=0)
 SMALL = DistillSettings(
     group=4, images=4, at_once=16, steps=2, lr=1e-3, max_tokens=12, think=False, pixels=1024, validate_every=1,
     save_every=1, beta=0.0, format_steps=50, format_lr=4e-3, format_batch=12,
 )  # fmt: skip
+
+
+FLOW = SMALL.model_copy(update={
+    "format_steps": 0, "images": 4, "group": 2, "at_once": 8, "steps": 2, "max_tokens": 24, "train": 0.5,
+    "validation": 0.25, "test": 0.25, "validate_every": 2, "role": "You rate posters.",
+})  # fmt: skip
+"""For `labelled_study`."""
 
 
 def random_answer(rng: np.random.Generator) -> str:
@@ -45,6 +55,18 @@ def bright_data(folder: Path, *, train: int = 8, validation: int = 4) -> OnePass
     asking = Asking(lambda _: ASKED.question(), ASKED.read, random_answer)
     pictures = {item: folder / f"{item}.png" for item in items}
     return OnePassData(labels, pictures, asking, items[:train], items[train:], pixels=1024)
+
+
+def labelled_study(place: Path):
+    """A study of 24 items in place/study, with labels of mood and flag for all but one in place/labels."""
+    study = study_in(place / "drawn", prompts=8)
+    save_study(study, place / "study")
+    shutil.copytree(place / "drawn" / "images", place / "study" / "images")
+    items = tuple(study.ids("items").to_pylist()[:-1])
+    values = np.random.default_rng(1).uniform(1, 5, (len(items), 2))
+    labels = PseudoScores(items, ("mood", "flag"), values, np.full_like(values, 0.4), 1, 5, "bridge")
+    write_pseudo_scores(place / "labels", labels)
+    return study, labels
 
 
 def build_speaker(folder: Path) -> Path:

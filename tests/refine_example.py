@@ -20,12 +20,12 @@ from pathlib import Path
 
 from PIL import Image
 
-from salon.flows.refine.refine import RefineSettings
-from salon.flows.refine.results import RefineReport
-from salon.flows.refine.run import refine_study
 from salon.judge.diagnose import shown_prompts
 from salon.judge.scripted import Said, Scripted
 from salon.judge.vlm import Conversation
+from salon.select.refine.refine import RefineSettings
+from salon.select.refine.results import RefineReport
+from salon.select.refine.run import refine_study
 from salon.study import Abilities, Ask, Failed, Item, Made, Prompt, Signature
 
 PROMPTS = [Prompt(id=f"p{number}", text=f"poster {number}") for number in range(4)]

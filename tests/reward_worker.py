@@ -21,12 +21,12 @@ import pandas  # noqa: F401  before the fork: pyarrow loads it at the first tabl
 import torch
 from PIL import Image
 
-from salon.flows.select.reward import reward
 from salon.judge.scorers import trained  # noqa: F401  before the fork: its libraries are loaded once
 from salon.models import preference_model
 from salon.models.encoder import EncoderPart, Vectors
 from salon.models.preference import Criterionwise, ModelCard
 from salon.models.preference_heads import HeadShape, PreferenceHeads
+from salon.select.reward_named import reward
 from salon.study.signature import Signature
 
 DEALINGS = (1, 2, 4)

@@ -18,11 +18,11 @@ import uvicorn
 from PIL import Image
 from waiting import until
 
-from salon.flows.scoring import model as scoring_model
-from salon.flows.scoring.model import LoadOrder
-from salon.flows.scoring.service import ScoringService, ServiceSettings
 from salon.judge.scorers.named import scorer_named
 from salon.judge.scorers.picture import PictureScorer, Result, Scored, Shown, Unscored
+from salon.select.service import model as scoring_model
+from salon.select.service.model import LoadOrder
+from salon.select.service.service import ScoringService, ServiceSettings
 from salon.study.scorer import ScorerCard
 from salon.study.signature import Signature
 from salon.web import run

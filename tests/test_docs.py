@@ -22,6 +22,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")])
 GENERATED = (
     "commands.md",
+    "api.md",
     "check-json.md",
     "fuse-json.md",
     "generate-json.md",
@@ -271,7 +272,9 @@ def test_every_option_is_described_and_says_whether_it_may_be_repeated() -> None
 def test_a_page_is_asked_for_by_one_flag_and_a_rehearsal_by_another() -> None:
     for typed, command in every_command():
         flags = {flag: option for option in command.params if isinstance(option, click.Option) for flag in option.opts}
-        assert not flags.keys() & {"--page", "--report", "--plan", "--pretend", "--image-budget"}, typed
+        assert not flags.keys() & {"--page", "--report", "--pretend", "--image-budget"}, typed
+        # A rehearsal of the work itself is --dry-run; --plan counts a training's memory, and needs no data at all.
+        assert ("--plan" in flags) == (typed in ("salon train reward", "salon distill train")), typed
         if "--html" in flags:
             assert flags["--html"].opts == ["--html"], (
                 f"{typed}: -o is for what the command makes, --html for its report"

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from PIL import Image
 
+from salon.bench.judging import Judge, any_study
 from salon.bench.suite import PreferenceRule, Suite, SuiteCard, SuitePrompt, Tag
 from salon.bench.suite_folder import hashed
-from salon.flows.bench.judging import Judge, any_study
 from salon.judge.scorers.picture import PictureScorer, Scored, Shown
 from salon.judge.scripted import Said, Scripted
 from salon.judge.vlm import Conversation

@@ -13,8 +13,8 @@ import numpy as np
 import uvicorn
 
 from salon.collect.question import Given, Question, Shown
-from salon.flows.studio.steps import ShownTask
-from salon.flows.studio.studio import Studio
+from salon.collect.studio.steps import ShownTask
+from salon.collect.studio.studio import Studio
 from salon.generate.houses import house_generator
 from salon.generate.run import generate_items
 from salon.generate.settings import GenerateSettings

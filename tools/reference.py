@@ -1,7 +1,8 @@
 """Write the generated pages of docs/reference: `make docs`, or `python -m tools.reference`.
 
-Commands come from the `--help` of the commands themselves, the JSON pages and schemas from the report classes. The
-examples are real reports on small simulated studies. The same code always writes the same bytes.
+Commands come from the `--help` of the commands themselves, api.md from the names of `import salon`, the JSON pages and
+schemas from the report classes. The examples are real reports on small simulated studies. The same code always writes
+the same bytes.
 """
 
 from __future__ import annotations
@@ -18,10 +19,16 @@ from pydantic import BaseModel
 from salon.bench.arena import ArenaSnapshot
 from salon.bench.diff import BoardDiff
 from salon.bench.posters.compared import ComparedReport
+from salon.bench.posters.generate import MadeReport
+from salon.bench.posters.judge import JudgedReport
+from salon.bench.posters.people import PeopleReport
 from salon.bench.posters.results import PosterReport
+from salon.bench.posters.run import RunReport
 from salon.bench.rater_tables import RaterTables
 from salon.bench.results import EntryResult
 from salon.bench.reward_table import RewardTables
+from salon.bench.run_plan import SuitePlan
+from salon.bench.run_report import SuiteRun
 from salon.bench.verify import VerifyReport
 from salon.check.anchor import AnchorReport
 from salon.check.budget import (
@@ -31,31 +38,26 @@ from salon.check.budget import (
 from salon.check.plan import PlanReport
 from salon.check.results import CheckReport
 from salon.cli.main import COMMANDS, salon
-from salon.flows.bench.plan import SuitePlan
-from salon.flows.bench.reported import SuiteRun
-from salon.flows.distill.train import DistillReport
-from salon.flows.posters.generate import MadeReport
-from salon.flows.posters.judge import JudgedReport
-from salon.flows.posters.people import PeopleReport
-from salon.flows.posters.run import RunReport
-from salon.flows.refine.results import RefineReport
-from salon.flows.scoring.drift import DriftReport
-from salon.flows.select.cohp_results import CohpReport
+from salon.evaluate.judges.results import JudgeReport
+from salon.evaluate.pairs.evaluate_results import EvaluateReport
+from salon.evaluate.scores.score_evaluation_results import ScoreEvaluation
 from salon.fuse.bridge_results import BridgeReport
 from salon.fuse.bridge_simulate import Rehearsal
 from salon.fuse.results import FuseReport
 from salon.generate.ready import ReadyReport
 from salon.generate.results import GenerateReport
-from salon.judge.results import JudgeReport
 from salon.judge.run import JudgeRun
 from salon.render.layout import Layout
 from salon.select.best import BestReport
+from salon.select.cohp_results import CohpReport
 from salon.select.explain import Explanation
+from salon.select.refine.results import RefineReport
+from salon.select.service.drift import DriftReport
 from salon.train.ablation_results import AblateReport
-from salon.train.evaluate_results import EvaluateReport
+from salon.train.distill_study import DistillReport
 from salon.train.probe_results import ProbeReport
-from salon.train.score_evaluation_results import ScoreEvaluation
 from tools.field_notes import NOTES
+from tools.reference_api import api_page
 from tools.reference_examples import ABOUT, example
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
@@ -122,7 +124,7 @@ def pages() -> dict[str, str]:
     pages["train-json.md"] = trained
     pages["bench-json.md"] = json_page(_BENCH_INTRO, [name for name in REPORTS if name.startswith("bench")])
     pages["select-json.md"] = json_page(_SELECT_INTRO, [name for name in REPORTS if name.startswith("select")])
-    return {"commands.md": commands_page(), **pages, **schemas}
+    return {"commands.md": commands_page(), "api.md": api_page(), **pages, **schemas}
 
 
 def schema_file(command: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
+from salon.bench.arena_fit import arena_snapshot
 from salon.bench.posters.contestants import fill_in
 from salon.bench.posters.files import open_file
 from salon.bench.posters.make.sets import make_tasks
@@ -19,9 +20,12 @@ from salon.check.budget import SimulatedBudgetSettings, ThinSettings, simulated_
 from salon.check.check import check_study
 from salon.check.plan import PlanSettings, plan
 from salon.check.settings import CheckSettings
-from salon.flows.bench.arena import arena_snapshot
-from salon.flows.judge_report import report_judges
-from salon.flows.simulate.studies import SimulateSettings, ppaint_like_study, simulate_study
+from salon.collect.simulate.studies import SimulateSettings, ppaint_like_study, simulate_study
+from salon.evaluate.judges.judge_report import report_judges
+from salon.evaluate.judges.report_settings import ReportSettings
+from salon.evaluate.pairs.evaluate import evaluate
+from salon.evaluate.pairs.evaluate_data import Contestant, make_trial
+from salon.evaluate.pairs.evaluate_settings import EvaluateSettings
 from salon.fuse.bridge import score_bridge
 from salon.fuse.bridge_settings import BridgeSettings
 from salon.fuse.bridge_simulate import RehearsalSettings, rehearse_bridge
@@ -31,7 +35,6 @@ from salon.generate.houses import house_generator
 from salon.generate.ready import check_ready
 from salon.generate.run import generate_items
 from salon.generate.settings import GenerateSettings
-from salon.judge.report_settings import ReportSettings
 from salon.judge.run import judge_study
 from salon.judge.settings import JudgeSettings
 from salon.judge.simulated import Simulated
@@ -39,9 +42,6 @@ from salon.judge.truth import panel_truth
 from salon.store import save_study
 from salon.store.nulls import null_for
 from salon.study import Prompt
-from salon.train.evaluate import evaluate
-from salon.train.evaluate_data import Contestant, make_trial
-from salon.train.evaluate_settings import EvaluateSettings
 
 ABOUT = {
     "judge run": "a simulated judge on a simulated study of twelve prompts, three items and five raters",

@@ -24,9 +24,9 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from salon.collect.settings import StudioSettings
-from salon.flows.studio.open import say_design
-from salon.flows.studio.steps import ShownTask
-from salon.flows.studio.studio import Studio
+from salon.collect.studio.open import say_design
+from salon.collect.studio.steps import ShownTask
+from salon.collect.studio.studio import Studio
 from salon.generate.prompts import read_prompts
 from salon.store.database import open_database
 from salon.study import Criterion, Study

@@ -6,20 +6,62 @@
     >>> report.criteria[0].answer                            # doctest: +SKIP
     'yes, one taste'
 
-Names are loaded when first used, so `import salon` is quick.
+Names are loaded when first used, so `import salon` is quick. Type checkers see them as they are.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from salon.bench.run import run_suite as run_suite
+    from salon.bench.site.build import build_site as build_site
+    from salon.calls.scores_client import ScoresClient as ScoresClient
+    from salon.check.check import check_study as check_study
+    from salon.check.settings import CheckSettings as CheckSettings
+    from salon.collect.studio.open import open_studio as open_studio
+    from salon.errors import SalonError as SalonError
+    from salon.evaluate.judges.judge_report import report_judges as report_judges
+    from salon.fuse.derived_rankings import derive_rankings as derive_rankings
+    from salon.fuse.fuse import fuse_study as fuse_study
+    from salon.fuse.settings import FuseSettings as FuseSettings
+    from salon.generate.run import generate_items as generate_items
+    from salon.judge.run import judge_study as judge_study
+    from salon.select.best_of import best_of_study as best_of_study
+    from salon.select.gate_use import gate_for_study as gate_for_study
+    from salon.select.reward_named import reward as reward
+    from salon.select.route_study import study_routes as study_routes
+    from salon.store.export import export_study as export_study
+    from salon.store.folder import open_study as open_study
+    from salon.store.folder import save_study as save_study
+    from salon.store.formats import read_study as read_study
+    from salon.store.nulls import null_for as null_for
+    from salon.study import Checklist as Checklist
+    from salon.study import Choice as Choice
+    from salon.study import Comparison as Comparison
+    from salon.study import Criterion as Criterion
+    from salon.study import Design as Design
+    from salon.study import Item as Item
+    from salon.study import Prompt as Prompt
+    from salon.study import Ranking as Ranking
+    from salon.study import Rater as Rater
+    from salon.study import Rating as Rating
+    from salon.study import Scale as Scale
+    from salon.study import Study as Study
+    from salon.study import builtin_criteria as builtin_criteria
+    from salon.study import merge as merge
+    from salon.train.distill_study import distill_study as distill_study
+    from salon.train.evaluate_models import evaluate_models as evaluate_models
+    from salon.train.train_heads import train_study as train_study
+    from salon.train.train_reward import train_reward as train_reward
+
+    __version__: str
 
 _HOME = {
-    "AsyncScoresClient": "salon.calls.scores_client",
     "CheckSettings": "salon.check.settings",
     "Checklist": "salon.study",
     "Choice": "salon.study",
-    "Cohort": "salon.study",
     "Comparison": "salon.study",
     "Criterion": "salon.study",
     "Design": "salon.study",
@@ -31,32 +73,44 @@ _HOME = {
     "Rating": "salon.study",
     "SalonError": "salon.errors",
     "Scale": "salon.study",
-    "Scores": "salon.study",
     "ScoresClient": "salon.calls.scores_client",
-    "Signature": "salon.study",
     "Study": "salon.study",
-    "anchor": "salon.check.anchor",
+    "best_of_study": "salon.select.best_of",
+    "build_site": "salon.bench.site.build",
     "builtin_criteria": "salon.study",
     "check_study": "salon.check.check",
     "derive_rankings": "salon.fuse.derived_rankings",
+    "distill_study": "salon.train.distill_study",
+    "evaluate_models": "salon.train.evaluate_models",
     "export_study": "salon.store.export",
     "fuse_study": "salon.fuse.fuse",
+    "gate_for_study": "salon.select.gate_use",
+    "generate_items": "salon.generate.run",
+    "judge_study": "salon.judge.run",
     "merge": "salon.study",
     "null_for": "salon.store.nulls",
+    "open_studio": "salon.collect.studio.open",
     "open_study": "salon.store.folder",
     "read_study": "salon.store.formats",
-    "reward": "salon.flows.select.reward",
+    "report_judges": "salon.evaluate.judges.judge_report",
+    "reward": "salon.select.reward_named",
+    "run_suite": "salon.bench.run",
     "save_study": "salon.store.folder",
+    "study_routes": "salon.select.route_study",
+    "train_reward": "salon.train.train_reward",
+    "train_study": "salon.train.train_heads",
 }
+"""Where each name is defined; the same as the imports above, which only type checkers read."""
 __all__ = sorted(_HOME)
 
+if not TYPE_CHECKING:  # to a type checker, a module with this function has every name
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        return import_module("salon.study.signature").salon_version()
-    if name not in _HOME:
-        raise AttributeError(f"module 'salon' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            return import_module("salon.study.signature").salon_version()
+        if name not in _HOME:
+            raise AttributeError(f"module 'salon' has no attribute {name!r}")
+        return getattr(import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:

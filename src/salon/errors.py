@@ -25,6 +25,7 @@ from __future__ import annotations
 import difflib
 import shlex
 from collections.abc import Iterable
+from typing import Any
 
 
 class SalonError(Exception):
@@ -51,6 +52,10 @@ class SalonError(Exception):
         if self.remedy:
             text += f"\n  do:    {self.remedy}"
         return text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """An error reaches another process as it was raised; subclasses differ in what makes them."""
+        return _restored, (type(self), self.args, dict(self.__dict__))
 
     def as_json(self) -> dict[str, str | None]:
         """The one error shape for `--json` and HTTP."""
@@ -148,6 +153,13 @@ class MissingExtra(SalonError):
             found="not installed",
             remedy=f"pip install 'salon[{extra}]'",
         )
+
+
+def _restored(kind: type[SalonError], args: tuple[Any, ...], attributes: dict[str, Any]) -> SalonError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(attributes)
+    return error
 
 
 def shorten(text: str, width: int = 300) -> str:

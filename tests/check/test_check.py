@@ -17,8 +17,8 @@ from salon.check.check import check_study
 from salon.check.report import check_page
 from salon.check.results import AnchorFigures, CheckReport
 from salon.check.settings import CheckSettings
+from salon.collect.simulate.studies import taste_like_study, taste_like_truth
 from salon.errors import TooFew
-from salon.flows.simulate.studies import taste_like_study, taste_like_truth
 from salon.report import disagreements
 from salon.study import Checklist, Comparison, Criterion, Design, Item, Prompt, Ranking, Rater, Scale, Study
 

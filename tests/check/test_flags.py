@@ -15,8 +15,8 @@ from salon.check.flags import FLAGS_NOT_RANKED, flag_figures
 from salon.check.report import check_page
 from salon.check.settings import CheckSettings
 from salon.errors import BadValue
-from salon.flows.distill.label_settings import LabelSettings
 from salon.study import Cohort, Criterion, Item, Rater, Rating, Scale, Study
+from salon.train.distill_label_settings import LabelSettings
 
 RNG = np.random.default_rng
 SETTINGS = CheckSettings(draws=500)

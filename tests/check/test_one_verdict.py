@@ -8,8 +8,8 @@ from drawn_studies import Drawn, random_ranks, shared_ranks
 
 from salon.check.check import check_study
 from salon.check.settings import CheckSettings
-from salon.flows.judge_report import checked
-from salon.judge.report_settings import ReportSettings
+from salon.evaluate.judges.judge_report import checked
+from salon.evaluate.judges.report_settings import ReportSettings
 
 
 @pytest.mark.parametrize("noise", [1.0, 4.0, None])

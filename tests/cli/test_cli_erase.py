@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from salon.flows.studio.open import open_studio
+from salon.collect.studio.open import open_studio
 from salon.store.atomic import held
 from salon.store.database import open_database
 from salon.store.folder import open_study, table_files

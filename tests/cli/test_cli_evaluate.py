@@ -12,11 +12,11 @@ from PIL import Image
 from ran_salon import salon
 from scipy.special import expit
 
-from salon.flows.train import heads as training
 from salon.models import preference_model
 from salon.models.encoder import EncoderPart
 from salon.store.folder import open_study, save_study
 from salon.study import Comparison, Criterion, Item, Prompt, Rater, Study
+from salon.train import train_heads as training
 from salon.train.settings import HeadSettings
 
 PROMPTS, ITEMS, RATERS = 40, 3, 3

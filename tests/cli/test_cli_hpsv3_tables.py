@@ -15,12 +15,12 @@ from PIL import Image
 from ran_salon import Salon
 from scipy import stats
 
+from salon.bench import rewards
 from salon.bench.rater_tables import RaterTables
 from salon.bench.reward_page import reward_page
 from salon.bench.reward_table import RewardTables
 from salon.bench.site.raters_page import raters_report
 from salon.cli import bench_arena
-from salon.flows.bench import rewards
 from salon.judge.scorers.picture import PictureScorer, Result, Scored, Shown, Unscored
 from salon.report import disagreements
 from salon.store.formats.hpdv3_benchmark import CATEGORIES

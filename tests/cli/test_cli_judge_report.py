@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 
 import numpy as np
@@ -17,6 +18,7 @@ from salon.judge.settings import JudgeSettings
 from salon.judge.simulated import Simulated
 from salon.judge.truth import panel_truth
 from salon.store.folder import save_study
+from salon.study import Comparison, Item, Prompt, Rater, Rating, Study, builtin_criteria
 
 QUICK = ("--draws", "100", "--deals", "99", "--no-check")
 
@@ -125,3 +127,32 @@ def test_the_judges_of_genai_bench(salon_data, capsys):
     same = sum(row["gpt4o"] == side.get(row["human_vote"]) or ("A=B" in row["gpt4o"] and row["human_vote"] not in side)
                for row in rows)  # fmt: skip
     assert made["gpt4o"]["with_ties"]["value"] == pytest.approx(same / 1735)
+
+
+def test_a_judge_that_was_asked_for_flags_is_held_against_people(tmp_path, capsys):
+    """Its row was once printed with a function among the cells, which ended the command."""
+    known = builtin_criteria()
+    flag, mood = known["taste/hallucination"], known["taste/mood"]
+    items = [Item(id=f"p{n}-{i}", prompt=f"p{n}") for n in range(8) for i in range(2)]
+    raters = [Rater(id=f"r{n}") for n in range(3)]
+    ratings = [
+        Rating(criterion=flag.id, rater=rater.id, item=item.id, value=2.0 if item.id.endswith("1") else 0.0)
+        for rater in raters
+        for item in items
+    ]
+    votes = [
+        Comparison(criterion=mood.id, rater=rater.id, a=f"p{n}-0", b=f"p{n}-1", outcome="a")
+        for rater in raters
+        for n in range(8)
+    ]
+    prompts = [Prompt(id=f"p{n}", intent="Sell", description="A poster", aesthetics="Bold") for n in range(8)]
+    tables = {"prompts": prompts, "items": items, "raters": raters, "ratings": ratings, "comparisons": votes}
+    study = Study.build("flags", [flag, mood], tables=tables)
+    save_study(study, tmp_path / "study")
+    judge = Simulated("watchful", panel_truth(study), accuracy=0.95)
+    settings = JudgeSettings(protocol="rate", criterion=(flag.id,))
+    judge_study(study, tmp_path / "study", judge, settings, looks=False)
+    code, said = salon(capsys, "judge", "report", tmp_path / "study", *QUICK)
+    assert code == 0
+    table = said.out.split("Flags of judges")[1]
+    assert re.search(r"watchful +Hallucination +– +\d\.\d+ .*16\n", table)

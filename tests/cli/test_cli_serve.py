@@ -25,8 +25,8 @@ from salon.cli.serve import backup, invite, restore, serve, status
 from salon.cli.study import export
 from salon.collect.question import Given
 from salon.collect.settings import read_settings
+from salon.collect.studio.open import default_settings, open_studio
 from salon.errors import BadFile, BadValue, DesignError, SalonError
-from salon.flows.studio.open import default_settings, open_studio
 from salon.store import folder as study_folder
 from salon.store import save_study
 from salon.store.database import open_database

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from itertools import islice
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,11 +14,16 @@ from reward_example import INSTRUCTION, red_pairs, tiny
 
 from salon.cli.train import train
 from salon.errors import BadFile, BadValue, DesignError
+from salon.evaluate.leaks import load_guard, text_key
 from salon.models.preference_model import load_model
 from salon.store.folder import save_study
+from salon.store.near_pictures import picture_key
+from salon.store.pictures import read_picture
 from salon.study import Comparison, Criterion, Item, Prompt, Rater, Study
-from salon.train.leaks import load_guard
+from salon.train.reward_data import PairFile, pair_rows
 from salon.train.reward_folder import RunFolder, own_run
+from salon.train.reward_logs import read_log
+from salon.train.reward_settings import RewardSettings
 
 SMALL = ["--steps", 2, "--batch", 4, "--at-once", 4, "--lr", 1e-3, "--pixels", 256, "--dropout", 0, "--save-every", 1]
 
@@ -63,30 +69,50 @@ def run(*arguments, place=None):
 
 
 def test_a_study_becomes_a_model(place, study, tmp_path):
-    done = run(study, "-o", tmp_path / "m", "--labels", "raters", "--rater-weights", "agreement", "--json", place=place)
+    done = run(study, "-o", tmp_path / "m", "--labels", "raters", "--rater-weights", "agreement", "--json",
+               "--also", study, place=place)  # fmt: skip
     told = json.loads(done.output)
     assert done.exit_code == 0
     assert (told["steps"], told["law"], told["study"]) == (2, "quadrature", "posters")
     assert told["signature_line"].startswith("reward|data:")
+    assert [row["pairs"] for row in told["also"]["study"]] == [24, 12, 12]  # all its pairs, whatever it was split for
     model = load_model(tmp_path / "m", device="cpu")
     assert [(one.id, one.name) for one in model.card.criteria] == [("x/warm", "Warm"), ("x/calm", "x/calm")]
     assert model.card.trained_on["train pairs"] == told["counts"]["train pairs"] > 20
     guard = load_guard(tmp_path / "m", model.card.guard)
-    labels = pq.read_table(tmp_path / "m" / "run" / "labels.parquet").to_pylist()
-    trained_on = {row[side] for row in labels if row["split"] != "test" for side in ("image_a", "image_b")}
-    assert len(guard.pictures) == len(trained_on)
+    settings = RewardSettings.model_validate(model.card.settings)
+    pairs = PairFile(tmp_path / "m" / "run" / "labels.parquet", study, settings)
+    shaped_it = {*islice(pairs.training(start=0), 8), *pair_rows([pairs.validation()])}  # two steps of four
+    pictures = {read_picture(study / name).sha256 for row in shaped_it for name in (row.image_a, row.image_b)}
+    assert {key.sha256 for key in guard.pictures} == pictures
+    assert guard.texts == {text_key(row.text) for row in shaped_it}
+    assert {path.name for path in (tmp_path / "m" / "run").iterdir()} == {"labels.parquet", "log.jsonl", "tensorboard"}
     assert "poster" not in (tmp_path / "m" / "guard.parquet").read_text(errors="ignore")
     with pytest.raises(BadFile, match="another model"):
         run(study, "-o", tmp_path / "m", place=place)
 
 
-def test_a_file_becomes_a_model_and_a_run_goes_on(place, tmp_path):
+def test_a_file_becomes_a_model_and_a_run_goes_on(place, study, tmp_path):
     labels = red_pairs(tmp_path / "pictures", train=12)
+    with pytest.raises(BadValue, match=r"(?s)criterion that is learned.*x/warm, x/calm"):
+        run(labels, "-o", tmp_path / "none", "--also", study, place=place)
     (tmp_path / "m" / "run").mkdir(parents=True)  # of a run that ended before its first checkpoint
     with pytest.raises(BadFile, match="not finished") as raised:
         run(labels, "-o", tmp_path / "m", place=place)
     assert "--resume" in raised.value.remedy
-    done = run(labels, "-o", tmp_path / "m", "--resume", place=place)
+    other = red_pairs(tmp_path / "other", train=0, validation=6, seed=1, split="test", criterion="red")
+    Image.new("RGB", (16, 16), "white").save(tmp_path / "other" / "0a.png")
+    done = run(labels, "-o", tmp_path / "m", "--resume", "--also", other, place=place)
+    assert "also on labels, by which nothing was chosen" in done.output
+    card = json.loads((tmp_path / "m" / "model.json").read_text())["figures"]
+    assert {name: rows[0]["pairs"] for name, rows in card["also"].items()} == {"labels": 6}
+    assert card["also"]["labels"][0]["accuracy"]["low"] is not None
+    records = [record for record in read_log(tmp_path / "m" / "run") if record["kind"] == "also/labels"]
+    assert [record["step"] for record in records] == [2]
+    assert records[0]["accuracy"] == card["also"]["labels"][0]["accuracy"]["value"]
+    assert "Also tried on labels" in (tmp_path / "m" / "README.md").read_text()
+    guard = load_guard(tmp_path / "m", load_model(tmp_path / "m", device="cpu").card.guard)
+    assert picture_key(tmp_path / "other" / "0a.png") not in guard.pictures
     assert "12 train pairs, 4 validation pairs" in done.output
     assert "validation, by which it was chosen" in done.output
     assert "reward|data:" in done.output
@@ -144,7 +170,7 @@ def test_bad_input(place, study, tmp_path):
         run(labels, "-o", tmp_path / "pictures", place=place)
     with pytest.raises(BadValue, match="--labels raters"):
         run(labels, "-o", tmp_path / "m3", "--rater-weights", "agreement", place=place)
-    with pytest.raises(BadFile, match="study folder or a Parquet"):
+    with pytest.raises(BadFile, match="study folder, a Parquet"):
         run(tmp_path / "none.parquet", "-o", tmp_path / "m4", place=place)
 
 

@@ -8,7 +8,7 @@ import pytest
 from ran_salon import exit_code as salon
 
 from salon.check.budget import BudgetReport, ThinReport
-from salon.flows.simulate.ppaint_like import ppaint_like_study
+from salon.collect.simulate.ppaint_like import ppaint_like_study
 from salon.store import save_study
 
 OVERALL = "ppaint/overall"

@@ -12,9 +12,9 @@ from arena_study import GENERATORS, SCORES, arena_study
 
 from prove._arena_truth import recorded_posters, snapshot_recovered
 from salon.bench.arena import ArenaSnapshot
+from salon.bench.arena_fit import ALIKE, WEIGHED, ArenaSettings, arena_snapshot
+from salon.collect.simulate.designers import DesignerSettings, designers_study
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
-from salon.flows.bench.arena import ALIKE, WEIGHED, ArenaSettings, arena_snapshot
-from salon.flows.simulate.designers import DesignerSettings, designers_study
 from salon.fuse.fuse import fuse_study
 from salon.fuse.settings import FuseSettings
 from salon.study import Comparison, Item, Rater, Study

@@ -11,10 +11,10 @@ import pytest
 from tiny_bench import Colors, eyes, green, tiny_suite
 
 from salon.bench.board import Board, entry_folder, new_board, open_board, read_logits, read_published, read_result
+from salon.bench.freeze import carry_entries, field_reference, with_reference
+from salon.bench.run import run_suite
 from salon.bench.suite_folder import hashed
 from salon.errors import BadFile, BadValue, DesignError, TooFew
-from salon.flows.bench.freeze import carry_entries, field_reference, with_reference
-from salon.flows.bench.run import run_suite
 from salon.judge.scorers.table import TableScorer
 
 NAMES = ("one", "two", "three")

@@ -11,9 +11,9 @@ from PIL import Image
 from tiny_bench import Colors, eyes, green, tiny_suite
 
 from salon.bench.board import entry_folder, open_board, published_results, read_result
+from salon.bench.freeze import field_reference, with_reference
+from salon.bench.run import run_suite
 from salon.errors import BadFile
-from salon.flows.bench.freeze import field_reference, with_reference
-from salon.flows.bench.run import run_suite
 from salon.judge.vlm import NoReply
 from salon.study import Ask, Failed, Made
 

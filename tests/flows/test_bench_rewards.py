@@ -1,4 +1,4 @@
-"""Mean rewards by generator and category, and the report on one generator (flows/bench/rewards.py)."""
+"""Mean rewards by generator and category, and the report on one generator (bench/rewards.py)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from click.testing import CliRunner
 
 from salon.bench.reward_page import reward_page
 from salon.bench.reward_table import RewardTables
+from salon.bench.rewards import RewardSettings, reward_tables
 from salon.cli.main import salon
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
-from salon.flows.bench.rewards import RewardSettings, reward_tables
 from salon.report import disagreements
 from salon.report.values import numbers_in
 from salon.store.folder import open_study, save_study

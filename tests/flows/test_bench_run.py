@@ -9,11 +9,11 @@ import pytest
 from tiny_bench import Colors, by_red, eyes, green, tiny_suite
 
 from salon.bench.board import entry_folder, open_board, read_answers, read_logits, read_published, read_result, retract
+from salon.bench.judging import any_study
+from salon.bench.run import run_suite
+from salon.bench.run_report import SuiteRun
 from salon.bench.suite import Suite
 from salon.errors import BadFile, BadValue, DesignError
-from salon.flows.bench.judging import any_study
-from salon.flows.bench.reported import SuiteRun
-from salon.flows.bench.run import run_suite
 from salon.judge.scripted import Scripted
 from salon.judge.unread import UnreadLimits
 from salon.judge.vlm import Conversation, NoReply

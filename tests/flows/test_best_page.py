@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from salon.flows.select.best_page import best_page
 from salon.report import disagreements
 from salon.select.best import BestReport, Offered, choose_best
+from salon.select.best_page import best_page
 from salon.select.pick import PickSettings
 from salon.select.score_table import ScoreTable
 from salon.select.weights import ScoreColumn, blend

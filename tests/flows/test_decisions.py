@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from salon.cli.check import check
 from salon.cli.select import select
 from salon.errors import BadValue, ConflictingJudgment, TooFew, UnknownReference
-from salon.flows.scoring.decisions import Decision, DecisionLog, DecisionSettings, Feedback, NotAmong, decision_lines
-from salon.flows.scoring.feedback_study import feedback_study, save_feedback
+from salon.select.service.decisions import Decision, DecisionLog, DecisionSettings, Feedback, NotAmong, decision_lines
+from salon.select.service.feedback_study import feedback_study, save_feedback
 from salon.store.folder import open_study
 
 A, B, C = (hashlib.sha256(name).hexdigest() for name in (b"a", b"b", b"c"))

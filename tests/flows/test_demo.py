@@ -10,9 +10,9 @@ import pyarrow.csv
 import pytest
 
 from salon.check.results import CheckReport
-from salon.flows.demo import board as demo_board
-from salon.flows.demo import demo
-from salon.flows.simulate.studies import ppaint_like_study
+from salon.cli.demo import board as demo_board
+from salon.cli.demo import demo
+from salon.collect.simulate.studies import ppaint_like_study
 from salon.fuse.results import FuseReport
 from salon.generate.prompts import read_prompts
 from salon.report import disagreements

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
+from salon.collect.simulate.designers import DesignerSettings, designers_planted, designers_study, read_layout
 from salon.errors import DesignError
-from salon.flows.simulate.designers import DesignerSettings, designers_planted, designers_study, read_layout
 from salon.fuse.fuse import fuse_study
 from salon.fuse.settings import FuseSettings
 from salon.generate.houses import HOUSES, expected_quality, house_generator

@@ -15,8 +15,9 @@ from scipy import stats
 
 from salon.cli.distill_ablate import ablate as command
 from salon.errors import BadValue, InputError
-from salon.flows.distill.ablate import Ablation, ablate
-from salon.flows.distill.evaluate import Asked, evaluate_scores
+from salon.evaluate.pseudo_scores import PseudoScores, read_pseudo_scores, write_pseudo_scores
+from salon.evaluate.scores.evaluate_scorers import Asked, evaluate_scores
+from salon.evaluate.scores.score_evaluation_results import ScoreEvaluation, ScoreEvaluationSettings
 from salon.judge.named import Named
 from salon.judge.score import COLUMNS
 from salon.report import disagreements
@@ -25,8 +26,7 @@ from salon.study import Criterion, Item, Rater, Rating, Scale, Study
 from salon.train.ablation import make_cells, over_seeds
 from salon.train.ablation_page import ablation_page
 from salon.train.ablation_results import AblateReport, AblateSettings, Cell
-from salon.train.pseudo_scores import PseudoScores, read_pseudo_scores, write_pseudo_scores
-from salon.train.score_evaluation_results import ScoreEvaluation, ScoreEvaluationSettings
+from salon.train.distill_ablate import Ablation, ablate
 
 __all__ = ["chromium"]
 

@@ -18,8 +18,14 @@ from scipy import stats
 
 from salon.cli.distill_evaluate import evaluate
 from salon.errors import BadFile, BadValue, DesignError, TooFew, UnknownReference
-from salon.flows.distill import predicted as distill_predicted
-from salon.flows.distill.evaluate import Asked, evaluate_scores
+from salon.evaluate.leaks import Guard, picture_keys, save_guard
+from salon.evaluate.pseudo_scores import PseudoScores, write_pseudo_scores
+from salon.evaluate.scores import predicted as distill_predicted
+from salon.evaluate.scores.evaluate_scorers import Asked, evaluate_scores
+from salon.evaluate.scores.score_evaluation import target_figures
+from salon.evaluate.scores.score_evaluation_draws import Frame, Predicted, Target, make_draws
+from salon.evaluate.scores.score_evaluation_page import score_evaluation_page
+from salon.evaluate.scores.score_evaluation_results import ScoreEvaluation, ScoreEvaluationSettings
 from salon.judge.score import COLUMNS, ScoreRun
 from salon.models.one_pass import OnePassCard, write_card
 from salon.models.preference import Criterionwise
@@ -27,12 +33,6 @@ from salon.report import disagreements
 from salon.store.folder import save_study
 from salon.study import Criterion, Item, Rater, Rating, Scale, Signature, Study
 from salon.study.scorer import ScorerCard
-from salon.train.leaks import Guard, picture_keys, save_guard
-from salon.train.pseudo_scores import PseudoScores, write_pseudo_scores
-from salon.train.score_evaluation import target_figures
-from salon.train.score_evaluation_draws import Frame, Predicted, Target, make_draws
-from salon.train.score_evaluation_page import score_evaluation_page
-from salon.train.score_evaluation_results import ScoreEvaluation, ScoreEvaluationSettings
 
 __all__ = ["chromium"]
 

@@ -12,13 +12,14 @@ import pytest
 from scipy.stats import spearmanr
 
 from salon.errors import BadFile, BadValue, TooFew
-from salon.flows.distill.label import LabelPlan, plan_labels, write_labels
-from salon.flows.distill.label_settings import LabelSettings, budget_of
+from salon.evaluate.pseudo_scores import PseudoScores, read_label_card, read_pseudo_scores
 from salon.judge.named import Named
 from salon.judge.scripted import Scripted
 from salon.judge.vlm import Conversation, NoReply
+from salon.models.one_pass import ROLES
 from salon.study import Criterion, Item, Scale, Study
-from salon.train.pseudo_scores import PseudoScores, read_label_card, read_pseudo_scores
+from salon.train.distill_label import LabelPlan, plan_labels, write_labels
+from salon.train.distill_label_settings import LabelSettings, budget_of
 
 TEXTS = {"question": "Which is better?", "rate_question": "How good is it?", "rubric": "Look at it."}
 CRITERIA = tuple(Criterion(id=id, scale=Scale(low=1, high=5), **TEXTS) for id in ("mood", "overall"))
@@ -403,3 +404,34 @@ def test_labels_that_came_meanwhile_from_another_judge_are_not_replaced(tmp_path
     with pytest.raises(BadFile, match="only replaced by labels of the same"):
         write_labels(_plan(), Scripted("second", overtaken), tmp_path / "labels")
     assert read_label_card(tmp_path / "labels").judge == "first"
+
+
+def test_a_role_opens_every_question_and_is_part_of_the_labels(tmp_path: Path) -> None:
+    said: dict[str, set[str]] = {}
+
+    def listen(kind: str, say):
+        def heard(asked: Conversation) -> str:
+            text = next(part for part in asked.parts if isinstance(part, str))
+            said.setdefault(kind, set()).add(text.splitlines()[0])
+            return say(asked)
+
+        return heard
+
+    numbers = lambda asked: _answer(mood=1 + _worth(asked.sights[0].item) / 4, overall=3.0)  # noqa: E731
+    painting = ROLES["painting"]
+    for role in (None, "painting"):
+        for source, say in (("bridge", _better), ("pointwise", numbers)):
+            kind = f"{source} {role}"
+            _labels(tmp_path / kind, listen(kind, say), source=source, role=role, **SMALL)
+    first = "Compare two images under each of the criteria below, one after the other."
+    assert said["bridge None"] == {first}
+    assert said["pointwise None"] == {ROLES["design"]}
+    assert said["bridge painting"] == said["pointwise painting"] == {painting}
+    for source in ("bridge", "pointwise"):
+        plain, told = (read_label_card(tmp_path / f"{source} {role}" / "labels") for role in (None, "painting"))
+        assert "role" not in plain.settings
+        assert told.settings["role"] == painting
+        assert plain.settings["texts"] != told.settings["texts"]
+        assert painting in told.signature
+    with pytest.raises(ValueError, match="one line"):
+        LabelSettings(role=" ")

@@ -15,9 +15,9 @@ from waiting import until
 
 from salon.cli.distill_label import label
 from salon.errors import BadFile
+from salon.evaluate.pseudo_scores import read_pseudo_scores
 from salon.store import save_study
 from salon.study import Criterion, Item, Scale, Study
-from salon.train.pseudo_scores import read_pseudo_scores
 
 ITEMS = [f"item-{number:02}" for number in range(12)]
 CALLS = 15 + 6 * 3

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from salon.cli.select import select
 from salon.errors import BadFile
-from salon.flows.scoring.decisions import Decision, DecisionLog, DecisionSettings, Feedback
-from salon.flows.scoring.drift import (
+from salon.select.service.decisions import Decision, DecisionLog, DecisionSettings, Feedback
+from salon.select.service.drift import (
     DriftMonitor,
     DriftReference,
     DriftSettings,

@@ -16,11 +16,6 @@ from PIL import Image
 
 from salon.cli.select import select
 from salon.errors import BadFile, BadValue
-from salon.flows.explain.explain import ExplainSettings, explain, judged_study
-from salon.flows.explain.near import said_of
-from salon.flows.explain.page import explain_page
-from salon.flows.explain.served import neighbourhood
-from salon.flows.scoring.parts import Looked
 from salon.judge.score import score_study
 from salon.judge.scorers import trained
 from salon.judge.scorers.named import scorer_named
@@ -29,6 +24,11 @@ from salon.models.preference import Criterionwise, ModelCard
 from salon.models.preference_heads import HeadShape, PreferenceHeads
 from salon.models.preference_model import save_heads
 from salon.report import disagreements
+from salon.select.explain_near import said_of
+from salon.select.explain_page import explain_page
+from salon.select.explain_picture import ExplainSettings, explain, judged_study
+from salon.select.explain_served import neighbourhood
+from salon.select.service.parts import Looked
 from salon.store.folder import open_study, save_study
 from salon.study import Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Study
 from salon.study.signature import Signature

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from salon.collect.simulate.taste_like import taste_like_study
 from salon.errors import TooFew
-from salon.flows.judge_report import report_judges, report_page
-from salon.flows.simulate.taste_like import taste_like_study
+from salon.evaluate.judges.judge_report import report_judges, report_page
+from salon.evaluate.judges.report_flags import NOT_RANKED
+from salon.evaluate.judges.report_settings import ReportSettings
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.judge.plan import plan_run
-from salon.judge.report_flags import NOT_RANKED
-from salon.judge.report_settings import ReportSettings
 from salon.judge.run import run_plan
 from salon.judge.settings import JudgeSettings
 from salon.judge.simulated import Simulated

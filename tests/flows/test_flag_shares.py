@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from salon.errors import TooFew
-from salon.flows.select.gate import flag_shares, gate_for_study
 from salon.select.gate import GateSettings
+from salon.select.gate_use import flag_shares, gate_for_study
 from salon.store.folder import save_study
 from salon.study import Criterion, Item, Rater, Rating, Scale, Study
 

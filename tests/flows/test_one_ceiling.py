@@ -8,7 +8,7 @@ from drawn_studies import Drawn, shared_ranks
 
 from salon.check.check import check_study
 from salon.check.settings import CheckSettings
-from salon.judge.report_panel import Places, panels
+from salon.evaluate.judges.report_panel import Places, panels
 from salon.stats.ceilings import ceilings
 from salon.study import Criterion, Ranking, Scale, Study
 

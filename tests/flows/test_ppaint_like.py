@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from salon.errors import BadValue
-from salon.flows.simulate.ppaint_law import (
+from salon.collect.simulate.ppaint_law import (
     PpaintSettings,
     Profiles,
     draw_comparisons,
@@ -19,7 +18,8 @@ from salon.flows.simulate.ppaint_law import (
     profiles,
     tiers,
 )
-from salon.flows.simulate.ppaint_like import ppaint_like_planted, ppaint_like_study, ppaint_like_truth
+from salon.collect.simulate.ppaint_like import ppaint_like_planted, ppaint_like_study, ppaint_like_truth
+from salon.errors import BadValue
 from salon.stats.graph import connectivity
 from salon.study import Study
 

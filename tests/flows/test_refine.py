@@ -10,11 +10,6 @@ import pytest
 from refine_example import PROMPTS, Lightness, Painter, critic, gray, loop, revised
 
 from salon.errors import BadFile, BadValue
-from salon.flows.refine.record import Card, open_refinement, prompts_hash, read_replies
-from salon.flows.refine.refine import RefineSettings
-from salon.flows.refine.results import RefineReport
-from salon.flows.refine.run import refine_study
-from salon.flows.refine.scores import Marks
 from salon.generate.houses import house_generator
 from salon.generate.prompts import read_prompts
 from salon.generate.run import generate_items
@@ -22,6 +17,11 @@ from salon.generate.settings import GenerateSettings
 from salon.judge.measured_diagnosis import layout_diagnosis
 from salon.judge.scripted import Said, Scripted
 from salon.judge.vlm import Conversation, NoReply
+from salon.select.refine.record import Card, open_refinement, prompts_hash, read_replies
+from salon.select.refine.refine import RefineSettings
+from salon.select.refine.results import RefineReport
+from salon.select.refine.run import refine_study
+from salon.select.refine.scores import Marks
 from salon.store import open_study
 from salon.study import Ask, Prompt
 

@@ -9,12 +9,12 @@ import pytest
 from browser import chromium, page_faults
 from refine_example import PROMPTS, Painter, critic, loop, revised
 
-from salon.flows.refine.page import refine_page
-from salon.flows.refine.results import RefineReport
 from salon.judge.scripted import Said
 from salon.judge.vlm import Conversation, NoReply
 from salon.report import disagreements
 from salon.report.filmstrip import Filmstrip, Frame, marked_changes
+from salon.select.refine.page import refine_page
+from salon.select.refine.results import RefineReport
 from salon.study import Ask
 
 __all__ = ["chromium"]

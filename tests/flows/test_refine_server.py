@@ -12,11 +12,11 @@ from chat_server import ChatServer
 from refine_example import PROMPTS, Lightness, Painter, revised
 from tiny_vlm import build_tiny_vlm
 
-from salon.flows.refine.refine import RefineSettings
-from salon.flows.refine.results import RefineReport
-from salon.flows.refine.run import refine_study
-from salon.flows.refine.scores import diagnosing_vlm
 from salon.judge.named import Named
+from salon.select.refine.refine import RefineSettings
+from salon.select.refine.results import RefineReport
+from salon.select.refine.run import refine_study
+from salon.select.refine.scores import diagnosing_vlm
 
 BAD = {
     1: "x" * 100_000,

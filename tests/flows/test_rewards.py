@@ -14,8 +14,8 @@ from click.testing import CliRunner
 import salon
 from salon.cli.select_reference import reference
 from salon.errors import BadFile, BadValue
-from salon.flows.select.reward import open_scorers
 from salon.judge.scorers import trained
+from salon.select.reward_named import open_scorers
 from salon.store.folder import save_study
 
 

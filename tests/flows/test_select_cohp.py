@@ -11,13 +11,13 @@ from browser import chromium, page_faults
 from cohp_example import PROMPTS, Lightness, Shader, chain, shaders
 from loaded import run_loaded
 
+from salon.collect.simulate.true_scorer import TrueQuality
 from salon.errors import BadValue, SalonError
-from salon.flows.select.best import Wish
-from salon.flows.select.cohp import chain_study, read_decisions
-from salon.flows.select.cohp_page import cohp_page
-from salon.flows.simulate.true_scorer import TrueQuality
 from salon.generate.houses import house_generator
+from salon.select.best_of import Wish
 from salon.select.cohp import CohpSettings
+from salon.select.cohp_page import cohp_page
+from salon.select.cohp_run import chain_study, read_decisions
 from salon.store.folder import open_study
 from salon.study import Ask, Prompt
 

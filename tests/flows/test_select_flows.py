@@ -15,22 +15,22 @@ from PIL import Image
 from refine_example import PROMPTS, Lightness, Painter, gray
 from scipy import stats
 
+from salon.bench.arena_fit import ArenaSettings, arena_snapshot
 from salon.errors import BadFile, BadValue, SalonError, TooFew, UnknownReference
-from salon.flows.bench.arena import ArenaSettings, arena_snapshot
-from salon.flows.select.best import Wish, best_of_drawn, best_of_study, write_best
-from salon.flows.select.gate import gate_for_study, pass_gate
-from salon.flows.select.gate_page import SIMULATED_GATE, gate_page
-from salon.flows.select.route import arena_routes, fused_routes, read_arena, routes_in, study_routes
-from salon.flows.select.routed import choices, read_feedback, routed
-from salon.flows.select.scores import reference_of, scorer_words, study_scores
 from salon.fuse.fuse import fuse_study
 from salon.fuse.settings import FuseSettings
 from salon.generate.settings import GenerateSettings
 from salon.report.values import disagreements
 from salon.select.best import NO_ERRORS, BestReport
+from salon.select.best_of import Wish, best_of_drawn, best_of_study, write_best
 from salon.select.gate import GateSettings
+from salon.select.gate_page import SIMULATED_GATE, gate_page
+from salon.select.gate_use import gate_for_study, pass_gate
 from salon.select.pick import PickSettings
 from salon.select.route import Arm, Feedback, Route, Routes, heed
+from salon.select.route_study import arena_routes, fused_routes, read_arena, routes_in, study_routes
+from salon.select.route_use import choices, read_feedback, routed
+from salon.select.scores import reference_of, scorer_words, study_scores
 from salon.select.sealed import write_sealed
 from salon.store.folder import open_study, save_study
 from salon.study import Criterion, Item, Prompt, Rater, Rating, Scale, Signature, Study

@@ -17,11 +17,11 @@ from PIL import Image
 
 from salon.cli.select_pairs import pairs
 from salon.errors import BadColumns, BadFile, DesignError, InputError, UnknownReference
-from salon.flows.select import pairs as flow
-from salon.flows.select.pair_sources import fused_candidates, scorer_candidates, vote_candidates
-from salon.flows.select.pairs import _check_apart
 from salon.judge.score import ScoreRun
+from salon.select import pairs_study as flow
+from salon.select.pair_sources import fused_candidates, scorer_candidates, vote_candidates
 from salon.select.pairs import Candidate, PairSettings
+from salon.select.pairs_study import _check_apart
 from salon.store.folder import save_study
 from salon.study import Study
 from salon.study.scorer import ScorerCard

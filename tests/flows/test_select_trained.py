@@ -12,15 +12,15 @@ from PIL import Image
 
 from salon.cli.main import run
 from salon.errors import TooFew
-from salon.flows.select.best import Wish, best_of_study
-from salon.flows.select.gate import gate_for_study, pass_gate
-from salon.flows.select.scores import scorer_words
-from salon.flows.train import heads as training
 from salon.judge.scorers import trained
 from salon.models import preference_model
+from salon.select.best_of import Wish, best_of_study
 from salon.select.gate import GateSettings
+from salon.select.gate_use import gate_for_study, pass_gate
+from salon.select.scores import scorer_words
 from salon.store.folder import open_study, save_study
 from salon.study import Study
+from salon.train import train_heads as training
 from salon.train.settings import HeadSettings
 
 

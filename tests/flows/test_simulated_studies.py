@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from salon.collect.simulate.panel import Panel, compared, item_ids, numbered, tie_chance, with_ties
+from salon.collect.simulate.studies import SimulateSettings, planted, simulate_study, taste_like_study, taste_like_truth
 from salon.errors import BadValue
-from salon.flows.simulate.panel import Panel, compared, item_ids, numbered, tie_chance, with_ties
-from salon.flows.simulate.studies import SimulateSettings, planted, simulate_study, taste_like_study, taste_like_truth
 from salon.stats.alpha import krippendorff_alpha
 from salon.stats.signal import cells_votes, votes_rankings
 from salon.study import Study

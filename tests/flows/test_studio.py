@@ -10,11 +10,11 @@ import pytest
 from salon.collect.assign import Finished, Rest
 from salon.collect.question import Given
 from salon.collect.settings import StudioSettings
+from salon.collect.studio.figures import figures_of
+from salon.collect.studio.live import FiguresWorker
+from salon.collect.studio.steps import Needs, ShownTask, TooEarly
+from salon.collect.studio.studio import Studio
 from salon.errors import BadValue, DesignError
-from salon.flows.studio.figures import figures_of
-from salon.flows.studio.live import FiguresWorker
-from salon.flows.studio.steps import Needs, ShownTask, TooEarly
-from salon.flows.studio.studio import Studio
 from salon.store.database import open_database
 from salon.store.database.errors import AlreadyAnswered, BadLink, NothingToUndo, NotYours
 from salon.store.folder import open_study

@@ -6,7 +6,7 @@ import pytest
 import tomli_w
 
 from salon.collect.question import Given
-from salon.flows.studio.open import open_studio
+from salon.collect.studio.open import open_studio
 from salon.store.folder import save_study
 from salon.store.place import open_place
 from salon.study import Criterion, Design, Item, Prompt, Study

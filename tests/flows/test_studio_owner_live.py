@@ -13,12 +13,12 @@ from scipy import stats
 from salon.check.results import Figure, RaterRow
 from salon.collect.adjudicate import Disagreement
 from salon.collect.settings import StudioSettings
+from salon.collect.studio.adjudicate import rulings_of
+from salon.collect.studio.figures import figures_of, hours_of, judged_of, over_raters
+from salon.collect.studio.live import FiguresFailed, FiguresWorker
+from salon.collect.studio.studio import Studio
+from salon.collect.studio.trim import without_items, without_raters
 from salon.errors import BadValue
-from salon.flows.studio.adjudicate import rulings_of
-from salon.flows.studio.figures import figures_of, hours_of, judged_of, over_raters
-from salon.flows.studio.live import FiguresFailed, FiguresWorker
-from salon.flows.studio.studio import Studio
-from salon.flows.studio.trim import without_items, without_raters
 from salon.store.database import open_database
 from salon.study import Choice, Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Study
 

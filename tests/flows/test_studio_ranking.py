@@ -6,8 +6,8 @@ import pytest
 from test_studio import empty, make
 
 from salon.collect.merge_ranking import Settled, next_merge_step
+from salon.collect.studio.steps import TooEarly
 from salon.errors import BadValue
-from salon.flows.studio.steps import TooEarly
 
 __all__ = ["empty", "make"]
 

@@ -5,9 +5,9 @@ from importlib.resources import files
 
 import pytest
 
+from salon.collect.simulate.designers import FLAG, DesignerSettings
+from salon.collect.simulate.taste_drawn import drawn_briefs, drawn_study
 from salon.errors import BadFile, BadValue
-from salon.flows.simulate.designers import FLAG, DesignerSettings
-from salon.flows.simulate.taste_drawn import drawn_briefs, drawn_study
 from salon.fuse.labels import make_labels
 from salon.store.folder import open_study, save_study
 from salon.study import Prompt, Study
@@ -68,7 +68,7 @@ def test_every_pair_becomes_a_label_with_its_pictures(drawn):
 
 
 def test_the_settings_are_the_designers_own():
-    plan = tomllib.loads((files("salon.flows.simulate") / "taste_drawn.toml").read_text(encoding="utf-8"))
+    plan = tomllib.loads((files("salon.collect.simulate") / "taste_drawn.toml").read_text(encoding="utf-8"))
     assert plan["seed"] == DesignerSettings().seed
     assert not {"taste", "style_taste", "noise", "lean"} & set(plan)
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import salon
-from salon.flows.simulate.ppaint_like import PpaintTruth, ppaint_like_study, ppaint_like_truth
+from salon.collect.simulate.ppaint_like import PpaintTruth, ppaint_like_study, ppaint_like_truth
 from salon.fuse.anchored import anchored
 from salon.fuse.compare import values
 from salon.fuse.groups import study_groups

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from studies import example, studies
 
+from salon.collect.simulate.studies import taste_like_study
 from salon.errors import BadColumns, BadValue, DesignError, TooFew, UnknownReference
-from salon.flows.simulate.studies import taste_like_study
 from salon.fuse.labels import Labels, LabelSettings, make_labels
 from salon.fuse.splits import check_splits, prompt_texts
 from salon.study import Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Study

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from salon.collect.simulate.designers import read_layout
 from salon.errors import BadFile, BadValue
-from salon.flows.simulate.designers import read_layout
 from salon.generate.folder import folder_generators
 from salon.generate.prompts import read_prompts
 from salon.generate.ready import check_ready

@@ -7,12 +7,12 @@ from functools import cache
 import numpy as np
 from drawn_studies import Drawn, shared_ranks
 
+from salon.evaluate.judges.report import judge_report
+from salon.evaluate.judges.report_judges import ItemValues, Judge, PairAnswers, verdict_judge
+from salon.evaluate.judges.report_panel import Places, panels
+from salon.evaluate.judges.report_settings import ReportSettings
 from salon.judge.folder import verdict_table
 from salon.judge.record import Verdict
-from salon.judge.report import judge_report
-from salon.judge.report_judges import ItemValues, Judge, PairAnswers, verdict_judge
-from salon.judge.report_panel import Places, panels
-from salon.judge.report_settings import ReportSettings
 
 QUICK = ReportSettings(draws=100, deals=99, worst=3)
 

@@ -11,11 +11,11 @@ from judge_report_example import QUICK, both, full_report, judged, people, repor
 from scipy import stats
 
 from salon.errors import BadColumns, BadFile, BadValue, TooFew, UnknownReference
-from salon.flows.judge_report import report_judges
-from salon.judge.report_judges import rater_judges
-from salon.judge.report_panel import Places, panels
-from salon.judge.report_scores import score_judge
-from salon.judge.report_settings import ReportSettings
+from salon.evaluate.judges.judge_report import report_judges
+from salon.evaluate.judges.report_judges import rater_judges
+from salon.evaluate.judges.report_panel import Places, panels
+from salon.evaluate.judges.report_scores import score_judge
+from salon.evaluate.judges.report_settings import ReportSettings
 from salon.judge.run import judge_study
 from salon.judge.settings import JudgeSettings
 from salon.judge.simulated import Simulated

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from salon.flows.train.probe import trained_on
+from salon.evaluate.leaks import Guard, picture_keys, save_guard
 from salon.judge.scorers.of_model import model_folder, scorer_names, scorers_behind, scores_name, split_name
 from salon.models.cards import model_card
 from salon.models.one_pass import OnePassCard, write_card
 from salon.models.preference import CARD, Criterionwise, ModelCard
 from salon.study import Item, Study
 from salon.study.signature import Signature
-from salon.train.leaks import Guard, picture_keys, save_guard
+from salon.train.probe_study import trained_on
 
 _SIGNED = Signature(method="test", version="test")
 

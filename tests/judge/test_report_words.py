@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from salon.judge.report_words import judge_warnings
-from salon.judge.results import PanelFigures
+from salon.evaluate.judges.report_words import judge_warnings
+from salon.evaluate.judges.results import PanelFigures
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,12 @@ from trained_example import Colors, save_model
 from trained_example import colors as colors
 
 from salon.errors import BadFile, BadValue
-from salon.flows.scoring.batch import Asked
-from salon.flows.scoring.errors import LoadFailed, Loading, UnknownVersion
-from salon.flows.scoring.model import LoadOrder, load_scoring
-from salon.flows.scoring.parts import Opened
-from salon.flows.scoring.service import ScoringService, ServiceSettings
 from salon.judge.scorers.trained import logits_of, opened, trained_scorer
+from salon.select.service.batch import Asked
+from salon.select.service.errors import LoadFailed, Loading, UnknownVersion
+from salon.select.service.model import LoadOrder, load_scoring
+from salon.select.service.parts import Opened
+from salon.select.service.service import ScoringService, ServiceSettings
 from salon.study import Item, Prompt
 from salon.web.scoring.answers import blended
 from salon.web.scoring.shapes import ExplainIn, PickIn

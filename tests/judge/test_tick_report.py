@@ -11,11 +11,11 @@ from tick_example import full_ticks, majorities, people_who_tick, tick, tick_rep
 
 from salon.cli.judge_report import report as command
 from salon.errors import TooFew, UnknownReference
-from salon.flows.judge_report import report_judges
-from salon.judge.report_page import judge_page
-from salon.judge.report_settings import ReportSettings
-from salon.judge.report_ticks import rater_ticks, tick_panel
-from salon.judge.report_together import Routing
+from salon.evaluate.judges.judge_report import report_judges
+from salon.evaluate.judges.report_page import judge_page
+from salon.evaluate.judges.report_settings import ReportSettings
+from salon.evaluate.judges.report_ticks import rater_ticks, tick_panel
+from salon.evaluate.judges.report_together import Routing
 from salon.judge.run import judge_study
 from salon.judge.settings import JudgeSettings
 from salon.judge.simulated import Simulated

@@ -14,8 +14,8 @@ from trained_example import Colors, card_of, colors, save_model  # noqa: F401
 
 from salon.cli.score import score
 from salon.errors import BadFile, BadValue
-from salon.judge.report_panel import Places
-from salon.judge.report_scores import score_judge
+from salon.evaluate.judges.report_panel import Places
+from salon.evaluate.judges.report_scores import score_judge
 from salon.judge.score import score_study
 from salon.judge.scorers import of_model, trained
 from salon.judge.scorers.named import scorer_named

@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 
+from salon.evaluate.judges.report import judge_report
+from salon.evaluate.judges.report_settings import ReportSettings
+from salon.evaluate.judges.report_ticks import verdict_ticks
 from salon.judge.folder import verdict_table
 from salon.judge.record import Verdict
-from salon.judge.report import judge_report
-from salon.judge.report_settings import ReportSettings
-from salon.judge.report_ticks import verdict_ticks
 from salon.study import Checklist, Criterion, Item, Prompt, Rater, Study
 
 QUICK = ReportSettings(draws=100, deals=99, worst=3)

@@ -13,13 +13,13 @@ from red_study import Colors, study_in
 from tiny_clip import pictures, save_clip
 
 from salon.errors import BadFile, BadValue
-from salon.flows.train import heads as training
-from salon.flows.train.compare_heads import LORA, REPORT, compare_heads
-from salon.flows.train.heads import prepare_study
 from salon.models.clip_encoder import ClipEncoder
 from salon.study import Study
+from salon.train import train_heads as training
+from salon.train.compare_heads import LORA, REPORT, compare_heads
 from salon.train.lora_encoder import LoraEncoderSettings, tune_encoder
 from salon.train.settings import CompareSettings, HeadSettings
+from salon.train.train_heads import prepare_study
 
 QUICK = HeadSettings(
     width=8, axes=0, epochs=10, lr=0.02, batch=32, test=0.2, train=0.6, validation=0.2, encoder="colors"

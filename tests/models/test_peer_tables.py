@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from peer_reference import TEXTS
 
-from salon.flows.bench.picture_scores import named_scorers
-from salon.flows.bench.released_tests import read_tests, released_test_tables
-from salon.flows.bench.rewards import RewardSettings, reward_scorers, reward_tables
-from salon.judge.report_settings import ReportSettings
+from salon.bench.picture_scores import named_scorers
+from salon.bench.released_tests import read_tests, released_test_tables
+from salon.bench.rewards import RewardSettings, reward_scorers, reward_tables
+from salon.evaluate.judges.report_settings import ReportSettings
 from salon.judge.score import ScoreSettings
 from salon.store.formats import import_files
 from salon.store.formats.picture_files import PictureFiles

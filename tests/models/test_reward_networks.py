@@ -15,7 +15,6 @@ from tiny_clip import TEXTS, pictures
 from tiny_rewards import INSTRUCTION, save_hpsv3, save_image_reward
 
 from salon.errors import BadFile, BadValue
-from salon.flows.train.reward import train_reward
 from salon.judge.scorers.trained import trained_scorer
 from salon.models.blip_reward import BlipReward
 from salon.models.peers import PEERS
@@ -26,6 +25,7 @@ from salon.models.qwen_reward import QwenReward
 from salon.models.reward_model import load_reward
 from salon.models.reward_network import open_parts
 from salon.models.weights import MissingWeights
+from salon.train.train_reward import train_reward
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from scoring_server import Served, png, serving
 from tiny_clip import save_clip
 from waiting import until
 
-from salon.flows.scoring.model import LoadOrder, load_scoring
 from salon.models.weights import fingerprint
+from salon.select.service.model import LoadOrder, load_scoring
 
 
 def change_middle(path: Path) -> None:

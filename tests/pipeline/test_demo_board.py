@@ -16,13 +16,12 @@ from salon.bench.result import entry_result
 from salon.bench.suite import Suite
 from salon.bench.suite_folder import hashed
 from salon.bench.verify import verify
+from salon.cli.demo import board as demo_board
+from salon.cli.demo import demo
+from salon.cli.demo import select as demo_select
+from salon.cli.demo.board import demo_suite, make_board
+from salon.collect.simulate.designers import designers_study
 from salon.errors import MissingExtra
-from salon.flows.demo import board as demo_board
-from salon.flows.demo import demo
-from salon.flows.demo import select as demo_select
-from salon.flows.demo.board import demo_suite, make_board
-from salon.flows.simulate.designers import designers_study
-from salon.flows.train import heads as training
 from salon.generate.houses import house_generator
 from salon.generate.prompts import read_prompts
 from salon.generate.run import generate_items
@@ -31,6 +30,7 @@ from salon.judge.score import FOLDER as SCORES
 from salon.judge.score import ScoreSettings, read_scores, score_study, scores_file
 from salon.models import preference_model
 from salon.store.folder import open_study, save_study
+from salon.train import train_heads as training
 
 ENTRIES = ("atelier", "proof", "proof+low-contrast@0.7")
 WHOLE = demo_suite
@@ -134,7 +134,7 @@ def test_the_model_a_reference_and_a_board_again_and_by_another_model(
 def test_without_a_trained_model_the_board_has_capability_alone(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(importlib, "import_module", without("train", "salon.flows.train.heads"))
+    monkeypatch.setattr(importlib, "import_module", without("train", "salon.train.train_heads"))
     demo._tell_board(folder)
     told = capsys.readouterr().out.splitlines()
     assert len(told) == len(ENTRIES) + 2
@@ -145,7 +145,7 @@ def test_without_a_trained_model_the_board_has_capability_alone(
 def test_where_nothing_can_read_a_picture_the_demo_says_so_and_ends(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    absent = without("models", "salon.flows.train.heads", "salon.judge.pixel_judge")
+    absent = without("models", "salon.train.train_heads", "salon.judge.pixel_judge")
     monkeypatch.setattr(importlib, "import_module", absent)
     demo._tell_board(folder)
     assert capsys.readouterr().out == (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import combinations
 from pathlib import Path
 
-from salon.flows.demo.studio import DESIGNERS, collect_answers
-from salon.flows.studio.open import open_studio
+from salon.cli.demo.studio import DESIGNERS, collect_answers
+from salon.collect.studio.open import open_studio
 from salon.generate.houses import house_generator
 from salon.generate.prompts import read_prompts
 from salon.generate.run import generate_items

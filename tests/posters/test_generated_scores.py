@@ -13,15 +13,15 @@ from public_files import made
 
 from salon.bench.posters.contestants import fill_in
 from salon.bench.posters.files import PosterFile, find_files, find_picture
+from salon.bench.posters.generate import generate_files
 from salon.bench.posters.make import make_tasks
 from salon.bench.posters.make.generation import PROMPTS
+from salon.bench.posters.measure import measure_files
 from salon.bench.posters.report_page import report_page
 from salon.bench.posters.results import PosterReport, ScoreSettings
 from salon.bench.posters.run_card import read_judges
 from salon.bench.posters.score import score_files
 from salon.cli.main import run
-from salon.flows.posters.generate import generate_files
-from salon.flows.posters.measure import measure_files
 from salon.generate.houses import house_generator
 from salon.generate.settings import GenerateSettings
 

@@ -12,11 +12,11 @@ from public_files import made
 
 from salon.bench.posters import judge_protocol
 from salon.bench.posters.files import find_files, home_of
+from salon.bench.posters.judge import judge_files
 from salon.bench.posters.judge_protocol import ANSWER, POINT, prompt_hash, read_protocol
 from salon.bench.posters.run_card import read_judges
 from salon.cli.main import salon as command
 from salon.errors import BadFile
-from salon.flows.posters.judge import judge_files
 from salon.judge.scripted import Scripted
 from salon.judge.vlm import Conversation, Sight
 

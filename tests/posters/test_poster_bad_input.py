@@ -12,12 +12,12 @@ from PIL import Image
 from public_files import made, records
 
 from salon.bench.posters.files import PosterFile, find_files, open_file
+from salon.bench.posters.judge import judge_files
 from salon.bench.posters.results import ScoreSettings
 from salon.bench.posters.score import score_files
 from salon.bench.posters.task import task_named
 from salon.cli.main import run as terminal
 from salon.cli.main import salon as command
-from salon.flows.posters.judge import judge_files
 from salon.judge.scripted import Scripted
 from salon.judge.vlm import NoReply
 

@@ -13,16 +13,16 @@ from PIL import Image
 from public_files import made
 
 from salon.bench.posters.files import PosterFile, find_files, find_picture
+from salon.bench.posters.generate import generate_files, generate_named
+from salon.bench.posters.judge import judge_files, judge_named
 from salon.bench.posters.make import make_tasks
 from salon.bench.posters.make.generation import PROMPTS
+from salon.bench.posters.measure import measure_files
 from salon.bench.posters.points import point_verdicts
 from salon.bench.posters.results import PosterReport, ScoreSettings
 from salon.bench.posters.run_card import read_card
 from salon.bench.posters.score import score_files
 from salon.errors import BadFile, BadValue
-from salon.flows.posters.generate import generate_files, generate_named
-from salon.flows.posters.judge import judge_files, judge_named
-from salon.flows.posters.measure import measure_files
 from salon.generate.houses import house_generator
 from salon.generate.named import Terms
 from salon.generate.settings import GenerateSettings

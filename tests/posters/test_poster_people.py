@@ -12,13 +12,13 @@ from PIL import Image
 from public_files import made
 
 from salon.bench.posters.files import PosterFile
+from salon.bench.posters.people import TICK, people_study
 from salon.cli.main import salon as command
 from salon.collect.question import Given
 from salon.collect.settings import read_settings_file
+from salon.collect.studio.steps import ShownTask
+from salon.collect.studio.studio import Studio
 from salon.errors import TooFew
-from salon.flows.posters.people import TICK, people_study
-from salon.flows.studio.steps import ShownTask
-from salon.flows.studio.studio import Studio
 from salon.store.database import open_database
 from salon.store.folder import open_study
 

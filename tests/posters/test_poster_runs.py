@@ -11,12 +11,12 @@ from public_files import made
 from tiny_vlm import build_tiny_vlm
 
 from salon.bench.posters.files import PosterFile, find_files, open_file
+from salon.bench.posters.judge import judge_files
 from salon.bench.posters.results import ScoreSettings
+from salon.bench.posters.run import run_blind, run_named, run_vlm
 from salon.bench.posters.run_card import read_card
 from salon.bench.posters.score import score_files
 from salon.errors import BadFile, BadValue
-from salon.flows.posters.judge import judge_files
-from salon.flows.posters.run import run_blind, run_named, run_vlm
 from salon.judge.named import Named
 from salon.judge.scripted import Scripted
 from salon.judge.vlm import Conversation, NoReply

@@ -13,11 +13,11 @@ from PIL import Image
 from salon.bench.posters.compat import released_scores, with_released
 from salon.bench.posters.files import find_files, open_file, open_files, parse_file, write_back
 from salon.bench.posters.results import ScoreSettings
+from salon.bench.posters.run import run_vlm
 from salon.bench.posters.run_card import RunCard, claim
 from salon.bench.posters.score import score_files
 from salon.cli.main import salon as command
 from salon.errors import BadFile
-from salon.flows.posters.run import run_vlm
 from salon.judge.scripted import Scripted
 from salon.judge.vlm import Conversation, Sight
 from salon.store.pictures import size_within

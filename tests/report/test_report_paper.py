@@ -14,10 +14,10 @@ from PIL import Image
 from report_example import report
 from test_report_charts import drawings
 
+from salon.bench import figures as flow
+from salon.bench.figures import write_figures
 from salon.cli.main import salon
 from salon.errors import BadFile, MissingExtra
-from salon.flows import figures as flow
-from salon.flows.figures import write_figures
 from salon.report import Details, Figure, Figures, Page, Section, charts
 from salon.report.paper import ONE_COLUMN, TWO_COLUMNS, paper_figures
 

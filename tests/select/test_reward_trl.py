@@ -17,11 +17,11 @@ import pytest
 import red_study
 from tiny_vlm import build_tiny_vlm
 
-from salon.flows.select.pair_sources import vote_candidates
-from salon.flows.select.pairs import write_pairs
-from salon.flows.select.reward import reward
 from salon.models.vlm import vlm_processor
+from salon.select.pair_sources import vote_candidates
 from salon.select.pairs import PairSettings
+from salon.select.pairs_study import write_pairs
+from salon.select.reward_named import reward
 from salon.select.rewards.trl import trl_reward
 
 with warnings.catch_warnings():

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from salon.errors import BadValue
+from salon.evaluate.pseudo_scores import PseudoScores
 from salon.judge.one_pass import OnePass
 from salon.stats.closeness import closeness_rewards
 from salon.study.criterion import Criterion, Scale
 from salon.train.distill_reward import DistillReward, RewardTerms
-from salon.train.pseudo_scores import PseudoScores
 
 NAN = float("nan")
 

@@ -270,7 +270,7 @@ def test_thresholds_at_normal_quantiles_give_their_prevalence(rng):
 
 # ---------------------------------------------------------------------------------- the fitted settings
 def taste_like() -> dict:
-    return tomllib.loads((files("salon.flows.simulate") / "taste_like.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((files("salon.collect.simulate") / "taste_like.toml").read_text(encoding="utf-8"))
 
 
 def test_the_simulated_designer_study_has_the_published_tau_and_shape():

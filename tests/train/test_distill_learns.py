@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from prove import distill_seeds
 from prove.distill_learns import PLAIN, Run, learn
 
 FEW = {"steps": 2, "images": 4, "group": 4, "at_once": 16, "validate_every": 1}
@@ -40,3 +41,16 @@ def test_rewards_are_kept_step_by_step(run: Run) -> None:
 def test_the_folder_is_left_as_a_scorer(run: Run, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = Path(tmp_path_factory.getbasetemp())
     assert list(folder.glob("learns*/run/trained/one_pass.json"))
+
+
+def test_a_seed_is_reported_whether_it_learned_or_not(tmp_path: Path) -> None:
+    """Two steps teach nothing: the run is kept all the same, and counted as not learned."""
+    run = distill_seeds.learn(tmp_path / "run", 3, "steady", count=40, lessons=5, changed=FEW)
+    assert (run.seed, run.steps, run.learned) == (3, 2, False)
+    assert [look["step"] for look in run.looks] == [0, 1, 2]
+    assert run.outcome in ("unknown", "unreadable", "constant")
+    assert run.test["wanted"] >= 3
+    row = distill_seeds._row(run)
+    assert row[0] == "3"
+    assert row[3] == "2 of 2"
+    assert row[-1] == run.outcome

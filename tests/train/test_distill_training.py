@@ -4,7 +4,6 @@ Everything that needs TRL is in this file: it takes longer to import than to tes
 """
 
 import json
-import multiprocessing
 import os
 import shutil
 from dataclasses import replace
@@ -15,36 +14,33 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
-from accelerate.commands.config.config_args import load_config_from_file
-from accelerate.state import AcceleratorState
 from click.testing import CliRunner
-from held_port import held_port
-from one_pass_example import ASKED, SMALL, bright_data, build_speaker, random_answer
+from one_pass_example import FLOW, SMALL, bright_data, build_speaker, labelled_study, random_answer
 from PIL import Image
-from red_study import study_in
-from scipy.stats import spearmanr
+from two_processes import in_two_processes
 
 from salon.cli.distill_train import train
 from salon.cli.score import score
 from salon.errors import BadFile, BadValue, DesignError, NotConverged, TooFew, UnknownReference
-from salon.flows.distill.train import distill_study, study_sides
-from salon.flows.scoring.model import LoadOrder, load_scoring
-from salon.flows.select.reward import open_scorers
-from salon.flows.select.scores import scorer_words
+from salon.evaluate.pseudo_scores import PseudoPairs, PseudoScores
 from salon.judge.scorers import one_pass
 from salon.judge.scorers.named import scorer_named
 from salon.judge.scorers.of_model import scorer_names
-from salon.models.one_pass import read_one_pass_card
+from salon.models.one_pass import ROLES, read_one_pass_card
 from salon.models.vlm import LoadedVlm
 from salon.models.weights import MissingWeights
+from salon.select.reward_named import open_scorers
+from salon.select.scores import scorer_words
+from salon.select.service.model import LoadOrder, load_scoring
 from salon.store.folder import save_study
-from salon.train.distill_data import Asking, OnePassData, look
+from salon.train.distill_data import Asking, OnePassData
 from salon.train.distill_format import learn_format
 from salon.train.distill_loop import _Watch, train_one_pass
 from salon.train.distill_processes import TorchProcesses
 from salon.train.distill_reward import DistillReward
+from salon.train.distill_settings import DistillSettings
 from salon.train.distill_setup import last_checkpoint
-from salon.train.pseudo_scores import PseudoPairs, PseudoScores, write_pseudo_scores
+from salon.train.distill_study import distill_study, study_sides
 from salon.train.reward_logs import read_log
 from salon.train.reward_setup import processes
 
@@ -90,7 +86,7 @@ def test_the_format_stage_teaches_the_form_and_nothing_about_images(vlm, losses,
     assert learn_format("gone", data, SMALL, place / "format-run").name == "format"  # found, not made again
 
 
-def test_every_step_is_logged_and_the_best_state_is_kept(vlm, data, tmp_path):
+def test_every_step_is_logged_and_few_items_keep_the_last_state(vlm, data, tmp_path):
     settings = PLAIN.model_copy(update={"steps": 4, "lr": 2e-3, "validate_every": 2, "save_every": 100})
     told = []
     found = train_one_pass(vlm, data, settings, tmp_path, progress=lambda *step: told.append(step))
@@ -102,9 +98,10 @@ def test_every_step_is_logged_and_the_best_state_is_kept(vlm, data, tmp_path):
     assert [one["step"] for one in said] == [0] * 4 + [2] * 4 + [4] * 4
     assert {one["item"] for one in said} == set(data.validation)
     looks = logged(tmp_path, "validation", "srcc")
-    assert found.chosen.srcc == max(looks[1:])
-    assert found.best_step == [2, 4][int(np.argmax(looks[1:]))]
-    assert found.before.srcc == looks[0]
+    assert [look.srcc for look in found.curve.looks] == looks
+    assert found.curve.looks[1].reward == pytest.approx(np.mean(reward[:2]))
+    assert found.best_step == 4  # four items choose nothing
+    assert "4 validation items, and at least 30" in found.curve.too_few
     assert found.counts["answers"] == 4 * 4 * 4
     assert sum(logged(tmp_path, "train", "unread")) == found.counts["unread"] > 0
     found.save(tmp_path / "out")
@@ -129,8 +126,8 @@ def test_an_interrupted_run_goes_on_as_if_it_had_not_been(vlm, data, tmp_path):
     assert logged(tmp_path / "cut", "train", "step") == [1, 2, 3, 4]
     for name in ("reward", "loss", "kl"):
         assert logged(tmp_path / "cut", "train", name) == pytest.approx(logged(tmp_path / "whole", "train", name))
-    assert again.chosen == whole.chosen
-    assert (again.before, again.best_step, again.counts) == (whole.before, whole.best_step, whole.counts)
+    assert again.curve.looks == whole.curve.looks
+    assert (again.best_step, again.counts) == (whole.best_step, whole.counts)
     with pytest.raises(BadValue, match=r"(?s)settings that it began with.*lr 0.001, now 0.1"):
         train_one_pass(vlm, data, settings.model_copy(update={"lr": 0.1}), tmp_path / "cut")
 
@@ -147,20 +144,13 @@ def test_adapters_are_learned_alone_and_merged(vlm, data, tmp_path):
     assert all(name.startswith("model.language_model.layers.") for name in moved)
 
 
-def _process(rank, port, queue, *asked):
-    AcceleratorState._reset_state(reset_partial_state=True)  # the parent may have trained
-    told = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": port, "OMP_NUM_THREADS": 1}  # fmt: skip
-    os.environ.update({name: str(value) for name, value in told.items()})
+def _share(rank, vlm, data, settings, run):
     assert processes().num_processes == 2
-    data, texts, items = asked[1], *_answers(asked[1])
+    texts, items = _answers(data)
     half = slice(rank * 16, rank * 16 + 16)
     reward = DistillReward(data.labels, data.asking.read, processes=TorchProcesses())(texts[half], items[half])
-    found = train_one_pass(*asked)
-    queue.put((rank, found.processes, found.is_main, found.chosen, found.counts, reward.rewards.tolist()))
-    queue.close()
-    queue.join_thread()
-    os._exit(0)
+    found = train_one_pass(vlm, data, settings, run)
+    return found.processes, found.is_main, found.curve.looks[-1], found.counts, reward.rewards.tolist()
 
 
 def _answers(data):
@@ -169,27 +159,14 @@ def _answers(data):
 
 
 def test_two_processes_share_a_step_and_compare_across_it(vlm, data, tmp_path):
-    """Forked, so that TRL is imported once; told what torchrun tells its processes, and no more."""
-    context = multiprocessing.get_context("fork")
-    queue = context.Queue()
     settings = PLAIN.model_copy(update={"at_once": 4, "images": 3, "steps": 1})  # 12 answers: groups go across
-    with held_port() as port:
-        asked = (port, queue, vlm, data, settings, tmp_path)
-        both = [context.Process(target=_process, args=(rank, *asked)) for rank in range(2)]
-        for process in both:
-            process.start()
-        try:
-            found = sorted(queue.get(timeout=100) for _ in both)
-        finally:
-            for process in both:
-                process.join(timeout=10)
-                process.kill()
+    found = in_two_processes(_share, vlm, data, settings, tmp_path)
     alone = DistillReward(data.labels, data.asking.read)(*_answers(data)).rewards.tolist()
-    assert found[0][5] + found[1][5] == alone  # to the last bit
-    assert [one[1:3] for one in found] == [(2, True), (2, False)]
-    assert found[0][3] == found[1][3]  # one look at all validation images
-    assert found[0][3].images == len(data.validation)
-    assert found[0][4] == found[1][4]
+    assert found[0][4] + found[1][4] == alone  # to the last bit
+    assert [one[:2] for one in found] == [(2, True), (2, False)]
+    assert found[0][2] == found[1][2]  # one look at all validation images
+    assert found[0][2].images == len(data.validation)
+    assert found[0][3] == found[1][3]
     assert logged(tmp_path, "train", "answers") == [12]
     assert logged(tmp_path, "train", "unranked") == [0]
 
@@ -215,58 +192,23 @@ def test_a_loss_that_is_no_number_stops_the_run(vlm, data, tmp_path):
     assert "a lower --lr" in raised.value.remedy
 
 
-# -- looks -----------------------------------------------------------------------------------------------------------
-
-
-def test_what_is_not_read_earns_nothing_and_sameness_is_no_order(data):
-    items = data.train[:4]
-    values = [data.labels.values[data.labels.items.index(item), 0] for item in items]
-    best = [ASKED.answer([round(value)]) for value in values]
-    assert look(data, items, best).srcc == pytest.approx(1, abs=0.06)
-    assert look(data, items, [ASKED.answer([5])] * 4).srcc == 0
-    silent = look(data, items, ["?"] * 4)
-    assert (silent.srcc, silent.read, silent.mean) == (0, 0, None)
-    best[int(np.argmax(values))] = "?"  # the best of them, now in the middle
-    assert look(data, items, best).read == 3
-    assert look(data, items, best).srcc < 0.9
-    said = np.array([np.nan if text == "?" else round(value) for text, value in zip(best, values)])
-    filled = np.where(np.isnan(said), np.nanmean(said), said)
-    assert look(data, items, best).srcc == pytest.approx(spearmanr(filled, values).statistic)
-
-
-def test_labels_of_pairs_are_looked_at_pair_by_pair(data):
-    pairs = PseudoPairs(*(np.array(c) for c in ([0, 1, 2], [1, 2, 3], [0, 0, 0])), np.array([1.0, 0.0, 0.5]),
-                        np.full(3, 4))  # fmt: skip
-    labels = PseudoScores(data.labels.items, ("q",), *(np.full((12, 1), np.nan) for _ in "vs"), 1, 9, "majority", pairs)
-    voted = OnePassData(labels, data.pictures, data.asking, data.train)
-    answers = [ASKED.answer([score]) for score in (5, 3, 2, 9)]
-    assert look(voted, labels.items[:4], answers).srcc == 0  # one right, one wrong, a tie left out
-    both = [ASKED.answer([score]) for score in (5, 3, 4, 9)]
-    assert look(voted, labels.items[:4], both).srcc == 1  # the first above the second, the third above the second
-
-
 # -- the flow, the command and the scorer ----------------------------------------------------------------------------
 
-FLOW = PLAIN.model_copy(update={"images": 4, "group": 2, "at_once": 8, "steps": 2, "max_tokens": 24, "train": 0.5,
-                                "validation": 0.25, "test": 0.25, "validate_every": 2})  # fmt: skip
+
+@pytest.fixture(scope="module")
+def labelled(place):
+    return labelled_study(place)
 
 
 @pytest.fixture(scope="module")
-def study(place):
-    found = study_in(place / "drawn", prompts=8)
-    save_study(found, place / "study")
-    shutil.copytree(place / "drawn" / "images", place / "study" / "images")
-    return found
+def study(labelled):
+    return labelled[0]
 
 
 @pytest.fixture(scope="module")
-def labels(place, study):
+def labels(labelled):
     """Mood and flag for 23 of 24 items."""
-    items = tuple(study.ids("items").to_pylist()[:-1])
-    values = np.random.default_rng(1).uniform(1, 5, (len(items), 2))
-    known = PseudoScores(items, ("mood", "flag"), values, np.full_like(values, 0.4), 1, 5, "bridge")
-    write_pseudo_scores(place / "labels", known)
-    return known
+    return labelled[1]
 
 
 @pytest.fixture(scope="module")
@@ -280,22 +222,22 @@ def scorer(place, study, labels, vlm):
 
     with pytest.raises(KeyboardInterrupt):
         distill_study(*asked, progress=stop)
-    return place / "scorer", distill_study(*asked, resume=True)
+    return place / "scorer", distill_study(*asked, resume=True, keep_anyway=True)
 
 
 def test_the_best_weights_are_whole_whenever_a_run_is_killed(tmp_path, monkeypatch):
     """Also while the best so far is removed for the better one: who goes on may never find a better one again."""
     watch = object.__new__(_Watch)
     saved = SimpleNamespace(save_pretrained=lambda place: (Path(place) / "tokenizer.json").write_text("{}"))
-    watch.is_main, watch.processor = True, SimpleNamespace(tokenizer=saved, image_processor=saved)
+    watch.processor = SimpleNamespace(tokenizer=saved, image_processor=saved)
 
     def save_model(place):
         Path(place).mkdir(exist_ok=True)
         for name in ("config.json", "model.safetensors"):
             (Path(place) / name).write_text("weights")
 
-    watch.trainer = SimpleNamespace(save_model=save_model, accelerator=SimpleNamespace(wait_for_everyone=lambda: None))
-    watch.weigh(tmp_path / "best")
+    watch.trainer = SimpleNamespace(save_model=save_model)
+    watch.weigh(tmp_path / "best", 1)
 
     def killed(place, **_):
         next(Path(place).glob("model.*"), Path(place)).unlink()
@@ -304,9 +246,10 @@ def test_the_best_weights_are_whole_whenever_a_run_is_killed(tmp_path, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "rmtree", killed)
         with pytest.raises(KeyboardInterrupt):
-            watch.weigh(tmp_path / "best")
-    assert sorted(os.listdir(tmp_path / "best")) == ["config.json", "model.safetensors", "tokenizer.json"]
-    watch.weigh(tmp_path / "best")
+            watch.weigh(tmp_path / "best", 2)
+    assert sorted(os.listdir(tmp_path / "best")) == ["config.json", "model.safetensors", "step.txt", "tokenizer.json"]
+    watch.weigh(tmp_path / "best", 3)
+    assert (tmp_path / "best" / "step.txt").read_text() == "3"
     assert sorted(os.listdir(tmp_path)) == ["best"], "nothing is left over"
 
 
@@ -318,12 +261,23 @@ def test_a_study_becomes_a_scorer_in_a_folder(scorer, study, place):
     assert [one.higher_is_better for one in card.criteria] == [True, True], "labels of flags are high where it is good"
     assert all(one["scale"]["higher_is_better"] for one in card.asked["criteria"]), "and are asked for so"
     assert card.asked["criteria"][0]["scale"]["high"] == 5
+    assert card.asked["role"] == card.settings["role"] == "You rate posters."
+    assert card.signature.settings["role"] == "You rate posters."
+    assert one_pass.opened(folder, "cpu").form.question().startswith("You rate posters.\n")
+    assert DistillSettings(role="painting").role == ROLES["painting"]
     split = pq.read_table(folder / "run" / "split.parquet").to_pydict()
     side = dict(zip(split["item"], split["split"]))
     assert card.trained_on["items left out"] == 24 - len(side)
     assert all(len({side[item] for item in side if item.startswith(f"{n}-")}) <= 1 for n in range(8))  # by prompt
-    assert report.notes == ("items of the study without a label, left out: 1",)
-    assert report.validation["images"] == card.trained_on["validation items"]
+    assert report.notes == (
+        "no state was chosen, the last one is kept: 9 validation items of 3 prompts, and at least 30 of 5 prompts are "
+        "needed to choose a state by; label more items",
+        "items of the study without a label, left out: 1",
+    )
+    assert [look.step for look in report.looks] == [0, 2]
+    assert card.figures["looks"] == [look.model_dump(mode="json") for look in report.looks]
+    assert report.verdict.words in (folder / "README.md").read_text()
+    assert report.validation.images == card.trained_on["validation items"]
     assert [record["step"] for record in read_log(folder / "run") if record["kind"] == "train"] == [1, 2]
     assert not (folder / "run" / "checkpoints").exists()
     assert "bridge by unknown; no person labelled anything" in (folder / "README.md").read_text()
@@ -350,7 +304,7 @@ def test_all_criteria_of_a_picture_cost_one_pass(scorer, study, place, monkeypat
     assert first.signature != second.signature
     with pytest.raises(BadValue, match="trained on is needed"):
         scorer_named(f"onepass:{folder}")
-    with pytest.raises(BadFile, match="one-pass scorer"):
+    with pytest.raises(BadFile, match="the folder of a VLM, or of a one-pass scorer, is needed"):
         scorer_named(f"onepass:{place}")
 
 
@@ -377,11 +331,21 @@ def test_the_command_trains_scores_and_refuses(scorer, place, vlm, labels):
     asked = [str(place / "study"), "--labels", str(place / "labels"), "--vlm", vlm]
     small = ["--images", "4", "--group", "2", "--steps", "1", "--max-tokens", "16", "--no-think", "--train", ".5",
              "--validation", ".25", "--test", ".25", "--criterion", "flag", "--weigh", "posterior"]  # fmt: skip
-    done = run.invoke(train, [*asked, "-o", str(place / "by-command"), *small, "--json"], catch_exceptions=False)
+    asked += ["-o", str(place / "by-command"), *small]
+    broken = run.invoke(train, asked, catch_exceptions=False)
+    assert broken.exit_code == 1, "sixteen tokens are too few for an answer"
+    assert broken.stdout.startswith("The policy did not learn: at step 1 9 of 9 answers could not be read.")
+    assert "no scorer was written" in broken.stdout
+    assert not (place / "by-command" / "one_pass.json").exists()
+    unfinished = run.invoke(train, asked)
+    assert isinstance(unfinished.exception, BadFile)
+    done = run.invoke(train, [*asked, "--resume", "--keep-anyway", "--json"], catch_exceptions=False)
     assert done.exit_code == 0
     told = json.loads(done.stdout)
     assert (told["criteria"], told["steps"], told["answers"]["answers"]) == (["flag"], 1, 8)
-    again = run.invoke(train, [*asked, "-o", str(place / "by-command"), *small])
+    assert (told["verdict"]["outcome"], told["written"], len(told["looks"])) == ("unreadable", True, 2)
+    assert len(logged(place / "by-command" / "run", "train", "step")) == 1, "not trained again"
+    again = run.invoke(train, asked)
     assert isinstance(again.exception, BadFile)
     assert "another scorer" in str(again.exception)
     scored = run.invoke(score, [str(place / "study"), "--model", str(place / "by-command"), "--json"])
@@ -464,14 +428,6 @@ def test_steps_of_labels_by_pairs_hold_partners(data):
     met = [any(frozenset((one, other)) in together for other in step if other != one) for step in steps for one in step]
     assert np.mean(met) > 0.9
     assert data.order(4, 4, seed=1) == data.order(4, 4, seed=1) != data.order(4, 4, seed=2)
-
-
-def test_the_configurations_for_several_gpus_are_ones_that_accelerate_reads():
-    folder = Path(__file__).parents[2] / "examples" / "distill"
-    spread, whole = (load_config_from_file(str(folder / name)) for name in ("zero3.yaml", "one_machine.yaml"))
-    assert (spread.distributed_type, spread.deepspeed_config["zero_stage"]) == ("DEEPSPEED", 3)
-    assert whole.distributed_type == "MULTI_GPU"
-    assert {one.mixed_precision for one in (spread, whole)} == {"bf16"}
 
 
 def test_an_asking_can_be_made_by_hand(data):

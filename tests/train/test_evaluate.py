@@ -9,11 +9,11 @@ import pytest
 from trial_example import contestant, planted_trial
 
 from salon.errors import TooFew
-from salon.train.evaluate import evaluate, study_figures
-from salon.train.evaluate_data import Trial
-from salon.train.evaluate_figures import tau
-from salon.train.evaluate_settings import EvaluateSettings
-from salon.train.leaks import Leaks
+from salon.evaluate.leaks import Leaks
+from salon.evaluate.pairs.evaluate import evaluate, study_figures
+from salon.evaluate.pairs.evaluate_data import Trial
+from salon.evaluate.pairs.evaluate_figures import tau
+from salon.evaluate.pairs.evaluate_settings import EvaluateSettings
 
 QUICK = EvaluateSettings(draws=100)
 

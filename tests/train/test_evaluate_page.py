@@ -9,15 +9,15 @@ import pytest
 from browser import chromium, page_faults
 from trial_example import contestant, planted_trial
 
+from salon.evaluate.leaks import Leaks
+from salon.evaluate.pairs.evaluate import evaluate
+from salon.evaluate.pairs.evaluate_page import evaluate_page
+from salon.evaluate.pairs.evaluate_results import CalibrationFigures
+from salon.evaluate.pairs.evaluate_sections import honesty
+from salon.evaluate.pairs.evaluate_settings import EvaluateSettings
 from salon.report import disagreements
 from salon.report.estimate import Figure
 from salon.report.values import numbers_in
-from salon.train.evaluate import evaluate
-from salon.train.evaluate_page import evaluate_page
-from salon.train.evaluate_results import CalibrationFigures
-from salon.train.evaluate_sections import honesty
-from salon.train.evaluate_settings import EvaluateSettings
-from salon.train.leaks import Leaks
 from salon.train.learning_curve import learning_curve
 
 __all__ = ["chromium"]

@@ -8,9 +8,9 @@ from PIL import Image
 from trial_example import planted_trial
 
 from salon.errors import BadFile
+from salon.evaluate.pairs.evaluate_predict import matched, model_margins, score_margins, spoken
 from salon.models.preference import Criterionwise, ModelCard
 from salon.study.signature import Signature
-from salon.train.evaluate_predict import matched, model_margins, score_margins, spoken
 
 
 def card(*criteria, form="ranknet") -> ModelCard:

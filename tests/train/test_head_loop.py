@@ -12,10 +12,10 @@ import torch
 from planted import CRITERIA, planted, shuffled
 
 from salon.errors import BadValue, NotConverged
+from salon.evaluate.pairs.validation_figures import validation_figures
 from salon.stats.ceilings import ceilings
 from salon.train import loop
 from salon.train.data import HeadData, head_data
-from salon.train.head_figures import validation_figures
 from salon.train.loop import hits, pair_logits, train_heads
 from salon.train.settings import HeadSettings
 from salon.train.streams import alternated, criterion_batches
@@ -131,7 +131,7 @@ def test_every_row_is_met_once_a_pass_in_batches_of_one_criterion() -> None:
 
 
 def test_streams_alternate_until_the_longer_one_ends() -> None:
-    assert list(alternated("ab", "xyz")) == [(0, "a"), (1, "x"), (0, "b"), (1, "y"), (1, "z")]
+    assert list(alternated("ab", "xyz")) == ["a", "x", "b", "y", "z"]
 
 
 def test_hits_by_hand() -> None:

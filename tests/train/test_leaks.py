@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 
 from salon.errors import BadFile
+from salon.evaluate import leaks
+from salon.evaluate.leaks import Guard, find_leaks, load_guard, picture_keys, save_guard, without_look_alikes
 from salon.models.kept import Kept
-from salon.train import leaks
-from salon.train.leaks import Guard, find_leaks, load_guard, picture_keys, save_guard, without_look_alikes
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from trial_example import planted_trial
 
 from salon.errors import BadValue, TooFew
-from salon.train.evaluate_settings import CurveSettings, EvaluateSettings
+from salon.evaluate.pairs.evaluate_settings import CurveSettings, EvaluateSettings
 from salon.train.learning_curve import learning_curve, nested
 
 QUICK = EvaluateSettings(draws=100)

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from salon.errors import BadColumns, BadFile, BadValue
-from salon.train.pseudo_scores import (
+from salon.evaluate.pseudo_scores import (
     PseudoPairs,
     PseudoScores,
     read_label_card,

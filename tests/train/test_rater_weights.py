@@ -26,14 +26,16 @@ def test_agreement_by_hand() -> None:
     """
     said = [(pair, who, "a") for pair in ("p", "q") for who in ("ann", "bob", "eve")]
     said += [(pair, "cid", "b") for pair in ("p", "q")] + [("p", "dee", "tie")]
-    found = agreement_weights(pa.Table.from_pylist(votes(*said)))
+    found = agreement_weights([pa.Table.from_pylist(votes(*said))])
     assert found == pytest.approx({"ann": 0.5, "bob": 0.5, "eve": 0.5, "cid": 0.0, "dee": 0.0})
 
 
 def test_answers_of_the_test_side_do_not_count() -> None:
     train = votes(("p", "ann", "a"), ("p", "bob", "a"))
     test = votes(*[(f"t{n}", who, "ab"[who == "bob"]) for n in range(50) for who in ("ann", "bob")], split="test")
-    assert agreement_weights(pa.Table.from_pylist(train + test)) == agreement_weights(pa.Table.from_pylist(train))
+    assert agreement_weights([pa.Table.from_pylist(part) for part in (train, test)]) == agreement_weights(
+        [pa.Table.from_pylist(train)]
+    )
 
 
 def test_the_likelihood_is_that_of_the_crowd_model() -> None:

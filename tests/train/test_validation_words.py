@@ -2,9 +2,9 @@
 
 import pytest
 
+from salon.evaluate.pairs.validation_figures import HeadFigures
+from salon.evaluate.pairs.validation_words import validation_warnings
 from salon.report.estimate import Figure
-from salon.train.head_figures import HeadFigures
-from salon.train.validation_words import validation_warnings
 
 
 def figures(value, low, high, *, pairs=200, prompts=40):

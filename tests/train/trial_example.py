@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from scipy.special import expit
 
-from salon.train.evaluate_data import Contestant, Trial
+from salon.evaluate.pairs.evaluate_data import Contestant, Trial
 
 GENERATORS = ("ant", "bee", "cat", "dog")
 

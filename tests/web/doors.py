@@ -18,7 +18,7 @@ from PIL import Image, PngImagePlugin
 from starlette.testclient import TestClient
 
 from salon.collect.settings import StudioSettings
-from salon.flows.studio.studio import Studio
+from salon.collect.studio.studio import Studio
 from salon.store import open_study, save_study
 from salon.store.database import open_database
 from salon.study import Criterion, Item, Prompt, Scale, Study

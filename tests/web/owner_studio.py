@@ -11,9 +11,9 @@ from starlette.testclient import TestClient
 
 from salon.collect.question import Given
 from salon.collect.settings import StudioSettings
-from salon.flows.studio.figures import Figures, figures_of
-from salon.flows.studio.steps import ShownTask
-from salon.flows.studio.studio import Studio
+from salon.collect.studio.figures import Figures, figures_of
+from salon.collect.studio.steps import ShownTask
+from salon.collect.studio.studio import Studio
 from salon.store.database import Database
 
 START = 1_790_000_000_000

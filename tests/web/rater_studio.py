@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.collect.settings import StudioSettings
-from salon.flows.studio.studio import Studio
+from salon.collect.studio.studio import Studio
 from salon.generate.prompts import read_prompts
 from salon.store.database import open_database
 from salon.study import Criterion, Scale, Study

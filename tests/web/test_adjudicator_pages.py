@@ -12,7 +12,7 @@ from doors import Served, served
 from owner_studio import Owner, answer_all, csrf_of, field, look
 from starlette.testclient import TestClient
 
-from salon.flows.studio.adjudicate import ADJUDICATORS, rulings_of
+from salon.collect.studio.adjudicate import ADJUDICATORS, rulings_of
 
 
 @pytest.fixture(scope="module")

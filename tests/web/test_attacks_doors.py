@@ -21,9 +21,9 @@ from postgres import KINDS, fresh_url
 from waiting import until
 
 from salon.collect.question import Given
+from salon.collect.studio.change import changed
+from salon.collect.studio.entry import EntrySide
 from salon.errors import DesignError
-from salon.flows.studio.change import changed
-from salon.flows.studio.entry import EntrySide
 from salon.store.database import open_database
 from salon.web.settings import owner_token
 

@@ -22,8 +22,8 @@ from starlette.testclient import TestClient
 
 from salon.collect.question import Given
 from salon.collect.settings import FILE, StudioSettings
-from salon.flows.studio.steps import ShownTask
-from salon.flows.studio.studio import Studio
+from salon.collect.studio.steps import ShownTask
+from salon.collect.studio.studio import Studio
 from salon.store import save_study
 from salon.store.database import open_database
 from salon.study import Criterion, Item, Prompt, Scale, Study

@@ -9,8 +9,8 @@ import pytest
 from browser import FINE, OVERFLOW, UNTOUCHABLE, axe_violations, chromium, open_page, wait_in
 from PIL import Image, ImageDraw
 
-from salon.flows.studio.open import open_studio
-from salon.flows.studio.steps import ShownTask
+from salon.collect.studio.open import open_studio
+from salon.collect.studio.steps import ShownTask
 from salon.generate.import_pictures import import_pictures
 from salon.generate.picture_layout import read_layout
 from tools.posed_studio import served

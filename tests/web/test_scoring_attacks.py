@@ -16,7 +16,7 @@ from PIL import Image
 from scoring_server import Served, b64, png, serving
 
 from salon.errors import BadFile, BadValue
-from salon.flows.scoring.errors import BadPicture
+from salon.select.service.errors import BadPicture
 from salon.web.scoring.forms import read_form
 from salon.web.scoring.intake import is_plain, read_below
 from salon.web.scoring.settings import ScoringSettings, checked_scoring

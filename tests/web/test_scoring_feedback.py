@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from scoring_server import Served, b64, png, serving
 
-from salon.flows.explain import served as explain_served
-from salon.flows.scoring.decisions import DecisionSettings
-from salon.flows.scoring.drift import DriftSettings, WatchedLog
-from salon.flows.scoring.feedback_study import feedback_study
 from salon.judge.scorers.measured import MEASUREMENTS, measured
+from salon.select import explain_served
+from salon.select.service.decisions import DecisionSettings
+from salon.select.service.drift import DriftSettings, WatchedLog
+from salon.select.service.feedback_study import feedback_study
 from salon.study import Item, Prompt
 
 SHAPE = {"error", "needed", "found", "where", "remedy", "request"}

@@ -25,8 +25,8 @@ from schemathesis.specs.openapi.checks import (
 )
 from scoring_server import Served, b64, png, serving
 
-from salon.flows.scoring.decisions import DecisionSettings
-from salon.flows.scoring.drift import WatchedLog
+from salon.select.service.decisions import DecisionSettings
+from salon.select.service.drift import WatchedLog
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 EXAMPLES = 4
@@ -82,7 +82,7 @@ STEM = """
 import os, sys, threading
 import scoring_server
 from salon.cli.serve_scores import serve_scores
-from salon.flows.scoring import model as scoring_model
+from salon.select.service import model as scoring_model
 
 scoring_model.scorer_named = scoring_server._named(scoring_server.Watched([], threading.Event()))
 

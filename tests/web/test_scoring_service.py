@@ -16,8 +16,8 @@ from loops import awaited
 from scoring_server import POISON, Served, b64, png, serving
 from waiting import until
 
-from salon.flows.scoring.decisions import Decision
 from salon.select.gate import Gate, GateSettings, make_gate
+from salon.select.service.decisions import Decision
 from salon.select.weights import ScoreColumn
 
 

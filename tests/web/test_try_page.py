@@ -9,8 +9,8 @@ import pytest
 from browser import FINE, UNTOUCHABLE, axe_violations, chromium, open_page
 from scoring_server import Served, png, serving
 
-from salon.flows.scoring.decisions import DecisionSettings
-from salon.flows.scoring.drift import WatchedLog
+from salon.select.service.decisions import DecisionSettings
+from salon.select.service.drift import WatchedLog
 
 __all__ = ["chromium"]
 

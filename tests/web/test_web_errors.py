@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from doors import Served, served
 
+from salon.collect.studio.steps import TooEarly
 from salon.errors import BadFile, BadValue, NotIdentified, SalonError
-from salon.flows.studio.steps import TooEarly
 from salon.store.database import errors as database
 from salon.web import errors
 

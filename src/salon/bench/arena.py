@@ -6,7 +6,7 @@ BOARD/arena/0001.json     the first snapshot; a later fit is a later number, and
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -16,7 +16,7 @@ from salon.report.estimate import Figure
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
-FORMAT = "salon.arena/1"
+FORMAT: Final = "salon.arena/1"
 FOLDER = "arena"
 MEAN_POINTS, POINTS_PER_LOGIT = 1000.0, 400 / math.log(10)
 

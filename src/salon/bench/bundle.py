@@ -83,8 +83,9 @@ def opened(
     with ExitStack() as stack:
         if is_bundle(place):
             bundle = stack.enter_context(BundleZip(place))
-            card = _card(bundle)
-            source = _bundle_source(bundle, card, suite)
+            own = _card(bundle)
+            card: Entry | None = own
+            source = _bundle_source(bundle, own, suite)
         else:
             card = read_entry(place) if (place / CARD).is_file() else None
             source = source_of(place, suite)

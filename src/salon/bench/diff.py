@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -19,7 +19,7 @@ from salon.bench.suite import CAPABILITY, OVERALL
 from salon.report.estimate import Figure
 from salon.study.noun import Noun
 
-FORMAT = "salon.diff/1"
+FORMAT: Final = "salon.diff/1"
 _SAME = 1e-12
 What = Literal["identical", "unmoved", "moved", "added", "removed"]
 
@@ -131,17 +131,17 @@ def _axes(name: str, one: Side, other: Side) -> tuple[AxisMove, ...]:
 
 def _axis(axis: str, name: str, one: Side, other: Side) -> AxisMove:
     results = one.results[name], other.results[name]
-    figures = [_figure(result.capability if axis == CAPABILITY else result.eps.get(axis)) for result in results]
-    values = [_values(axis, result) for result in results]
-    if not all(values):  # a column that only one side has: nothing to split
-        return _move(axis, *figures, ())
+    was, now = (_figure(result.capability if axis == CAPABILITY else result.eps.get(axis)) for result in results)
+    before, after = (_values(axis, result) for result in results)
+    if not before or not after:  # a column that only one side has: nothing to split
+        return _move(axis, was, now, ())
     everywhere = tuple(axis_reasons(axis, one.suite, other.suite))
 
     def why(prompt: str) -> tuple[Reason, ...]:
         particular = prompt_reasons(axis, name, prompt, one, other)
         return (*everywhere, *particular)
 
-    return _move(axis, *figures, _prompt_moves(*values, why))
+    return _move(axis, was, now, _prompt_moves(before, after, why))
 
 
 def _values(axis: str, result: EntryResult) -> dict[str, float]:

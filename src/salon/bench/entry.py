@@ -10,14 +10,14 @@ ENTRY/result.json         what it is worth (salon.bench.results.EntryResult)
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import pyarrow as pa
 from pydantic import Field
 
 from salon.study.noun import Noun
 
-FORMAT = "salon.entry/1"
+FORMAT: Final = "salon.entry/1"
 CARD, ANSWERS_FILE, LOGITS_FILE, RESULT = "entry.json", "answers.parquet", "scores.parquet", "result.json"
 
 ANSWERS = pa.schema(

@@ -7,11 +7,13 @@ import secrets
 from pathlib import Path
 from typing import TypeVar
 
+from salon.bench.arena import ArenaSnapshot
+from salon.bench.rater_tables import RaterTables
 from salon.errors import BadFile
 from salon.store.atomic import PART, sync_folder
 from salon.study.noun import Noun
 
-Snapshot = TypeVar("Snapshot", bound=Noun)
+Snapshot = TypeVar("Snapshot", ArenaSnapshot, RaterTables)
 
 
 def publish(folder: Path, snapshot: Snapshot) -> tuple[Snapshot, bool]:
@@ -22,7 +24,7 @@ def publish(folder: Path, snapshot: Snapshot) -> tuple[Snapshot, bool]:
     for one in known:
         if _told(one) == told:
             return one, False
-    number = max((one.number for one in known), default=0) + 1  # type: ignore[attr-defined]
+    number = max((one.number for one in known), default=0) + 1
     while True:
         made = snapshot.model_copy(update={"number": number})
         if _written(folder / f"{number:04}.json", made.model_dump_json(indent=1).encode()):
@@ -43,10 +45,10 @@ def _read(path: Path, kind: type[Snapshot]) -> Snapshot:
         raise BadFile(
             f"a snapshot is needed ({kind.__name__})", found=str(error).split("\n")[0], where=str(path)
         ) from None
-    if found.number != int(path.stem):  # type: ignore[attr-defined]
+    if found.number != int(path.stem):
         raise BadFile(
             "a snapshot bears the number of its file",
-            found=found.number,  # type: ignore[attr-defined]
+            found=found.number,
             where=str(path),
             remedy="published snapshots are never renamed or copied over each other",
         )

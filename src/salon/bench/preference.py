@@ -11,8 +11,9 @@ scores by the very scorer the reference was frozen with can be compared with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -140,7 +141,16 @@ def declares_logits(name: str, card: ScorerCard) -> None:
         )
 
 
-def _logit(row: Mapping[str, object], where: str) -> Logit:
+class _LogitRow(TypedDict):
+    """A row of `scores.parquet`."""
+
+    value: float | None
+    sigma: float | None
+    unscored: str | None
+    scorer: str | None
+
+
+def _logit(row: _LogitRow, where: str) -> Logit:
     value, sigma, unscored = row["value"], row["sigma"], row["unscored"]
     if (value is None) == (unscored is None):
         raise BadValue("a score has a value or a reason for having none", found=dict(row), where=where)
@@ -176,14 +186,18 @@ def _reference_points(suite: Suite, reference: PreferenceReference) -> dict[str,
 
 
 def _wins(scored: Sequence[Logit | None], points: Sequence[ReferencePoint], integrate: bool) -> list[float]:
-    there = [place for place, one in enumerate(scored) if one is not None and one.value is not None]
-    apart = np.array([scored[place].value - points[place].value for place in there])
+    there = [
+        (place, one, one.value - points[place].value)
+        for place, one in enumerate(scored)
+        if one is not None and one.value is not None
+    ]
+    apart = np.array([gap for _, _, gap in there])
     if integrate:
-        chances = integrated_chance(apart, [_spread(scored[place], points[place]) for place in there])
+        chances = integrated_chance(apart, [_spread(one, points[place]) for place, one, _ in there])
     else:
         chances = expit(apart)
     wins = [0.0] * len(scored)
-    for place, chance in zip(there, chances, strict=True):
+    for (place, _, _), chance in zip(there, chances, strict=True):
         wins[place] = round(float(chance), DIGITS)
     return wins
 

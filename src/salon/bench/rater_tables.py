@@ -8,7 +8,7 @@ BOARD/raters/0001.json    the first snapshot; a later one has a later number, an
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -16,7 +16,7 @@ from salon.report.estimate import Figure
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
-FORMAT = "salon.raters/1"
+FORMAT: Final = "salon.raters/1"
 FOLDER = "raters"
 RaterKind = Literal["pairs", "points", "scorer", "rater"]
 

@@ -99,19 +99,22 @@ def _scored(suite: Suite, entry: Entry, logits: pa.Table, scorers: Mapping[str, 
 
 
 def _point(column: str, prompt: str, made: Sequence[_Made]) -> ReferencePoint:
-    values, sigmas = [], []
+    values: list[float] = []
+    sigmas: list[list[float]] = []
+    stated = True
     for _, pictures, logits in made:
         scored = _of_prompt(column, prompt, pictures, logits)
         if scored:
             values.append(float(np.mean([one.value for one in scored])))
-            sigmas.append([one.sigma for one in scored])
+            sigmas.append([one.sigma for one in scored if one.sigma is not None])
+            stated = stated and len(sigmas[-1]) == len(scored)
     if not values:
         raise TooFew(
             "a reference needs a scored picture of every prompt that EPS counts",
             found="none in the whole field",
             where=f"column {column!r}, prompt {prompt!r}",
         )
-    stated = all(sigma is not None for own in sigmas for sigma in own)
+
     return ReferencePoint(
         prompt=prompt,
         value=float(np.median(values)),

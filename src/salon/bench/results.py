@@ -5,7 +5,7 @@ Nothing here depends on any other entry. What does (ranks, tie groups, arenas) i
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -13,7 +13,7 @@ from salon.report.estimate import Figure
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
-FORMAT = "salon.result/1"
+FORMAT: Final = "salon.result/1"
 Status = Literal["complete", "provisional"]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from salon.bench.reward_table import RewardBoard, RewardPlace, RewardTables, Verdict
 from salon.report import Badge, Cell, Column, Figure, Page, Section, Table, charts, located
+from salon.report.estimate import Figure as Estimated
 from salon.report.numbers import count, estimate
 from salon.report.words import SIMULATED, brief, listed, one_way, sentence
 
@@ -75,7 +76,8 @@ def _cell(place: RewardPlace | None, ranked: bool) -> Cell:
         return Cell(None, why="no pictures in this category")
     if place.mean is None:
         return Cell(None, why=_lacking(place))
-    return Cell(place.mean, under=f"rank {estimate(*_rank(place), 0)}" if ranked and place.rank is not None else "")
+    rank = _rank(place) if ranked else None
+    return Cell(place.mean, under="" if rank is None else f"rank {estimate(*rank, decimals=0)}")
 
 
 def _lacking(place: RewardPlace) -> str:
@@ -126,24 +128,25 @@ def _order_section(tables: RewardTables) -> Section:
 
 def _lead_section(tables: RewardTables, generator: str) -> Section:
     """A chart of its leads over all categories, and which of them are sure."""
-    found = [(board, one) for board, one in tables.of(generator) if board.category is None and one.lead is not None]
+    places = [(board, one) for board, one in tables.of(generator) if board.category is None]
+    found = [(board, one, one.lead) for board, one in places if one.lead is not None]
     if not found:
         return Section("In short", ["No scorer has a mean of it and of another generator on all prompts."])
     drawings = [
         Figure(
             charts.dot_intervals(
-                [(brief(board.scorer), one.lead.value, one.lead.low, one.lead.high, "")],
+                [(brief(board.scorer), lead.value, lead.low, lead.high, "")],
                 null_line=0.0,
                 title=f"Lead under {board.scorer}",
                 x_label="mean less the mean of the others",
                 null_label="the others",
             )
         )
-        for board, one in found
+        for board, _, lead in found
     ]
     same_scale = all(scorer.is_logit for scorer in tables.scorers)
     if same_scale:
-        rows = [(brief(board.scorer), one.lead.value, one.lead.low, one.lead.high, "") for board, one in found]
+        rows = [(brief(board.scorer), lead.value, lead.low, lead.high, "") for board, _, lead in found]
         drawings = [
             Figure(
                 charts.dot_intervals(
@@ -154,10 +157,10 @@ def _lead_section(tables: RewardTables, generator: str) -> Section:
     return Section("In short", [_sentence(found), *drawings], "Its mean less that of all others on the same prompts.")
 
 
-def _sentence(found: Sequence[tuple[RewardBoard, RewardPlace]]) -> str:
+def _sentence(found: Sequence[tuple[RewardBoard, RewardPlace, Estimated]]) -> str:
     parts = []
     for verdict in ("ahead", "behind", "not told apart"):
-        names = [brief(board.scorer) for board, one in found if one.verdict == verdict]
+        names = [brief(board.scorer) for board, one, _ in found if one.verdict == verdict]
         if names:
             parts.append(f"{verdict} under {listed(names).unescape()}")
     return f"Over all categories: {'; '.join(parts)}."

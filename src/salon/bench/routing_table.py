@@ -83,7 +83,10 @@ class BoardFit:
             Errors(np.sqrt((part**2).sum(axis=0)), part.T @ part, max(len(part) - 1.0, 1.0), "jackknife")
             for part in self.deviations
         ]
-        return made[0] if len(made) == 1 else two_way_errors(*made, method="jackknife, two-way")
+        if len(made) == 1:
+            return made[0]
+        raters, prompts, cells = made
+        return two_way_errors(raters, prompts, cells, method="jackknife, two-way")
 
     def lead(self, first: str, second: str, level: float) -> Figure:
         """The score of one generator less another's."""
@@ -188,7 +191,7 @@ def _job(
         candidates=candidates,
         recommended=candidates[0].generator,
         best=tuple(one.generator for one in candidates if one.tier in (1, None)),
-        margin=fit.lead(*fit.generators[:2], level),
+        margin=fit.lead(fit.generators[0], fit.generators[1], level),
         left_out=missing,
     )
 

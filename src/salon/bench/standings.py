@@ -170,7 +170,8 @@ def shared_covariance(parts: Sequence[tuple[float, Floats, Floats]]) -> Floats:
     counted = [np.count_nonzero(w[:, 0]) for _, _, w in parts]
     u = sum(share * np.sqrt(n / (n - 1)) * influences(x, w) for n, (share, x, w) in zip(counted, parts, strict=True))
     own = sum((share / (2 * n)) ** 2 for n, (share, _, _) in zip(counted, parts, strict=True))
-    return u.T @ u + own * np.eye(u.shape[1])
+    values: Floats = u.T @ u + own * np.eye(u.shape[1])
+    return values
 
 
 def _table(results: Sequence[EntryResult], axis: str) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -23,7 +23,7 @@ from salon.study.point import Point, Route
 from salon.study.prompt import Prompt
 from salon.study.scorer import ScorerCard
 
-FORMAT = "salon.suite/1"
+FORMAT: Final = "salon.suite/1"
 CAPABILITY, EPS, OVERALL = "capability", "eps", "overall"
 METRICS: dict[str, int] = {CAPABILITY: 1, EPS: 1, OVERALL: 1}
 """Versions of how each axis is computed; raised when the same answers would give another number."""

@@ -25,7 +25,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -78,6 +78,59 @@ class Below:
 if TYPE_CHECKING:
     PictureGiven = bytes | Path | Below | Image.Image
 Prompted = str | Mapping[str, str] | None
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+class Asked(TypedDict, total=False):
+    """What any question may say."""
+
+    criteria: Sequence[str] | None
+    seconds: float | None
+
+
+class Gated(TypedDict, total=False):
+    """What is said to a gate."""
+
+    gate: str | None
+    seconds: float | None
+
+
+class Picked(Asked, total=False):
+    """What else the best of several is chosen by; see the service's schema."""
+
+    weights: Mapping[str, float] | None
+    k: float
+    least: float | None
+    level: float
+    equal_scales: bool
+
+
+class Explained(Asked, total=False):
+    """What else an explanation is asked with; see the service's schema."""
+
+    weights: Mapping[str, float] | None
+    neighbours: int
+    measure: bool
+    equal_scales: bool
+
+
+class Loaded(TypedDict, total=False):
+    """What a service is to load."""
+
+    scorers: Sequence[str]
+    models: Sequence[str]
+    name: str
+    activate: bool
+
+
+class Options(TypedDict, total=False):
+    """How a service is reached."""
+
+    key: str
+    limits: Limits
+    allow_http: bool
+    transport: httpx2.AsyncBaseTransport | None
+    rng: np.random.Generator | None
 
 
 class AsyncScoresClient:
@@ -100,69 +153,32 @@ class AsyncScoresClient:
         self._rng = np.random.default_rng() if rng is None else rng
 
     async def score(
-        self,
-        images: Sequence[PictureGiven],
-        prompt: Prompted = None,
-        *,
-        criteria: Sequence[str] | None = None,
-        seconds: float | None = None,
+        self, images: Sequence[PictureGiven], prompt: Prompted = None, **asked: Unpack[Asked]
     ) -> ScoreAnswer:
         """The number of each picture under each criterion."""
-        return await self._look("score", ScoreAnswer, images, prompt, criteria=criteria, seconds=seconds)
+        return await self._look("score", ScoreAnswer, images, prompt, **asked)
 
     async def compare(
-        self,
-        first: PictureGiven,
-        second: PictureGiven,
-        prompt: Prompted = None,
-        *,
-        criteria: Sequence[str] | None = None,
-        seconds: float | None = None,
+        self, first: PictureGiven, second: PictureGiven, prompt: Prompted = None, **asked: Unpack[Asked]
     ) -> CompareAnswer:
         """The chance that the first picture is preferred, under each criterion whose scorer can say."""
-        return await self._look("compare", CompareAnswer, [first, second], prompt, criteria=criteria, seconds=seconds)
+        return await self._look("compare", CompareAnswer, [first, second], prompt, **asked)
 
     async def pick(
-        self,
-        images: Sequence[PictureGiven],
-        prompt: Prompted = None,
-        *,
-        weights: Mapping[str, float] | None = None,
-        criteria: Sequence[str] | None = None,
-        seconds: float | None = None,
-        **more: Any,
+        self, images: Sequence[PictureGiven], prompt: Prompted = None, **asked: Unpack[Picked]
     ) -> PickAnswer:
-        """The best of several pictures; `more` are k, least, level and equal_scales."""
-        told = {"weights": None if weights is None else dict(weights), **more}
-        return await self._look("pick", PickAnswer, images, prompt, criteria=criteria, seconds=seconds, **told)
+        """The best of several pictures."""
+        return await self._look("pick", PickAnswer, images, prompt, **asked)
 
-    async def gate(
-        self,
-        images: Sequence[PictureGiven],
-        prompt: Prompted = None,
-        *,
-        gate: str | None = None,
-        seconds: float | None = None,
-    ) -> GateAnswer:
+    async def gate(self, images: Sequence[PictureGiven], prompt: Prompted = None, **asked: Unpack[Gated]) -> GateAnswer:
         """Which pictures pass a gate of the service."""
-        return await self._look("gate", GateAnswer, images, prompt, gate=gate, seconds=seconds)
+        return await self._look("gate", GateAnswer, images, prompt, **asked)
 
     async def explain(
-        self,
-        images: Sequence[PictureGiven],
-        prompt: Prompted = None,
-        *,
-        weights: Mapping[str, float] | None = None,
-        criteria: Sequence[str] | None = None,
-        seconds: float | None = None,
-        **more: Any,
-    ) -> dict[str, Any]:
-        """Why a picture has its score, or one of two stands above the other: the record as the schema has it.
-
-        `more` are neighbours, measure and equal_scales.
-        """
-        told = {"weights": None if weights is None else dict(weights), "criteria": criteria, "seconds": seconds, **more}
-        found: dict[str, Any] = await self._sent("explain", images, prompt, **told)
+        self, images: Sequence[PictureGiven], prompt: Prompted = None, **asked: Unpack[Explained]
+    ) -> dict[str, Json]:
+        """Why a picture has its score, or one of two stands above the other: the record as the schema has it."""
+        found: dict[str, Json] = await self._sent("explain", images, prompt, **asked)
         return found
 
     async def models(self) -> ModelsAnswer:
@@ -189,10 +205,14 @@ class AsyncScoresClient:
         """Back to the version before."""
         return _read(ModelsAnswer, await self._ask("POST", "/v1/models/rollback", {}))
 
-    async def feedback(self, decision: str, chosen: str | int, *, rater: str, criterion: str, **more: Any) -> Any:
-        """Tell which picture of a decision a person chose later; `more` may hold a reason."""
-        told = {"decision": decision, "chosen": chosen, "rater": rater, "criterion": criterion, **more}
-        return await self._ask("POST", "/v1/feedback", told)
+    async def feedback(
+        self, decision: str, chosen: str | int, *, rater: str, criterion: str, reason: str | None = None
+    ) -> dict[str, Json]:
+        """Tell which picture of a decision a person chose later, and the person's reason."""
+        told = {"decision": decision, "chosen": chosen, "rater": rater, "criterion": criterion}
+        told |= {} if reason is None else {"reason": reason}
+        found: dict[str, Json] = await self._ask("POST", "/v1/feedback", told)
+        return found
 
     async def _look(
         self, route: str, shape: type[N], images: Sequence[PictureGiven], prompt: Prompted, **more: Any
@@ -201,6 +221,8 @@ class AsyncScoresClient:
 
     async def _sent(self, route: str, images: Sequence[PictureGiven], prompt: Prompted, **more: Any) -> Any:
         told = {name: value for name, value in more.items() if value is not None}
+        if "weights" in told:
+            told["weights"] = dict(told["weights"])
         if prompt is not None:
             told["prompt"] = prompt if isinstance(prompt, str) else dict(prompt)
         sent = await asyncio.to_thread(lambda: [one if isinstance(one, Below) else _bytes(one) for one in images])
@@ -246,7 +268,7 @@ class AsyncScoresClient:
 class ScoresClient:
     """The same for programs without a loop: every method of AsyncScoresClient that answers, waited for."""
 
-    def __init__(self, base_url: str, **options: Any) -> None:
+    def __init__(self, base_url: str, **options: Unpack[Options]) -> None:
         """Options are those of AsyncScoresClient."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="salon-scores", daemon=True)
@@ -257,33 +279,37 @@ class ScoresClient:
             self._end()
             raise
 
-    def score(self, images: Sequence[PictureGiven], prompt: Prompted = None, **more: Any) -> ScoreAnswer:
+    def score(self, images: Sequence[PictureGiven], prompt: Prompted = None, **asked: Unpack[Asked]) -> ScoreAnswer:
         """The number of each picture under each criterion."""
-        return self._wait(self._client.score(images, prompt, **more))
+        return self._wait(self._client.score(images, prompt, **asked))
 
-    def compare(self, first: PictureGiven, second: PictureGiven, prompt: Prompted = None, **more: Any) -> CompareAnswer:
+    def compare(
+        self, first: PictureGiven, second: PictureGiven, prompt: Prompted = None, **asked: Unpack[Asked]
+    ) -> CompareAnswer:
         """The chance that the first picture is preferred."""
-        return self._wait(self._client.compare(first, second, prompt, **more))
+        return self._wait(self._client.compare(first, second, prompt, **asked))
 
-    def pick(self, images: Sequence[PictureGiven], prompt: Prompted = None, **more: Any) -> PickAnswer:
+    def pick(self, images: Sequence[PictureGiven], prompt: Prompted = None, **asked: Unpack[Picked]) -> PickAnswer:
         """The best of several pictures."""
-        return self._wait(self._client.pick(images, prompt, **more))
+        return self._wait(self._client.pick(images, prompt, **asked))
 
-    def gate(self, images: Sequence[PictureGiven], prompt: Prompted = None, **more: Any) -> GateAnswer:
+    def gate(self, images: Sequence[PictureGiven], prompt: Prompted = None, **asked: Unpack[Gated]) -> GateAnswer:
         """Which pictures pass a gate of the service."""
-        return self._wait(self._client.gate(images, prompt, **more))
+        return self._wait(self._client.gate(images, prompt, **asked))
 
-    def explain(self, images: Sequence[PictureGiven], prompt: Prompted = None, **more: Any) -> dict[str, Any]:
+    def explain(
+        self, images: Sequence[PictureGiven], prompt: Prompted = None, **asked: Unpack[Explained]
+    ) -> dict[str, Json]:
         """Why a picture has its score, or one of two stands above the other."""
-        return self._wait(self._client.explain(images, prompt, **more))
+        return self._wait(self._client.explain(images, prompt, **asked))
 
     def models(self) -> ModelsAnswer:
         """What is loaded, and which of it answers."""
         return self._wait(self._client.models())
 
-    def load(self, **more: Any) -> ModelsAnswer:
+    def load(self, **loaded: Unpack[Loaded]) -> ModelsAnswer:
         """Load a model beside the active one."""
-        return self._wait(self._client.load(**more))
+        return self._wait(self._client.load(**loaded))
 
     def activate(self, version: str) -> ModelsAnswer:
         """Answer with this version from now on."""
@@ -293,9 +319,12 @@ class ScoresClient:
         """Back to the version before."""
         return self._wait(self._client.rollback())
 
-    def feedback(self, decision: str, chosen: str | int, **more: Any) -> Any:
-        """Tell which picture of a decision a person chose later."""
-        return self._wait(self._client.feedback(decision, chosen, **more))
+    def feedback(
+        self, decision: str, chosen: str | int, *, rater: str, criterion: str, reason: str | None = None
+    ) -> dict[str, Json]:
+        """Tell which picture of a decision a person chose later, and the person's reason."""
+        said = self._client.feedback(decision, chosen, rater=rater, criterion=criterion, reason=reason)
+        return self._wait(said)
 
     def _wait(self, answer: Coroutine[Any, Any, T]) -> T:
         waiting = asyncio.run_coroutine_threadsafe(answer, self._loop)

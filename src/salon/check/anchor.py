@@ -229,7 +229,7 @@ def _rater_intervals(figures: Figures, raters: NDArray[np.int64], settings: Anch
 def _tie_rate(drawn: NDArray[np.float32]) -> float:
     p = drawn.shape[2]
     tied = sum(float((drawn[:, :, i] == drawn[:, :, j]).mean()) for i in range(p) for j in range(i))
-    return tied / (p * (p - 1) / 2)
+    return float(tied / (p * (p - 1) / 2))
 
 
 def _policies(settings: AnchorSettings, drawn: Draws) -> tuple[str, ...]:

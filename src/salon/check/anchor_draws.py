@@ -10,7 +10,7 @@ With several groups (prompts) raters and items are drawn inside a group, and dra
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,7 +68,7 @@ def draw_catalogue(
     if by == "items":
         return _draws(scores, _raters_of(known, found, R, rng), found, tried, usable)
     parts = [
-        np.sort(_choose_among(known[rows].all(axis=1), p, rng), axis=1)
+        np.sort(_choose_among(np.asarray(known[rows].all(axis=1)), p, rng), axis=1)
         for rows in np.array_split(found, -(-found.size * size // MOST_CELLS))
     ]
     return _draws(scores, found, np.concatenate(parts), tried, usable)
@@ -115,7 +115,9 @@ def _sets(known: Bools, draws: int, R: int, p: int, rng: np.random.Generator, mo
     return _until(draws, most_tries, lambda n: np.sort(choose(rng, known.shape[1], p, n), axis=1), usable)
 
 
-def _until(draws: int, most_tries: int, make, usable) -> tuple[Ints, int]:  # type: ignore[no-untyped-def]
+def _until(
+    draws: int, most_tries: int, make: Callable[[int], Ints], usable: Callable[[Ints], Bools]
+) -> tuple[Ints, int]:
     """Rows of `make(n)` that are usable, until there are `draws` of them or all tries are spent."""
     found: list[Ints] = []
     kept = tried = 0

@@ -49,16 +49,22 @@ class GroupScores:
     scores: NDArray[np.float32]
 
 
+Ints = NDArray[np.int32]
+Floats = NDArray[np.int32] | NDArray[np.float64]
+"""Scores: places are whole numbers, ratings need not be."""
+Entries = tuple[Ints, Ints, Ints, Floats]
+
+
 def score_groups(study: Study, criterion: int, settings: AnchorSettings) -> list[GroupScores]:
     """Score matrices of every group, from whichever protocol the criterion has (rankings before ratings)."""
     group, rater, item, score = _entries(study, criterion)
     keep = ~np.isin(item, _dropped(study, settings)) & ~study.crowds[rater] & (group >= 0)
-    group, rater, item, score = (column[keep] for column in (group, rater, item, score))
+    group, rater, item, score = group[keep], rater[keep], item[keep], score[keep]
     if settings.top_generators is not None and len(group):
         keep = np.isin(item, _top_generators(study, item, group, rater, score, settings.top_generators))
-        group, rater, item, score = (column[keep] for column in (group, rater, item, score))
+        group, rater, item, score = group[keep], rater[keep], item[keep], score[keep]
     order = np.lexsort((item, rater, group))
-    group, rater, item, score = (column[order] for column in (group, rater, item, score))
+    group, rater, item, score = group[order], rater[order], item[order], score[order]
     starts = np.flatnonzero(np.concatenate(([True], group[1:] != group[:-1]))) if len(group) else np.zeros(0, int)
     groups = []
     for start, end in zip(starts, np.append(starts[1:], len(group))):
@@ -67,7 +73,7 @@ def score_groups(study: Study, criterion: int, settings: AnchorSettings) -> list
     return groups
 
 
-def _entries(study: Study, criterion: int) -> tuple[NDArray[np.int32], ...]:
+def _entries(study: Study, criterion: int) -> Entries:
     """group, rater, item and score (higher = better) of every judged item."""
     rankings = study.rankings
     rows = np.flatnonzero((rankings.criterion == criterion) & (rankings.repeat == 0))
@@ -90,9 +96,7 @@ def _entries(study: Study, criterion: int) -> tuple[NDArray[np.int32], ...]:
     )
 
 
-def _matrix(
-    rater: NDArray[np.int32], item: NDArray[np.int32], score: NDArray[np.float64], settings: AnchorSettings
-) -> NDArray[np.float32]:
+def _matrix(rater: Ints, item: Ints, score: Floats, settings: AnchorSettings) -> NDArray[np.float32]:
     raters, row = np.unique(rater, return_inverse=True)
     items, column, judged = np.unique(item, return_inverse=True, return_counts=True)
     most = np.argsort(-judged, kind="stable")[: settings.top_items]
@@ -127,7 +131,7 @@ def photographs(study: Study) -> NDArray[np.bool_]:
     return found & ~found.all()
 
 
-def _top_generators(study: Study, item, group, rater, score, most: int) -> NDArray[np.int64]:  # type: ignore[no-untyped-def]
+def _top_generators(study: Study, item: Ints, group: Ints, rater: Ints, score: Floats, most: int) -> NDArray[np.int64]:
     """Items of the `most` generators with the best mean rank within a rater's answer."""
     table = study.table("items")
     if "generator" not in table.column_names:

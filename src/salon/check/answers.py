@@ -250,7 +250,7 @@ def _positions(item_groups: Ints, judged: Ints) -> tuple[Ints, Ints]:
 
 
 @compiled
-def _lay_rankings(scores, filled, fits, starts, ends, position, items, ranks):  # type: ignore[no-untyped-def]
+def _lay_rankings(scores, filled, fits, starts, ends, position, items, ranks):  # type: ignore[no-untyped-def]  # numba knows the types
     for a in range(len(fits)):
         if fits[a]:
             for e in range(starts[a], ends[a]):
@@ -259,7 +259,7 @@ def _lay_rankings(scores, filled, fits, starts, ends, position, items, ranks):  
 
 
 @compiled
-def _lay_single(scores, filled, fits, answer, position, item, score):  # type: ignore[no-untyped-def]
+def _lay_single(scores, filled, fits, answer, position, item, score):  # type: ignore[no-untyped-def]  # numba knows the types
     for e in range(len(item)):
         a = answer[e]
         if fits[a]:
@@ -268,7 +268,7 @@ def _lay_single(scores, filled, fits, answer, position, item, score):  # type: i
 
 
 @compiled
-def _count_ties(scores, ties):  # type: ignore[no-untyped-def]
+def _count_ties(scores, ties):  # type: ignore[no-untyped-def]  # numba knows the types
     for a in range(len(scores)):
         for i in range(scores.shape[1]):
             for j in range(i):
@@ -314,7 +314,7 @@ def rank_scores(scores: Scores, *, ties: Literal["random", "stable"], rng: np.ra
     return _ranks(scores, np.full(len(scores), scores.shape[1], np.int32), ties, rng)
 
 
-def _ranks(scores, size, ties, rng):  # type: ignore[no-untyped-def]
+def _ranks(scores: Scores, size: Ints, ties: Literal["random", "stable"], rng: np.random.Generator) -> NDArray[np.int8]:
     ranks = np.empty(scores.shape, np.int8)
     seed = np.uint64(rng.integers(1, 2**63)) if ties == "random" else np.uint64(0)
     _rank(scores, size, seed, ranks)
@@ -322,7 +322,7 @@ def _ranks(scores, size, ties, rng):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _rank(scores, size, seed, ranks):  # type: ignore[no-untyped-def]
+def _rank(scores, size, seed, ranks):  # type: ignore[no-untyped-def]  # numba knows the types
     """Rank = number of items above. Equal scores go by a key: random (xorshift) with a seed, else the item's place."""
     state = seed
     key = np.zeros(scores.shape[1], np.uint64)

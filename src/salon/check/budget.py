@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from salon.check.results import Figure
 from salon.errors import StatsError, TooFew
+from salon.report.estimate import Figure
 from salon.stats.budget import BudgetRow, comparison_budget, simulated_mean, smallest_fraction
 from salon.stats.graph import connectivity
 from salon.stats.thinning import Thinning, thin_comparisons

@@ -15,6 +15,7 @@ from salon.check.signal import Lookup
 from salon.check.together import study_ceilings
 from salon.check.verdict import adjust, judge, rejected
 from salon.errors import TooFew
+from salon.stats.nulls import Null
 from salon.store.nulls import quick_null
 from salon.study import Signature, Study
 from salon.study.rater import told_of_models
@@ -88,9 +89,9 @@ def check_study(
 
 def _lookup(settings: CheckSettings) -> Lookup:
     """Nulls by shape, each found once."""
-    known = {}
+    known: dict[tuple[int, int], Null] = {}
 
-    def null(items: int, raters: int):  # type: ignore[no-untyped-def]
+    def null(items: int, raters: int) -> Null:
         if (items, raters) not in known:
             known[items, raters] = quick_null(items, raters, draws=settings.null_draws, seed=settings.seed)
         return known[items, raters]

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from salon.check.answers import (
     MOST_ITEMS,
     Answers,
+    Longs,
+    Protocol,
     answers_comparisons,
     answers_rankings,
     answers_ratings,
@@ -22,20 +24,23 @@ from salon.check.answers import (
 )
 from salon.check.catalogue import catalogue_policy, catalogue_table, catalogue_votes
 from salon.check.panel import faction_figures, rater_figures
-from salon.check.results import CeilingFigures, CriterionFigures, Figure, Statistics, TestFigures
+from salon.check.results import CeilingFigures, CriterionFigures, Statistics, TestFigures
 from salon.check.settings import CheckSettings
 from salon.check.signal import Lookup, Signal, signal_of
 from salon.errors import StatsError
+from salon.report.estimate import Figure
 from salon.stats.alpha import alpha_bootstrap
 from salon.stats.ceilings import Ceilings, VoteTable, cells_table, table_ceilings
 from salon.stats.concordance import alpha_from_w, group_concordances
-from salon.stats.resample import SHARE, bootstrap_totals
+from salon.stats.resample import SHARE, Resampling, bootstrap_totals
 from salon.stats.result import Estimate
 from salon.stats.signal import kendall_t, votes_rankings
 from salon.stats.vote_test import vote_power, vote_test
 from salon.study import Study
+from salon.study.views import View
 
 Result = TypeVar("Result")
+Views = dict[Protocol, View]
 _READERS: tuple[Callable[[Study, int], Answers], ...] = (answers_rankings, answers_comparisons, answers_ratings)
 
 
@@ -138,7 +143,7 @@ def _voted(study: Study, number: int, settings: CheckSettings, streams: Streams)
     if not len(votes.rater):
         return None
     cluster = votes.pair if study.compare_within == "all" else votes.group
-    views = {"comparisons": study.comparisons, "rankings": study.rankings, "ratings": study.ratings}
+    views: Views = {"comparisons": study.comparisons, "rankings": study.rankings, "ratings": study.ratings}
     kind = next(kind for kind, view in views.items() if (view.criterion == number).any())
     try:
         result = vote_test(
@@ -195,8 +200,8 @@ def _gather_votes(study: Study, number: int, settings: CheckSettings) -> _Gather
     rows = np.flatnonzero((view.criterion == number) & (view.repeat == 0))
     if len(rows):
         rater, group, a, b, outcome = (
-            column[rows] for column in (view.rater, view.group, view.a, view.b, view.outcome)
-        )
+            view.rater[rows], view.group[rows], view.a[rows], view.b[rows], view.outcome[rows]
+        )  # fmt: skip
         judgments = len(rows)
     else:
         votes = catalogue_votes(study, number, settings)
@@ -215,7 +220,7 @@ def _gather_votes(study: Study, number: int, settings: CheckSettings) -> _Gather
 
 def _alone(study: Study, number: int, read: Sequence[Answers]) -> Checked | None:
     """A criterion that was judged, but where no two raters answered the same question: said, never left out."""
-    views = {"rankings": study.rankings, "ratings": study.ratings}
+    views: Views = {"rankings": study.rankings, "ratings": study.ratings}
     kind = next((kind for kind, view in views.items() if (view.criterion == number).any()), None)
     if kind is None:
         return None
@@ -276,7 +281,9 @@ def ceiling_figures(made: Ceilings) -> CeilingFigures:
     )
 
 
-def _alpha(answers: Answers, starts, mean_w: Estimate | None, settings: CheckSettings, rng) -> Estimate:  # type: ignore[no-untyped-def]
+def _alpha(
+    answers: Answers, starts: Longs, mean_w: Estimate | None, settings: CheckSettings, rng: np.random.Generator
+) -> Estimate:
     """Krippendorff's alpha, ordinal: of ratings as given, or of places in the order."""
     raters = np.diff(np.append(starts, len(answers)))
     strict = answers.protocol == "rankings" and not answers.tie_rate
@@ -291,11 +298,11 @@ def _alpha(answers: Answers, starts, mean_w: Estimate | None, settings: CheckSet
     return alpha_bootstrap(flat, clusters, level="ordinal", draws=settings.draws, rng=rng, confidence=settings.level)
 
 
-def _mean_w(answers: Answers, starts, settings: CheckSettings, rng: np.random.Generator) -> Estimate:  # type: ignore[no-untyped-def]
+def _mean_w(answers: Answers, starts: Longs, settings: CheckSettings, rng: np.random.Generator) -> Estimate:
     w = group_concordances(answers.scores, answers.size, starts)
     table = np.column_stack([w[np.isfinite(w)], np.ones(int(np.isfinite(w).sum()))])
     table[:, 0] = np.round(table[:, 0], 9)  # equal values become one kind of row for the bootstrap
-    given = {"draws": settings.draws, "rng": rng, "level": settings.level}
+    given: Resampling = {"draws": settings.draws, "rng": rng, "level": settings.level}
     return bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, ends=SHARE, **given)
 
 
@@ -319,7 +326,7 @@ def _cohort(study: Study, raters: NDArray[np.int32]) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
-def _policies(answers: Answers, signal: Signal, starts, settings: CheckSettings) -> tuple[str, ...]:  # type: ignore[no-untyped-def]
+def _policies(answers: Answers, signal: Signal, starts: Longs, settings: CheckSettings) -> tuple[str, ...]:
     said = [f"each prompt counts once; complete answers from {answers.protocol}"]
     if answers.tie_rate:
         how = (
@@ -358,7 +365,7 @@ def _lone_policy(table: VoteTable | None) -> tuple[str, ...]:
 
 def _other_policy(study: Study, number: int, used: str) -> tuple[str, ...]:
     """Answers of another kind than the one that orders and tests are made of, counted."""
-    views = {"rankings": study.rankings, "comparisons": study.comparisons, "ratings": study.ratings}
+    views: Views = {"rankings": study.rankings, "comparisons": study.comparisons, "ratings": study.ratings}
     counts = {kind: int((view.criterion == number).sum()) for kind, view in views.items() if kind != used}
     return tuple(
         f"{kind} under this criterion that orders and tests leave out, as they use {used}: {count:,}"

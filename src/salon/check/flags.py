@@ -7,9 +7,10 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from salon.check.results import CheckReport, Figure, FlagFigures
+from salon.check.results import CheckReport, FlagFigures
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
+from salon.report.estimate import Figure
 from salon.stats.agreement import fleiss_kappa
 from salon.stats.alpha import alpha_bootstrap
 from salon.stats.behavior import split_pattern
@@ -84,26 +85,30 @@ def _figures(
     )
 
 
-def _shares(counts, clusters, settings: CheckSettings, rng: np.random.Generator) -> tuple[Figure, ...]:  # type: ignore[no-untyped-def]
+def _shares(
+    counts: NDArray[np.int64], clusters: NDArray[np.int64], settings: CheckSettings, rng: np.random.Generator
+) -> tuple[Figure, ...]:
     """Share of every level, prompts drawn again."""
     table = np.zeros((int(clusters.max()) + 1, counts.shape[1]))
     np.add.at(table, clusters, counts)
-    return tuple(
-        Figure.of(
-            bootstrap_totals(
-                lambda t, level=level: t[:, level] / t.sum(axis=1),
-                table,
-                draws=settings.draws,
-                rng=rng,
-                level=settings.level,
-                ends=SHARE,
-            )
-        )
-        for level in range(counts.shape[1])
-    )
+
+    def share_of(level: int) -> Figure:
+        def share(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.asarray(totals[:, level] / totals.sum(axis=1))
+
+        drawn = bootstrap_totals(share, table, draws=settings.draws, rng=rng, level=settings.level, ends=SHARE)
+        return Figure.of(drawn)
+
+    return tuple(share_of(level) for level in range(counts.shape[1]))
 
 
-def _alpha(unit, value, clusters, settings: CheckSettings, rng: np.random.Generator) -> Figure | None:  # type: ignore[no-untyped-def]
+def _alpha(
+    unit: NDArray[np.int64],
+    value: NDArray[np.float64],
+    clusters: NDArray[np.int64],
+    settings: CheckSettings,
+    rng: np.random.Generator,
+) -> Figure | None:
     """Krippendorff's alpha, ordinal; it does not ask which rater gave which flag."""
     order = np.argsort(unit, kind="stable")
     slot = np.arange(len(unit)) - np.searchsorted(unit[order], unit[order])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
 from salon.check.answers import Shape
-from salon.check.results import FactionFigures, Figure, RaterFigures
+from salon.check.results import FactionFigures, RaterFigures
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
+from salon.report.estimate import Figure
 from salon.stats.agreement import pair_tau
 from salon.stats.factions import faction_test
 from salon.study import Study
@@ -159,9 +162,14 @@ def _number(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _extreme(mean, known, labels, pick):  # type: ignore[no-untyped-def]
+def _extreme(
+    mean: NDArray[np.float64],
+    known: NDArray[np.bool_],
+    labels: Sequence[str],
+    pick: Callable[[NDArray[np.float64]], np.intp],
+) -> tuple[str, str] | None:
     """The pair of raters with the largest or smallest mean tau."""
     if not known.any():
         return None
-    i, j = np.unravel_index(pick(np.where(known, mean, np.nan)), mean.shape)
+    i, j = map(int, np.unravel_index(pick(np.where(known, mean, np.nan)), mean.shape))
     return labels[min(i, j)], labels[max(i, j)]

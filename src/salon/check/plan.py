@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, TypedDict
 
 import numpy as np
 from pydantic import Field
 
-from salon.check.results import Figure
 from salon.errors import InputError, StatsError
+from salon.report.estimate import Figure
 from salon.stats.laws import RankingLaw, expected_tau, fit_tau
 from salon.stats.nulls import Null
 from salon.stats.power import Power, TestName, power_signal, smallest_prompts, smallest_raters
+from salon.stats.result import Estimate
 from salon.study import Signature
 from salon.study.noun import Noun
 
@@ -78,6 +79,15 @@ class PlanReport(Noun):
     signature_line: str
 
 
+class _Share(TypedDict):
+    """What every power of a plan is computed under."""
+
+    alpha: float
+    criteria: int
+    sims: int
+    rng: np.random.Generator
+
+
 def plan(
     settings: PlanSettings,
     null: Callable[[int, int], Null],
@@ -87,7 +97,7 @@ def plan(
     """Power of the signal tests for a design, and the smallest designs that suffice."""
     rng = np.random.default_rng(settings.seed)
     law = _law(settings)
-    share = {"alpha": settings.alpha, "criteria": settings.criteria, "sims": settings.sims, "rng": rng}
+    share: _Share = {"alpha": settings.alpha, "criteria": settings.criteria, "sims": settings.sims, "rng": rng}
     progress("power of this design")
     power = power_signal(null(settings.items, settings.raters), law, settings.prompts, **share)
     progress("smallest designs")
@@ -127,11 +137,13 @@ def _powers(power: Power) -> tuple[PlanPower, ...]:
     )
 
 
-def _figure(estimate) -> Figure | None:  # type: ignore[no-untyped-def]
+def _figure(estimate: Estimate | None) -> Figure | None:
     return None if estimate is None else Figure.of(estimate)
 
 
-def _smallest(settings, law, null, target, share):  # type: ignore[no-untyped-def]
+def _smallest(
+    settings: PlanSettings, law: RankingLaw, null: Callable[[int, int], Null], target: float, share: _Share
+) -> tuple[PlanSmallest, PlanSmallest]:
     prompts = smallest_prompts(null(settings.items, settings.raters), law, target=target, **share)
     try:
         raters = smallest_raters(lambda R: null(settings.items, R), law, settings.prompts, target=target, **share)
@@ -144,7 +156,7 @@ def _smallest(settings, law, null, target, share):  # type: ignore[no-untyped-de
     )
 
 
-def _curve(settings, law, null, share):  # type: ignore[no-untyped-def]
+def _curve(settings: PlanSettings, law: RankingLaw, null: Callable[[int, int], Null], share: _Share) -> PlanCurve:
     grid = sorted({max(5, round(settings.prompts * step)) for step in (0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 3)})
     made = [(n, power_signal(null(settings.items, settings.raters), law, n, **share).holm["T"]) for n in grid]
     known = [(n, Figure.of(power)) for n, power in made if power is not None]

@@ -27,7 +27,7 @@ class Matched:
     group: int
     items: Ints
     """Their numbers in the study."""
-    raters: Ints
+    raters: NDArray[np.int32]
     ratings: Floats
     """(raters, items) higher is better."""
     elo: Floats
@@ -74,7 +74,7 @@ def _match(
     who, a, b = (np.searchsorted(*pair) for pair in ((raters, c.rater[rows]), (items, c.a[rows]), (items, c.b[rows])))
     met = np.zeros(scores.shape, bool)
     met[who, a] = met[who, b] = True
-    whole = np.isfinite(scores).all(axis=1) & met.all(axis=1)
+    whole = np.asarray(np.isfinite(scores).all(axis=1) & met.all(axis=1))
     if whole.sum() < LEAST_RATERS:
         return None
     keep = whole[who]
@@ -86,7 +86,7 @@ def _match(
     )
 
 
-def _scores(study: Study, criterion: int, rated: Ints, items: Ints, raters: Ints) -> Floats:
+def _scores(study: Study, criterion: int, rated: Ints, items: Ints, raters: NDArray[np.int32]) -> Floats:
     """Ratings (raters, items), turned where low is good, NaN where one is missing."""
     r = study.ratings
     known = rated[np.isin(r.item[rated], items) & np.isin(r.rater[rated], raters)]

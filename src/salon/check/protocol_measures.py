@@ -108,7 +108,7 @@ def _ranked(scores: Floats) -> Stacked:
         (("accuracy",), lambda: [stability.consensus_accuracy(scores)]),
         (("rho", "tau"), lambda: stability.rater_correlation(scores)),
         (("displacement", "displacement_sd", "least", "most"), lambda: stability.rank_displacement(scores)),
-        (("left_out", "left_out_top"), lambda: stability.leave_one_rater_out(scores)),
+        (("left_out", "left_out_top"), lambda: stability.leave_one_rater_out(scores)[:2]),
         (("one",), lambda: [stability.k_of_raters(scores, 1, rng=_fixed()).rho]),
         (("three",), lambda: [stability.k_of_raters(scores, 3, rng=_fixed()).rho] if raters > 3 else []),
     ]

@@ -16,9 +16,10 @@ import numpy as np
 from salon.check.protocol_groups import Floats, Matched, matched_groups
 from salon.check.protocol_measures import MEASURES, Measure, folds, measured
 from salon.check.protocol_raters import protocol_raters
-from salon.check.results import Figure, ProtocolFigures, ProtocolRater, ProtocolRow
+from salon.check.results import ProtocolFigures, ProtocolRater, ProtocolRow
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
+from salon.report.estimate import Figure
 from salon.stats import stability
 from salon.stats.resample import bootstrap_totals, with_width
 from salon.stats.result import Estimate
@@ -165,14 +166,17 @@ def _sum_folds(cells: Sequence[Cell], of: Callable[[Floats], Floats]) -> Floats:
 
 def _equal_row(cells: list[Cell], settings: CheckSettings, rng: np.random.Generator) -> ProtocolRow:
     """Kendall's W when every rater gives no more comparisons than ratings."""
-    if any(cell.equal is None for cell in cells):
+    pairs = [(cell, cell.equal) for cell in cells if cell.equal is not None]
+    if len(pairs) < len(cells):
         note = "a rater gave fewer comparisons than ratings"
         return ProtocolRow(name=EQUAL.name, comparisons=None, ratings=None, note=note)
     w = list(MEASURES).index("w")
-    cells = [cell for cell in cells if np.isfinite(cell.values[:, w]).all() and np.isfinite(cell.equal).all()]
-    if not cells:
+    pairs = [
+        (cell, equal) for cell, equal in pairs if np.isfinite(cell.values[:, w]).all() and np.isfinite(equal).all()
+    ]
+    if not pairs:
         return ProtocolRow(name=EQUAL.name, comparisons=None, ratings=None, note="raters tie all items")
-    known = [cell.equal for cell in cells]
+    cells, known = [cell for cell, _ in pairs], [equal for _, equal in pairs]
     full = _row(w, MEASURES["w"], cells, settings, rng)
     thinned = np.mean(known, axis=0)
     low, high = np.quantile(thinned, [(1 - settings.level) / 2, (1 + settings.level) / 2]).tolist()

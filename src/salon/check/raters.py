@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import TypedDict
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.stats import binomtest
 
 from salon.check.answers import Answers, answers_comparisons
-from salon.check.results import CriterionFigures, Figure, RaterRow
+from salon.check.results import CriterionFigures, RaterRow
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
+from salon.report.estimate import Figure
 from salon.stats.behavior import longest_run, outliers, wilson
 from salon.stats.result import Estimate
 from salon.study import Study
+from salon.study.views import Comparisons
 
 MOST_ROWS = 500
 """Raters shown; the most active come first and the rest are counted."""
@@ -27,6 +31,22 @@ FEW = 10
 """Fewer judgments than this raise no flag."""
 RARE = 0.005
 """A habit is flagged when a rater without it would show as much in one case of two hundred."""
+
+
+class Facts(TypedDict, total=False):
+    """What is known of a rater beside the counts; names are those of `RaterRow`."""
+
+    mean_tau: Figure | None
+    intransitive: Figure | None
+    left_rate: Figure | None
+    tie_rate: float | None
+    repeat_agreement: Figure | None
+    extreme_share: float | None
+    longest_run: int
+
+
+FactsAndRun = tuple[Facts, float | None]
+"""Facts, and the p of the longest run of equal answers."""
 
 
 def rater_rows(study: Study, criteria: Sequence[CriterionFigures], settings: CheckSettings) -> tuple[RaterRow, ...]:
@@ -41,13 +61,10 @@ def rater_rows(study: Study, criteria: Sequence[CriterionFigures], settings: Che
     rows = []
     for rater in shown:
         label = study.label("raters", rater)
-        facts = {
-            "mean_tau": taus.get(label),
-            "intransitive": loops.get(rater),
-            **_comparison_facts(study, rater, settings, rng),
-            **_rating_facts(study, rater, rng),
-        }
-        run_p = facts.pop("run_p", None)
+        compared, compared_p = _comparison_facts(study, rater, settings, rng)
+        rated, rated_p = _rating_facts(study, rater, rng)
+        facts: Facts = {"mean_tau": taus.get(label), "intransitive": loops.get(rater), **compared, **rated}
+        run_p = compared_p if rated_p is None else rated_p
         rows.append(
             RaterRow(
                 rater=label,
@@ -68,7 +85,7 @@ def _judgments(study: Study) -> NDArray[np.int64]:
     return sum((np.bincount(view.rater, minlength=raters) for view in views), np.zeros(raters, np.int64))
 
 
-def _column(table, name: str, row: int) -> str | None:  # type: ignore[no-untyped-def]
+def _column(table: pa.Table, name: str, row: int) -> str | None:
     return table.column(name)[row].as_py() if name in table.column_names else None
 
 
@@ -91,10 +108,10 @@ def _taus(criteria: Sequence[CriterionFigures], settings: CheckSettings) -> dict
                 sums[label].append((tau, error, max(n for n in panel.prompts[row])))
     made = {}
     for label, parts in sums.items():
-        tau, error, n = (np.array(column, float) for column in zip(*parts))
+        taus, spreads, n = (np.array(column, float) for column in zip(*parts))
         share = n / n.sum()
-        half = float(stats.norm.ppf((1 + settings.level) / 2)) * float(np.sqrt((share**2 * error**2).sum()))
-        value = float((share * tau).sum())
+        half = float(stats.norm.ppf((1 + settings.level) / 2)) * float(np.sqrt((share**2 * spreads**2).sum()))
+        value = float((share * taus).sum())
         ends: tuple[float | None, float | None] = (value - half, value + half)
         method = "normal, prompts as units; pairs of a rater taken as fully correlated"
         if np.isnan(half):
@@ -152,23 +169,23 @@ def _states_a_tie(study: Study, criterion: int, answers: Answers) -> NDArray[np.
     return np.isin(answers.group.astype(np.int64) * most + answers.rater, stated)
 
 
-def _comparison_facts(study: Study, rater: int, settings: CheckSettings, rng: np.random.Generator) -> dict:  # type: ignore[type-arg]
+def _comparison_facts(study: Study, rater: int, settings: CheckSettings, rng: np.random.Generator) -> FactsAndRun:
     view = study.comparisons
     rows = np.flatnonzero(view.rater == rater)
     if not len(rows):
-        return {}
+        return {}, None
     outcome, left = view.outcome[rows], view.left[rows]
     known = (left < 2) & (outcome < 2)
-    facts = {
+    facts: Facts = {
         "left_rate": _figure(wilson(int((outcome == left)[known].sum()), int(known.sum()), level=settings.level)),
         "tie_rate": float((outcome == 2).mean()),
         "repeat_agreement": _repeats(view, rows, settings.level),
     }
     sides = np.where(outcome > 1, outcome, (outcome == left).astype(np.int8))[left < 2]
-    return facts | _run(sides, rng)
+    return _with_run(facts, sides, rng)
 
 
-def _repeats(view, rows: NDArray[np.int64], level: float) -> Figure | None:  # type: ignore[no-untyped-def]
+def _repeats(view: Comparisons, rows: NDArray[np.int64], level: float) -> Figure | None:
     """Agreement with oneself on questions that were planted twice."""
     low, high = np.minimum(view.a[rows], view.b[rows]), np.maximum(view.a[rows], view.b[rows])
     flipped = view.a[rows] > view.b[rows]
@@ -187,25 +204,26 @@ def _repeats(view, rows: NDArray[np.int64], level: float) -> Figure | None:  # t
     return _figure(wilson(int(same.sum()), len(same), level=level))
 
 
-def _rating_facts(study: Study, rater: int, rng: np.random.Generator) -> dict:  # type: ignore[type-arg]
+def _rating_facts(study: Study, rater: int, rng: np.random.Generator) -> FactsAndRun:
     view = study.ratings
     rows = np.flatnonzero(view.rater == rater)
     if not len(rows):
-        return {}
+        return {}, None
     extreme = np.zeros(len(rows), bool)
     for number, criterion in enumerate(study.criteria):
         if criterion.scale is not None:
             ends = np.isin(view.value[rows], (criterion.scale.low, criterion.scale.high))
             extreme |= ends & (view.criterion[rows] == number)
-    facts = {"extreme_share": float(extreme.mean())}
-    return facts if len(study.comparisons) else facts | _run(view.value[rows], rng)
+    facts: Facts = {"extreme_share": float(extreme.mean())}
+    return (facts, None) if len(study.comparisons) else _with_run(facts, view.value[rows], rng)
 
 
-def _run(answers: NDArray, rng: np.random.Generator) -> dict:  # type: ignore[type-arg]
+def _with_run(facts: Facts, answers: NDArray[np.int8] | NDArray[np.float64], rng: np.random.Generator) -> FactsAndRun:
+    """The facts with the longest run of equal answers, and how rare it is."""
     if not len(answers):
-        return {}
+        return facts, None
     run = longest_run(answers[:RUN_ANSWERS], rng=rng, shuffles=199)
-    return {"longest_run": run.length, "run_p": run.p}
+    return {**facts, "longest_run": run.length}, run.p
 
 
 def _median_seconds(study: Study, rater: int) -> float | None:
@@ -219,15 +237,15 @@ def _median_seconds(study: Study, rater: int) -> float | None:
     return float(np.quantile(known, 0.5)) if len(known) else None
 
 
-def _flags(  # type: ignore[no-untyped-def]
-    facts, outlier: str | None, usual: float | None, seconds: float | None, run_p: float | None, n: int
+def _flags(
+    facts: Facts, outlier: str | None, usual: float | None, seconds: float | None, run_p: float | None, n: int
 ) -> tuple[str, ...]:
     """Plain words for what should be looked at; `usual` is the median of all raters' tau."""
     if n < FEW:
         return ()
     tau, left, repeat = facts.get("mean_tau"), facts.get("left_rate"), facts.get("repeat_agreement")
     said = [outlier] if outlier else []
-    if tau is not None and _end(tau, tau.low) <= 0 and _end(tau, tau.high) < usual:
+    if tau is not None and usual is not None and _end(tau, tau.low) <= 0 and _end(tau, tau.high) < usual:
         said.append(f"agrees with the others no more than chance (tau {tau.value:+.2f}, usual {usual:+.2f})")
     if left is not None and left.n >= FEW and abs(left.value - 0.5) > 0.05 and _coin(left) <= RARE:
         said.append(f"prefers the {'left' if left.value > 0.5 else 'right'} side ({left.value:.0%} left)")
@@ -235,8 +253,9 @@ def _flags(  # type: ignore[no-untyped-def]
         said.append(f"contradicts own repeats ({repeat.value:.0%} the same)")
     if seconds is not None and seconds < FAST_SECONDS:
         said.append(f"very fast (median {seconds:.1f} s)")
-    if run_p is not None and run_p <= RARE and facts["longest_run"] >= FEW:
-        said.append(f"straight-lines ({facts['longest_run']} equal answers in a row)")
+    run = facts.get("longest_run", 0)
+    if run_p is not None and run_p <= RARE and run >= FEW:
+        said.append(f"straight-lines ({run} equal answers in a row)")
     return tuple(said)
 
 

@@ -119,12 +119,12 @@ def _strongest_card(report: CheckReport) -> Card:
         ends = best.statistics.intervals["mean_tau"]
         shown = estimate_value((best.statistics.mean_tau, ends.low, ends.high), None, DECIMALS)
         return Card("Strongest signal, mean τ", shown, f"{best.name}. Random raters give zero.")
-    paired = [c for c in report.criteria if c.pair_agreement is not None]
+    paired = [(c.pair_agreement, c.name) for c in report.criteria if c.pair_agreement is not None]
     if not paired:
         return Card("Strongest signal", "–", "no criterion has two answers on one pair", "thin")
-    first = max(paired, key=lambda c: c.pair_agreement.value)
-    shown = estimate_value(first.pair_agreement, None)
-    return Card("Strongest signal, agreement of two votes", shown, f"{first.name}. Random raters give zero.")
+    agreement, name = max(paired, key=lambda entry: entry[0].value)
+    shown = estimate_value(agreement, None)
+    return Card("Strongest signal, agreement of two votes", shown, f"{name}. Random raters give zero.")
 
 
 def _ceiling_card(criteria: list[CriterionFigures], field: str, label: str, meaning: str) -> Card:

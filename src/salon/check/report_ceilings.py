@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from salon.check.results import CeilingFigures, CheckReport, CriterionFigures
-from salon.check.results import Figure as Share
 from salon.report import Block, Cell, Column, Figure, Note, Section, Table, charts
+from salon.report.estimate import Figure as Share
 from salon.report.words import counted, fixed, law_range, law_range_note, level_words, listed
 
 MOST_ROWS = 200
@@ -75,6 +75,7 @@ def _quoted(report: CheckReport, criteria: Sequence[CriterionFigures]) -> Table:
     ]
     rows = []
     for c in criteria:
+        assert c.ceilings is not None
         both = {field: _range_cell(c.ceilings, field) for field in QUOTED}
         counts = {name: getattr(c.ceilings, name) for name in ("pairs", "tied_share", "left_out")}
         rows.append({"name": c.name, **both, **counts})
@@ -141,6 +142,7 @@ def _buckets(report: CheckReport, criteria: Sequence[CriterionFigures]) -> list[
 
 def _splits(c: CriterionFigures) -> dict[Split, Share]:
     """Buckets by (larger, smaller) camp, read off their names: '4-1', or '4-1 of 5' where panels differ in size."""
+    assert c.ceilings is not None
     found = {}
     for name, figure in c.ceilings.buckets.items():
         camps = re.match(r"(\d+)-(\d+)", name)

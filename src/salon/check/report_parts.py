@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from salon.check.results import CheckReport, CriterionFigures, ShapeFigures, Statistics
+from salon.check.results import Agree, CheckReport, CriterionFigures, ShapeFigures, Statistics, Taste
 from salon.report import Badge, numbers, value
+from salon.report.block import Tone
 from salon.report.words import brief
 
 MOST_COLORS = 4
-VERDICTS = {
+VERDICTS: dict[tuple[Agree, Taste | None], tuple[str, Tone]] = {
     ("yes", "one taste"): ("agree: one taste", "clear"),
     ("yes", "camps"): ("agree: in camps", "split"),
     ("yes", "cannot tell"): ("agree: one taste or camps?", "clear"),
@@ -22,7 +23,7 @@ VERDICTS = {
     ("cannot tell", None): ("cannot tell", "thin"),
 }
 """The two answers as a badge: words and tone."""
-Triple = tuple[float | None, float | None, float | None]
+Triple = tuple[float, float | None, float | None]
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def triple(statistics: Statistics, name: str) -> Triple | None:
     """A statistic with its interval, or None where there is none."""
     found = getattr(statistics, name)
     ends = statistics.intervals.get(name)
-    return None if found is None else (found, ends and ends.low, ends and ends.high)
+    return None if found is None else (found, ends.low if ends else None, ends.high if ends else None)
 
 
 def holm(p: float | None) -> Markup:

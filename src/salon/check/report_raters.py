@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
@@ -77,7 +77,7 @@ def _most_telling(raters: Sequence[RaterRow]) -> tuple[list[RaterRow], int]:
 
 
 def _rater_row(rater: RaterRow) -> dict[str, object]:
-    cells = {c.path: Cell(getattr(rater, c.path), _why_none(rater, c)) for c in RATER_COLUMNS}
+    cells: dict[str, object] = {c.path: Cell(getattr(rater, c.path), _why_none(rater, c)) for c in RATER_COLUMNS}
     cells |= {"kind": rater.kind, "cohort": brief(rater.cohort or "–", RATER_NAME)}
     return {
         "rater": brief(rater.rater, RATER_NAME),
@@ -120,7 +120,7 @@ def _coefficient_row(c: CriterionFigures) -> dict[str, object]:
 
 def _pair_words(figures: RaterFigures | None, end: str) -> Cell:
     pair = None if figures is None else getattr(figures, end)
-    if pair is None:
+    if figures is None or pair is None:
         return Cell(None, "no two raters share a prompt")
     i, j = (figures.raters.index(name) for name in pair)
     tau = figures.tau[i][j]
@@ -130,19 +130,24 @@ def _pair_words(figures: RaterFigures | None, end: str) -> Cell:
 
 def _maps(report: CheckReport) -> list[Block]:
     """One map per criterion until the page would be too heavy; the rest is named and stays in the JSON."""
-    criteria = [c for c in report.criteria if c.raters is not None and len(c.raters.raters) > 1]
-    if not criteria:
+    panels = [(c.name, c.raters) for c in report.criteria if c.raters is not None and len(c.raters.raters) > 1]
+    if not panels:
         return []
-    limit = _largest(c.raters for c in criteria)
-    drawn, left, cells = [], [], 0
-    for c in criteria:
-        cells += len(c.raters.raters) ** 2 * (1 if _fits_small(c.raters) else 2)
-        (drawn if not drawn or cells <= MOST_CELLS else left).append(c)
-    fitting = [c for c in drawn if _fits_small(c.raters)]
-    starts = {_short_names(c.raters)[1] for c in fitting}
+    limit = _largest(raters for _, raters in panels)
+    drawn: list[tuple[str, RaterFigures]] = []
+    left: list[str] = []
+    cells = 0
+    for name, raters in panels:
+        cells += len(raters.raters) ** 2 * (1 if _fits_small(raters) else 2)
+        if not drawn or cells <= MOST_CELLS:
+            drawn.append((name, raters))
+        else:
+            left.append(name)
+    fitting = [(name, raters) for name, raters in drawn if _fits_small(raters)]
+    starts = {_short_names(raters)[1] for _, raters in fitting}
     shared = starts.pop() if len(starts) == 1 else ""
-    small = [_map(c, limit, SMALL, shared) for c in fitting]
-    wide = [_map(c, limit, WIDE) for c in drawn if not _fits_small(c.raters)]
+    small = [_map(name, raters, limit, SMALL, shared) for name, raters in fitting]
+    wide = [_map(name, raters, limit, WIDE) for name, raters in drawn if not _fits_small(raters)]
     told = (
         "Mean τ of each pair of raters over the prompts both judged. Blue: agree; orange: disagree; one scale for all."
     )
@@ -152,7 +157,7 @@ def _maps(report: CheckReport) -> list[Block]:
     ]
     if left:
         words = "Not drawn, to keep the page light: {}. Their matrices are in the JSON of this check."
-        blocks.append(Prose(Markup(words).format(listed(c.name for c in left))))
+        blocks.append(Prose(Markup(words).format(listed(left))))
     return blocks
 
 
@@ -162,7 +167,7 @@ def _fits_small(figures: RaterFigures) -> bool:
     return len(names) <= SMALL_PANEL and max(map(text_width, names)) <= SHORT_LABEL
 
 
-def _largest(figures: object) -> float:
+def _largest(figures: Iterable[RaterFigures]) -> float:
     known = [abs(v) for f in figures for row in f.tau for v in row if v is not None]
     return max(known, default=1.0) or 1.0
 
@@ -175,28 +180,28 @@ def _start_words(start: str) -> Markup:
     return Markup("Names start with {}.").format(start) if start else Markup("")
 
 
-def _map(c: CriterionFigures, limit: float, width: int, told: str = "") -> Figure:
+def _map(name: str, figures: RaterFigures, limit: float, width: int, told: str = "") -> Figure:
     """`told` is the start of names that the caption of all maps tells."""
-    figures = c.raters
     names, start = _short_names(figures)
     drawing = charts.heat_map(
-        figures.tau, names, names, n=figures.prompts, error=figures.error, title=f"Agreement of raters on {c.name}",
+        figures.tau, names, names, n=figures.prompts, error=figures.error, title=f"Agreement of raters on {name}",
         limit=limit, value_name="mean τ", key=width == WIDE or len(names) > NUMBERED, width=width,
     )  # fmt: skip
     words = _start_words(start if start != told else "")
     if figures.left_out:
         words += Markup(" {} left out.").format(counted(figures.left_out, "less active rater"))
-    return Figure(drawing, words, c.name)
+    return Figure(drawing, words, name)
 
 
 def _across(report: CheckReport) -> list[Block]:
     """Each rater's mean tau to the rest, criterion by criterion: an outlier shows as a row."""
     order = list(dict.fromkeys(c.cohort for c in report.criteria))
     criteria = sorted((c for c in report.criteria if c.raters is not None), key=lambda c: order.index(c.cohort))
-    names = list(dict.fromkeys(name for c in criteria for name in c.raters.mean_tau))
+    taus = [c.raters.mean_tau for c in criteria if c.raters is not None]
+    names = list(dict.fromkeys(name for mean_tau in taus for name in mean_tau))
     if len(criteria) < 2 or not 2 < len(names) <= 60 or len(criteria) > 60:
         return []
-    matrix = [[c.raters.mean_tau.get(name) for c in criteria] for name in names]
+    matrix = [[mean_tau.get(name) for mean_tau in taus] for name in names]
     drawing = charts.heat_map(
         matrix, [brief(n, RATER_NAME) for n in names], [c.name for c in criteria], title="Raters by criterion",
         value_name="mean τ to the rest",
@@ -206,7 +211,7 @@ def _across(report: CheckReport) -> list[Block]:
 
 def faction_section(report: CheckReport) -> Section | None:
     """Is there more than one order among the raters?"""
-    tested = [c for c in report.criteria if c.factions is not None]
+    tested = [(c.name, c.factions) for c in report.criteria if c.factions is not None]
     if not tested:
         return None
     columns = [
@@ -219,7 +224,7 @@ def faction_section(report: CheckReport) -> Section | None:
         Column("gap", "Gap", "estimate", hint="Least under one order minus τ between; above 0 speaks for camps"),
         Column("split", "Camps, or why they cannot be told"),
     ]
-    rows = [{"name": c.name, **_faction_cells(c.factions)} for c in tested]
+    rows = [{"name": name, **_faction_cells(factions)} for name, factions in tested]
     caption = Markup(
         "The two best camps, on prompts that did not choose them, with {} intervals. Camps are named where the gap is "
         "significant."

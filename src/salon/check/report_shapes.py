@@ -10,7 +10,7 @@ from markupsafe import Markup
 from salon.check.report_parts import Cohorts, main_shape, measured, triple
 from salon.check.report_signal import references, why_missing
 from salon.check.results import CheckReport, CriterionFigures, ShapeFigures
-from salon.report import SMALL, Figure, Figures, Note, Prose, Section, charts
+from salon.report import SMALL, Block, Figure, Figures, Note, Prose, Section, charts
 from salon.report.words import brief, counted, fixed, gathered, listed
 
 MOST_BARS = 6
@@ -47,8 +47,15 @@ def _drawable(c: CriterionFigures) -> bool:
     return shape is not None and sum(shape.t_counts) > 0 and sum(shape.pmax_counts) > 0
 
 
-def _shape_key(c: CriterionFigures) -> tuple[int, int]:
+def _drawn_shape(c: CriterionFigures) -> ShapeFigures:
+    """The main shape of a criterion that can be drawn."""
     shape = main_shape(c)
+    assert shape is not None
+    return shape
+
+
+def _shape_key(c: CriterionFigures) -> tuple[int, int]:
+    shape = _drawn_shape(c)
     return shape.items, shape.raters
 
 
@@ -56,7 +63,7 @@ def _axes(criteria: Sequence[CriterionFigures]) -> dict[tuple[int, int], tuple[t
     """One x range and one height for all criteria of a shape, so that their histograms can be compared."""
     axes = {}
     for key in dict.fromkeys(map(_shape_key, criteria)):
-        shapes = [main_shape(c) for c in criteria if _shape_key(c) == key]
+        shapes = [_drawn_shape(c) for c in criteria if _shape_key(c) == key]
         seen = [t for s in shapes for t, n, q in zip(s.t_support, s.t_counts, s.t_null) if n > 0 or q > TAIL]
         tops = [max(s.t_counts) / sum(s.t_counts) for s in shapes] + [max(s.t_null) for s in shapes]
         axes[key] = (min(seen), max(seen)), max(tops)
@@ -72,7 +79,7 @@ def _anchors(report: CheckReport, c: CriterionFigures) -> list[tuple[str, float]
 def _t_figure(
     c: CriterionFigures, tone: str, x_range: tuple[float, float], top: float, anchors: Sequence[tuple[str, float]]
 ) -> Figure:
-    shape = main_shape(c)
+    shape = _drawn_shape(c)
     alone = len(c.shapes) == 1
     drawing = charts.histogram_over_null(
         shape.t_support, shape.t_counts, shape.t_null, title=f"T of {c.name} over its null", tone=tone,
@@ -89,7 +96,7 @@ def _comparable(shape: ShapeFigures) -> bool:
 
 
 def _shape_words(c: CriterionFigures) -> Markup:
-    first = main_shape(c)
+    first = _drawn_shape(c)
     words = _shape(first) + Markup(". Null: {}.").format(first.null_method)
     others = sorted((s for s in c.shapes if s is not first), key=lambda s: -s.prompts)
     if others:
@@ -106,7 +113,7 @@ def _shape(shape: ShapeFigures) -> Markup:
 
 def _pmax_figure(c: CriterionFigures, tone: str, criteria: Sequence[CriterionFigures]) -> Figure:
     """Bars of equal scale for all panels of a size; a histogram where the splits are too many to label."""
-    shape = main_shape(c)
+    shape = _drawn_shape(c)
     title = f"Splits of {c.name} over their null"
     if len(shape.pmax_support) > MOST_BARS:
         drawing = charts.histogram_over_null(
@@ -115,7 +122,7 @@ def _pmax_figure(c: CriterionFigures, tone: str, criteria: Sequence[CriterionFig
         )  # fmt: skip
         return Figure(drawing, heading=c.name)
     levels = [f"{round(p * shape.raters)}–{shape.raters - round(p * shape.raters)}" for p in shape.pmax_support]
-    alike = [s for s in map(main_shape, criteria) if s.raters == shape.raters]
+    alike = [s for s in map(_drawn_shape, criteria) if s.raters == shape.raters]
     top = max(max(max(s.pmax_counts) / sum(s.pmax_counts), *s.pmax_null) for s in alike)
     drawing = charts.pmax_bars(
         levels, shape.pmax_counts, shape.pmax_null, title=title, tone=tone, top_share=top, height=165, width=SMALL
@@ -128,7 +135,7 @@ def cycle_section(report: CheckReport, cohorts: Cohorts) -> Section | None:
     criteria = [c for c in report.criteria if c.statistics.cycle_rate is not None]
     if not measured(report.criteria):
         return None
-    blocks = [_cycle_figure(report, criteria, cohorts)] if criteria else []
+    blocks: list[Block | str] = [_cycle_figure(report, criteria, cohorts)] if criteria else []
     missing = [c for c in measured(report.criteria) if c.statistics.cycle_rate is None]
     told = gathered((c.name, why_missing(c, "cycle_rate")) for c in missing)
     blocks += [Prose(Markup("{}: no cycle rate; {}.").format(listed(names), why.rstrip("."))) for why, names in told]
@@ -142,7 +149,9 @@ def cycle_section(report: CheckReport, cohorts: Cohorts) -> Section | None:
 
 
 def _cycle_figure(report: CheckReport, criteria: Sequence[CriterionFigures], cohorts: Cohorts) -> Figure:
-    rows = [(c.name, *triple(c.statistics, "cycle_rate"), cohorts.group(c)) for c in criteria]
+    rows = [
+        (c.name, *rate, cohorts.group(c)) for c in criteria if (rate := triple(c.statistics, "cycle_rate")) is not None
+    ]
     nulls = [None if c.null is None else c.null.cycle_rate for c in criteria]
     same = len(set(nulls)) == 1
     drawing = charts.dot_intervals(

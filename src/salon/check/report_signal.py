@@ -8,14 +8,7 @@ from typing import Literal
 from markupsafe import Markup
 
 from salon.check.report_parts import Cohorts, heading, holm, main_shape, measured, triple
-from salon.check.results import (
-    MAIN,
-    STATISTICS,
-    AnchorFigures,
-    CheckReport,
-    CriterionFigures,
-    TestFigures,
-)
+from salon.check.results import MAIN, STATISTICS, AnchorFigures, CheckReport, CriterionFigures, TestFigures
 from salon.report import Cell, Column, Figure, Note, Prose, Section, Table, charts
 from salon.report.words import brief, counted, fixed, gathered, level_words, listed
 
@@ -43,7 +36,7 @@ def signal_section(report: CheckReport, cohorts: Cohorts) -> Section:
 
 
 def _order_figure(report: CheckReport, cohorts: Cohorts) -> Figure | None:
-    rows = [(c.name, *_headline(c), cohorts.group(c)) for c in report.criteria if _headline(c) is not None]
+    rows = [(c.name, *shown, cohorts.group(c)) for c in report.criteria if (shown := _headline(c)) is not None]
     if not rows:
         return None
     anchors = references(report, "mean_tau")
@@ -109,7 +102,7 @@ def why_missing(c: CriterionFigures, name: str) -> str:
 
 def _votes_table(report: CheckReport) -> Table | None:
     """Criteria without complete orders, or with votes beside them."""
-    criteria = [c for c in report.criteria if c.pair_agreement is not None]
+    criteria = [(c, c.pair_agreement) for c in report.criteria if c.pair_agreement is not None]
     if not criteria:
         return None
     columns = [
@@ -120,9 +113,9 @@ def _votes_table(report: CheckReport) -> Table | None:
         Column("n", "Resting on"),
     ]
     rows = [
-        {"name": c.name, "groups": c.prompts, "judgments": c.judgments, "agreement": c.pair_agreement,
-         "n": counted(c.pair_agreement.n, c.pair_agreement.unit.removesuffix("s"))}
-        for c in criteria
+        {"name": c.name, "groups": c.prompts, "judgments": c.judgments, "agreement": agreement,
+         "n": counted(agreement.n, agreement.unit.removesuffix("s"))}
+        for c, agreement in criteria
     ]  # fmt: skip
     caption = "Where raters gave no complete orders: mean agreement of two votes on a pair, minus one to one; zero "
     return Table(columns, rows, caption + "if raters answer at random, and equal to mean τ where orders are complete.")
@@ -157,7 +150,7 @@ def _tested_twice(report: CheckReport) -> bool:
 
 
 def _test_cells(c: CriterionFigures, used: Sequence[str]) -> dict[str, Cell]:
-    made = {t.name: t for t in c.tests}
+    made: dict[str, TestFigures] = {t.name: t for t in c.tests}
     cells = {name: _test_cell(made.get(name), c) for name in used}
     cells |= {f"{name}-opposite": _opposite_cell(made.get(name), c) for name in MAIN if name in used}
     naive = made.get("p_max")

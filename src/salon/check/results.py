@@ -6,7 +6,7 @@ cannot be given is None, with the reason beside it; nothing is ever silently lef
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -29,7 +29,7 @@ ANSWERS: dict[tuple[Agree, Taste | None], str] = {
     ("cannot tell", None): "cannot tell",
 }
 """The two answers of a verdict in one line: do raters agree more than chance, and as one taste or as camps?"""
-FORMAT = "salon.check/2"
+FORMAT: Final = "salon.check/2"
 
 
 class Interval(Noun):

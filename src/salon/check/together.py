@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salon.check.catalogue import catalogue_votes
 from salon.check.criterion import ceiling_figures
@@ -48,7 +49,9 @@ def study_ceilings(study: Study, criteria: Sequence[CriterionFigures], settings:
     )
 
 
-def _votes(study: Study, number: int, settings: CheckSettings):  # type: ignore[no-untyped-def]
+def _votes(
+    study: Study, number: int, settings: CheckSettings
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Votes for the first item of each pair, votes that name an item, and what is drawn again: prompt, or pair."""
     votes = catalogue_votes(study, number, settings)
     key, at = np.unique(votes.a.astype(np.int64) * len(study.item_groups) + votes.b, return_inverse=True)

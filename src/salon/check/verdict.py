@@ -30,10 +30,10 @@ class Judged:
 
 def adjust(criteria: list[CriterionFigures]) -> list[CriterionFigures]:
     """Holm over criteria: of the tests that answer, of their other side, of those that describe, and of factions."""
-    tests = [test for criterion in criteria for test in criterion.tests if test.p is not None]
-    main = iter(holm([test.p for test in tests if test.name in MAIN]).tolist())
-    opposite = iter(holm([test.p_opposite for test in tests if test.p_opposite is not None]).tolist())
-    others = iter(holm([test.p for test in tests if test.name not in MAIN]).tolist())
+    tests = [(test, test.p) for criterion in criteria for test in criterion.tests if test.p is not None]
+    main = iter(holm([p for test, p in tests if test.name in MAIN]).tolist())
+    opposite = iter(holm([test.p_opposite for test, _ in tests if test.p_opposite is not None]).tolist())
+    others = iter(holm([p for test, p in tests if test.name not in MAIN]).tolist())
     panels = [c.factions.p for c in criteria if c.factions is not None and c.factions.p is not None]
     factions = iter(holm(panels).tolist())
     adjusted = []

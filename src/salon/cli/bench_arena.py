@@ -10,21 +10,21 @@ from typing import Any
 import click
 
 from salon.bench.arena import FOLDER as ARENA
+from salon.bench.arena_fit import ArenaSettings, arena_snapshot
 from salon.bench.board import is_board
 from salon.bench.numbered import Snapshot, publish
+from salon.bench.picture_scores import named_scorers
+from salon.bench.rater_evaluation import rater_tables
 from salon.bench.rater_tables import FOLDER as RATERS
 from salon.bench.rater_tables import RaterTables
+from salon.bench.released_tests import read_tests, released_test_tables
 from salon.bench.site.raters_page import raters_report
 from salon.cli.bench_arena_tables import print_arena, print_raters
 from salon.cli.console import html_option, json_option, print_json, say, working, write_page
 from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, BadValue
-from salon.flows.bench.arena import ArenaSettings, arena_snapshot
-from salon.flows.bench.picture_scores import named_scorers
-from salon.flows.bench.raters import rater_tables
-from salon.flows.bench.released_tests import read_tests, released_test_tables
-from salon.judge.report_settings import ReportSettings
+from salon.evaluate.judges.report_settings import ReportSettings
 from salon.judge.score import ScoreSettings
 from salon.store.formats.picture_files import PictureFiles
 
@@ -211,5 +211,5 @@ def _published(board: Path | None, folder: str, made: Snapshot) -> tuple[Snapsho
     if board is None:
         return made, ""
     shown, new = publish(board / folder, made)
-    file = board / folder / f"{shown.number:04}.json"  # type: ignore[attr-defined]
+    file = board / folder / f"{shown.number:04}.json"
     return shown, f"{'published' if new else 'nothing new: the same as'} {file}"

@@ -106,8 +106,8 @@ def _print_matrix(matrix: WinMatrix) -> None:
 
 
 def _percent(share: Figure, digits: int = 0) -> str:
-    ends = (None, None) if share.low is None else (100 * share.low, 100 * share.high)  # type: ignore[operator]
-    scaled = share.model_copy(update={"value": 100 * share.value, "low": ends[0], "high": ends[1]})
+    low, high = (None if end is None else 100 * end for end in (share.low, share.high))
+    scaled = share.model_copy(update={"value": 100 * share.value, "low": low, "high": high})
     return with_interval(scaled, digits)
 
 

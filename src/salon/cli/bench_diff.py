@@ -8,7 +8,7 @@ import click
 
 from salon.bench.board import entry_folder, is_board, open_board
 from salon.bench.builtin import builtin_suites
-from salon.bench.diff import AxisMove, BoardDiff, EntryDiff, board_diff
+from salon.bench.diff import AxisMove, BoardDiff, EntryDiff, What, board_diff
 from salon.bench.diff_reasons import Side
 from salon.bench.entry_files import read_result
 from salon.bench.suite import Suite
@@ -20,7 +20,7 @@ from salon.report.numbers import MINUS, fixed
 
 MOST_PROMPTS = 5
 """Prompts printed of each axis that moved; all of them are in --json."""
-STILL = {
+STILL: dict[What, str] = {
     "identical": "bit-identical",
     "unmoved": "with the same numbers and intervals, made from other data",
     "added": "new",
@@ -49,7 +49,7 @@ def diff(before: str, after: str, as_json: bool) -> None:
         return
     _print_suites(found)
     for what, told in STILL.items():
-        if names := found.named(what):  # type: ignore[arg-type]
+        if names := found.named(what):
             say(f"{len(names):,} {'entry' if len(names) == 1 else 'entries'} {told}: {', '.join(names)}")
     for entry in found.entries:
         _print_standing(entry)

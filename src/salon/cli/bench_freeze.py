@@ -10,12 +10,12 @@ import click
 
 from salon.bench.board import Board, open_board
 from salon.bench.builtin import builtin_suites
+from salon.bench.freeze import check_field, field_reference, with_reference
 from salon.bench.suite import Suite
 from salon.bench.suite_checks import check_suite
 from salon.bench.suite_folder import is_suite, lock, open_suite, save_suite
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.errors import BadFile, BadValue
-from salon.flows.bench.freeze import check_field, field_reference, with_reference
 from salon.judge.scorers.table import TableScorer
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from salon.bench.posters.files import find_files
+from salon.bench.posters.generate import MadeReport, generate_named
 from salon.cli.console import counting, json_option, print_json, print_table, say
 from salon.errors import BadValue
-from salon.flows.posters.generate import MadeReport, generate_named
 from salon.generate.named import HOW, Terms
 from salon.generate.settings import GenerateSettings
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from salon.bench.posters.files import find_files, home_of
+from salon.bench.posters.people import people_study
 from salon.cli.console import json_option, print_json, say, seed_option
-from salon.flows.posters.people import people_study
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 

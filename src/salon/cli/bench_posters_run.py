@@ -11,13 +11,9 @@ import click
 from salon.bench.posters import contestants, engines, measured
 from salon.bench.posters.answers_boxes import Convention
 from salon.bench.posters.files import PosterFile, find_files, home_of
+from salon.bench.posters.judge import judge_named
 from salon.bench.posters.judge_protocol import read_protocol
-from salon.cli.console import counting, json_option, print_json, print_table, say, seed_option
-from salon.cli.judge_asked import judge_options
-from salon.cli.options import SectionedCommand, settings_from
-from salon.errors import BadValue
-from salon.flows.posters.judge import judge_named
-from salon.flows.posters.run import (
+from salon.bench.posters.run import (
     CUT_OFF,
     MAX_TOKENS,
     RunReport,
@@ -27,7 +23,11 @@ from salon.flows.posters.run import (
     run_measured,
     run_named,
 )
-from salon.flows.posters.spend import RunForecast, Spend
+from salon.bench.posters.spend import RunForecast, Spend
+from salon.cli.console import counting, json_option, print_json, print_table, say, seed_option
+from salon.cli.judge_asked import judge_options
+from salon.cli.options import SectionedCommand, settings_from
+from salon.errors import BadValue
 from salon.judge.named import Named
 from salon.report.numbers import MISSING
 
@@ -238,7 +238,7 @@ def judge(folder: Path, pictures: Path | None, protocol: Path | None, as_json: b
 
 def _measure(files: list[PosterFile], named: Named, pictures: Path, as_json: bool) -> None:
     """The same by a measurement; the reader of text is loaded only for it."""
-    flow = importlib.import_module("salon.flows.posters.measure")
+    flow = importlib.import_module("salon.bench.posters.measure")
     with counting(named.judge, quiet=as_json) as watch:
         report = flow.measure_files(files, named.measured, pictures=pictures, workers=named.workers, watch=watch)
     if as_json:

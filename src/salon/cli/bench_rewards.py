@@ -10,11 +10,11 @@ import click
 
 from salon.bench.reward_page import reward_page
 from salon.bench.reward_table import RewardBoard, RewardPlace, RewardTables
+from salon.bench.rewards import RewardSettings, check_generator, reward_scorers, reward_tables
 from salon.cli.console import html_option, json_option, print_json, print_table, say, working, write_page
 from salon.cli.given import STUDY, given_study
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadValue
-from salon.flows.bench.rewards import RewardSettings, check_generator, reward_scorers, reward_tables
 from salon.judge.score import ScoreSettings, scores_there
 from salon.report.numbers import with_interval
 from salon.store.folder import is_study

@@ -10,16 +10,16 @@ from typing import Any
 import click
 
 from salon.bench.board import is_board, open_board
+from salon.bench.judge_roles import JudgeTerms, judges_named, read_roles
+from salon.bench.run import run_suite
+from salon.bench.run_plan import SuitePlan, plan_suite
+from salon.bench.run_report import SuiteRun
 from salon.bench.suite import Suite
 from salon.bench.suite_folder import open_suite
 from salon.cli.bench_standings import print_standings
 from salon.cli.console import json_option, print_json, print_table, printable, say, watching
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import BadValue
-from salon.flows.bench.named import JudgeTerms, judges_named, read_roles
-from salon.flows.bench.plan import SuitePlan, plan_suite
-from salon.flows.bench.reported import SuiteRun
-from salon.flows.bench.run import run_suite
 from salon.generate.named import Terms, generators_named
 from salon.judge.scorers.named import scorer_named
 from salon.judge.unread import UnreadLimits
@@ -38,7 +38,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--judge", "judges", multiple=True, metavar="ROLE=KIND:NAME",
     help="Who plays ROLE, a judge that the suite's routes name: measured:pixels, openai:MODEL[@URL], "
-    "transformers:FOLDER, scripted:FILE, simulated:accuracy=0.8 (repeatable, once for each role).",
+    "transformers:FOLDER, scripted:FILE, simulated:accuracy=0.8, plugin:NAME, "
+    "python:MODULE:NAME (repeatable, once for each role).",
 )  # fmt: skip
 @click.option(
     "--scorer", "scorers", multiple=True, metavar="COLUMN=NAME",

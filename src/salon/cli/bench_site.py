@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from salon.bench.board import open_board
+from salon.bench.figures import SiteFigures
 from salon.bench.site import build_site
 from salon.cli.console import counting, figures_option, json_option, print_json, say
-from salon.flows.figures import SiteFigures
 
 
 @click.command()

@@ -12,6 +12,8 @@ import click
 from salon.bench.board import Board, entry_folder, is_board, open_board, read_published, read_result
 from salon.bench.builtin import builtin_suites
 from salon.bench.hiding import hide_prompts
+from salon.bench.judge_roles import MEASURED
+from salon.bench.judging import suite_roles
 from salon.bench.new import copied, example, suite_of, write_draft
 from salon.bench.result import entry_result
 from salon.bench.suite import Suite
@@ -19,8 +21,6 @@ from salon.bench.suite_folder import is_suite, open_suite
 from salon.bench.verify import VerifyReport
 from salon.bench.verify import verify as verified
 from salon.cli.console import count, json_option, print_json, print_table, say, working
-from salon.flows.bench.judging import suite_roles
-from salon.flows.bench.named import MEASURED
 from salon.generate.prompts import read_prompts
 
 # -- list ----------------------------------------------------------------------------------------------------------

@@ -10,8 +10,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from salon.check.anchor import AnchorReport, AnchorSettings
+from salon.check.anchor import AnchorReport
 from salon.check.anchor import anchor as make_anchor
+from salon.check.anchor_scores import AnchorSettings
 from salon.check.budget import SimulatedBudgetSettings, ThinSettings, simulated_budget, thin_study
 from salon.check.check import check_study
 from salon.check.plan import PlanReport, PlanSettings
@@ -155,7 +156,7 @@ def anchor(file: Path | str, kind: str | None, name: str | None, as_json: bool, 
 @options_from(PlanSettings)
 @json_option
 @click.pass_context
-def plan(ctx: click.Context, as_json: bool, **flags: Any) -> None:
+def plan(ctx: click.Context, /, as_json: bool, **flags: Any) -> None:
     """Power of a design before it is run, and the smallest design that suffices.
 
     \b
@@ -187,7 +188,7 @@ def plan(ctx: click.Context, as_json: bool, **flags: Any) -> None:
 @json_option
 @click.pass_context
 def budget(
-    ctx: click.Context, study: Path | str | None, criteria: Sequence[str], seed: int, as_json: bool, **flags: Any
+    ctx: click.Context, /, study: Path | str | None, criteria: Sequence[str], seed: int, as_json: bool, **flags: Any
 ) -> None:
     """How many of all pairs must be compared?
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import click
@@ -233,9 +234,9 @@ def print_null(law: Null, signature: str) -> None:
     print_table(None, ("", "exact", "value"), rows)
     shown = list(law.t_pmf.items())
     cut = shown if len(shown) <= 40 else shown[:40]
-    rows = [(exact(T), fixed(float(T), 4), _fraction(law, p), f"{float(p):.6g}") for T, p in cut]
+    values = [(exact(T), fixed(float(T), 4), _fraction(law, p), f"{float(p):.6g}") for T, p in cut]
     click.echo()
-    print_table(f"Law of T ({len(shown)} values)", ("T", "value", "probability", "value"), rows, left=())
+    print_table(f"Law of T ({len(shown)} values)", ("T", "value", "probability", "value"), values, left=())
     if len(cut) < len(shown):
         say(f"... {len(shown) - len(cut)} more; --json prints all")
     weights = " + ".join(f"{float(w):.4f} chi2(1)" for w in law.pmax_weights)
@@ -243,7 +244,7 @@ def print_null(law: Null, signature: str) -> None:
     say(signature, dim=True)
 
 
-def _fraction(law: Null, value) -> str:  # type: ignore[no-untyped-def]
+def _fraction(law: Null, value: Fraction) -> str:
     text = exact(value)
     return text if law.exact and len(text) <= 44 else "–"
 
@@ -279,6 +280,7 @@ def print_plan(report: PlanReport) -> None:
         f"{report.model} raters with mean tau {report.mean_tau:.3f} (parameter {report.parameter:.4g})",
         bold=True,
     )
+    rows: list[tuple[str, ...]]
     rows = [(one.test, with_interval(one.alone, None), with_interval(one.holm, None)) for one in report.power]
     print_table("Chance that each test rejects random raters", ("test", "alone", "after Holm"), rows)
     for one in report.power:

@@ -48,7 +48,7 @@ class _FigureFolder(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path; BadFile where figures could not be written after."""
-        return importlib.import_module("salon.flows.figures").figures_target(super().convert(value, param, ctx))
+        return importlib.import_module("salon.bench.figures").figures_target(super().convert(value, param, ctx))
 
 
 figures_option = click.option(
@@ -72,7 +72,7 @@ def write_page(make_page: Callable[[], Any], html: Path | None, figures: Path | 
     if html is not None:
         page.write(html)
     if figures is not None:
-        say(importlib.import_module("salon.flows.figures").write_figures(page.sections, figures).words, err=True)
+        say(importlib.import_module("salon.bench.figures").write_figures(page.sections, figures).words, err=True)
 
 
 def out() -> Console:

@@ -56,7 +56,7 @@ def ablate(
       salon distill ablate study --vlm tiny -o ablation --simulated accuracy=0.8 --set steps=100 --set lr=1e-3
     """
     settings, named = settings_from(AblateSettings, flags), settings_from(Named, flags)
-    flow = importlib.import_module("salon.flows.distill.ablate")
+    flow = importlib.import_module("salon.train.distill_ablate")
     fixed = flow.Ablation(
         study=study, vlm=vlm, named=named, test=test, against=against, labels=_given(labels), training=_given(training)
     )

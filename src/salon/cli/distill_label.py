@@ -11,7 +11,12 @@ from salon.cli.console import counting, json_option, print_json, print_table, sa
 from salon.cli.given import given_study
 from salon.cli.judge_asked import judge_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
-from salon.flows.distill.label import (
+from salon.evaluate.pseudo_scores import LabelCard, PseudoScores, read_pseudo_scores
+from salon.judge.named import Named, check_budget, named_vlm
+from salon.judge.run import Noting
+from salon.report.numbers import MISSING, fixed
+from salon.store.folder import local
+from salon.train.distill_label import (
     LabelForecast,
     LabelPlan,
     check_labels_target,
@@ -20,13 +25,8 @@ from salon.flows.distill.label import (
     plan_labels,
     write_labels,
 )
-from salon.flows.distill.label_ask import Tally
-from salon.flows.distill.label_settings import LabelSettings
-from salon.judge.named import Named, check_budget, named_vlm
-from salon.judge.run import Noting
-from salon.report.numbers import MISSING, fixed
-from salon.store.folder import local
-from salon.train.pseudo_scores import LabelCard, PseudoScores, read_pseudo_scores
+from salon.train.distill_label_ask import Tally
+from salon.train.distill_label_settings import LabelSettings
 
 
 @click.command(cls=SectionedCommand)
@@ -123,7 +123,7 @@ def _print_labels(card: LabelCard, tally: Tally, scores: PseudoScores, output: P
 
 
 def _rows(card: LabelCard, scores: PseudoScores) -> list[tuple[str, ...]]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for number, id in enumerate(scores.criteria):
         known = [value for value in scores.values[:, number] if value == value]
         errors = sorted(error for error in scores.sd[:, number] if error == error)

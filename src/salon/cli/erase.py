@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from salon.cli.console import count, json_option, print_json, say
+from salon.collect.studio.erase import Holding, erase_rater, holding_of
 from salon.errors import BadValue
-from salon.flows.studio.erase import Holding, erase_rater, holding_of
 from salon.store.folder import local
 
 ELSEWHERE = (

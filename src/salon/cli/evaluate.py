@@ -20,16 +20,18 @@ from salon.cli.console import (
     working,
     write_page,
 )
-from salon.cli.options import options_from, settings_from
+from salon.cli.options import SectionedCommand, options_from, settings_from
+from salon.cli.raters import forecast_printer, rater_options
 from salon.errors import BadValue
+from salon.evaluate.pairs.evaluate_settings import CurveSettings, EvaluateSettings
+from salon.judge.untrained import RaterSettings
 from salon.report.numbers import MISSING, fixed, p_value, range_with_interval, with_interval
-from salon.train.evaluate_settings import CurveSettings, EvaluateSettings
 
 if TYPE_CHECKING:
-    from salon.train.evaluate_results import ContestantFigures, EvaluateReport, StudyFigures
+    from salon.evaluate.pairs.evaluate_results import ContestantFigures, EvaluateReport, StudyFigures
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @click.argument("places", nargs=-1, required=True, metavar="[MODEL]... STUDY", type=click.Path(path_type=Path))
 @click.option(
     "--also", multiple=True, type=click.Path(path_type=Path, file_okay=False), help="Another study (repeatable)."
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 @options_from(EvaluateSettings)
 @click.option("--learning-curve", "with_curve", is_flag=True, help="Train the first model anew on parts of its data.")
 @options_from(CurveSettings)
+@rater_options
 @json_option
 def evaluate(
     places: Sequence[Path],
@@ -53,6 +56,7 @@ def evaluate(
     figures: Path | None,
     device: str | None,
     with_curve: bool,
+    dry_run: bool,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -60,13 +64,15 @@ def evaluate(
 
     Every accuracy stands beside its ceilings: what one more rater would reach, and one who knows every pair's odds.
     Also by criterion and by how clearly the raters agreed; calibration, order of generators, and paired tests where
-    there are several. A model that was trained on what it is tested on is refused.
+    there are several. A model that was trained on what it is tested on is refused. MODEL may also be the folder of an
+    untrained VLM, which is asked for scores in one pass.
 
     \b
       salon evaluate model study --html report.html
       salon evaluate model-a model-b study -s words -s effnet-lite2+minilm+ocr
       salon evaluate model study --also hpdv3 --also pickapic
       salon evaluate model study --learning-curve
+      salon evaluate model weights/Qwen3-VL-8B study -s onepass:openai:qwen@http://localhost:8000/v1
     """
     *models, study = places
     if not models and not scorers:
@@ -74,13 +80,16 @@ def evaluate(
         raise BadValue("a model or a scorer to evaluate is needed", found=f"only {study}", remedy=remedy)
     settings = settings_from(EvaluateSettings, flags)
     curve = settings_from(CurveSettings, flags) if with_curve else None
-    flow = importlib.import_module("salon.flows.train.evaluate")
+    flow = importlib.import_module("salon.train.evaluate_models")
     with working("evaluating") as step:
         report: EvaluateReport = flow.evaluate_models(
             models, [study, *also], settings,
-            scorers=scorers, criteria=criteria, curve=curve, device=device, progress=step,
+            scorers=scorers, criteria=criteria, curve=curve, device=device, rater=settings_from(RaterSettings, flags),
+            progress=step, on_forecast=forecast_printer(dry_run),
         )  # fmt: skip
-    write_page(lambda: importlib.import_module("salon.train.evaluate_page").evaluate_page(report), html, figures)
+    write_page(
+        lambda: importlib.import_module("salon.evaluate.pairs.evaluate_page").evaluate_page(report), html, figures
+    )
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from salon.fuse.report import fuse_page
 from salon.fuse.settings import FuseSettings
 from salon.store.plain_table import plain_target, write_plain
 from salon.study import Study
-from salon.study.tables import nouns_from_table
 
 
 @click.command()
@@ -87,4 +87,5 @@ def _texts(study: Study, prompts: Sequence[str]) -> dict[str, str]:
     if study.compare_within != "prompt":
         return {}
     chosen = study.table("prompts").filter(pc.is_in(study.ids("prompts"), value_set=pa.array(prompts, pa.string())))
-    return {prompt.id: prompt.view() for prompt in nouns_from_table("prompts", chosen)}
+    prompted = replace(study, tables={"prompts": chosen})
+    return {prompt.id: prompt.view() for prompt in prompted.nouns("prompts")}

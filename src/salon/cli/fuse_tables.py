@@ -142,11 +142,13 @@ LEARNED = {
 
 def _print_raters(raters: Sequence[RaterFigures]) -> None:
     """The raters whose answers the fit explains worst; or what the method learned of them."""
-    surprising = sorted((r for r in raters if r.z is not None and r.agreement is not None), key=lambda r: r.z)
+    judged = [(r.z, r) for r in raters if r.z is not None and r.agreement is not None]
+    surprising = sorted(judged, key=lambda entry: entry[0])
+    rows: list[tuple[str, ...]]
     if surprising:
         rows = [
-            (_short(r.rater), f"{r.answers:,}", fixed(r.agreement, 3), fixed(r.expected_agreement, 3), fixed(r.z, 1))
-            for r in surprising[:MOST_RATERS]
+            (_short(r.rater), f"{r.answers:,}", fixed(r.agreement, 3), fixed(r.expected_agreement, 3), fixed(z, 1))
+            for z, r in surprising[:MOST_RATERS]
         ]
         print_table("Raters least like the fit", ("rater", "answers", "agrees", "expected", "z"), rows)
         click.echo()
@@ -169,10 +171,13 @@ def _learned(rater: RaterFigures, name: str) -> str:
 
 
 def _print_curves(report: FuseReport) -> None:
+    low, high = report.scale_low, report.scale_high
     for curve in report.curves[:MOST_GROUPS]:
+        assert low is not None  # where there is a curve, there is a scale
+        assert high is not None
         name = "all groups" if curve.group is None else f"{curve.criterion} · {curve.group}"
         say(
-            f"curve ({name}): {report.scale_low:g} + {report.scale_high - report.scale_low:g} / (1 + exp(-(a q + b))), "
+            f"curve ({name}): {low:g} + {high - low:g} / (1 + exp(-(a q + b))), "
             f"a = {curve.a:.4g}, b = {curve.b:.3g}; {curve.anchors} rating anchors (*), "
             f"root mean square distance {curve.residual:.2f}"
         )

@@ -12,12 +12,12 @@ from salon.cli.console import html_option, json_option, print_closing, print_jso
 from salon.cli.given import given_study
 from salon.cli.judge_asked import routed_points
 from salon.cli.options import options_from, settings_from
-from salon.flows.judge_report import report_judges, report_page
-from salon.judge.report_flags import NOT_RANKED
-from salon.judge.report_settings import ReportSettings
-from salon.judge.report_tick_results import TickReport
-from salon.judge.report_together import Routing
-from salon.judge.results import FlagPanel, JudgeReport
+from salon.evaluate.judges.judge_report import report_judges, report_page
+from salon.evaluate.judges.report_flags import NOT_RANKED
+from salon.evaluate.judges.report_settings import ReportSettings
+from salon.evaluate.judges.report_tick_results import TickReport
+from salon.evaluate.judges.report_together import Routing
+from salon.evaluate.judges.results import FlagPanel, JudgeFigures, JudgeReport
 from salon.report.numbers import MISSING, range_with_interval, with_interval
 from salon.store.point_files import read_routes
 
@@ -153,28 +153,21 @@ def _print_flags(flags: Sequence[FlagPanel]) -> None:
     ]
     columns = ("flag", "cohort", "items", "answers", "flagged", "alpha (ordinal)")
     print_table("\nFlags of people", columns, rows, left=(0, 1))
-    rows = [
-        (
-            judged.judge,
-            one.name,
-            one.cohort or MISSING,
-            range_with_interval,
-            with_interval(judged.separation),
-            f"{judged.items:,}",
-        )
+    judged_rows = [
+        (judged.judge, one.name, one.cohort or MISSING, with_interval(judged.separation), f"{judged.items:,}")
         for one in flags
         for judged in one.judges
     ]
-    if rows:
-        columns = ("judge", "flag", "cohort", "flags what people flag", "items")
-        print_table("\nFlags of judges", columns, rows, left=(0, 1, 2))
+    if judged_rows:
+        titles = ("judge", "flag", "cohort", "flags what people flag", "items")
+        print_table("\nFlags of judges", titles, judged_rows, left=(0, 1, 2))
     say(NOT_RANKED, dim=True)
 
 
 def _print_ticks(ticks: TickReport) -> None:
     """Judges of checklists, several as one, the points they find hardest, and the people."""
     titles = ("judge", *TICKS_SHOWN.values(), "ticks")
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (one.judge, *(with_interval(getattr(one.macro, name)) for name in TICKS_SHOWN), f"{one.macro.ticks:,}")
         for one in ticks.judges
     ]
@@ -185,8 +178,8 @@ def _print_ticks(ticks: TickReport) -> None:
              with_interval(one.settled_accuracy), with_interval(one.disputed_accuracy))
             for one in ticks.together
         ]  # fmt: skip
-        columns = ("rule", "accuracy", "open", "disputed", "when they agree", "when they do not")
-        print_table("\nJudges together", columns, rows)
+        titles = ("rule", "accuracy", "open", "disputed", "when they agree", "when they do not")
+        print_table("\nJudges together", titles, rows)
     hardest = [(one.judge, point) for one in ticks.judges for point in one.points[:HARDEST]]
     rows = [
         (
@@ -198,8 +191,8 @@ def _print_ticks(ticks: TickReport) -> None:
         )
         for judge, point in hardest
     ]
-    columns = ("judge", "criterion", "point", "accuracy", "people pass", "judge passes", "of")
-    print_table("\nHardest points", columns, rows, left=(0, 1, 2))
+    titles = ("judge", "criterion", "point", "accuracy", "people pass", "judge passes", "of")
+    print_table("\nHardest points", titles, rows, left=(0, 1, 2))
     rows = [
         (
             one.name,
@@ -214,16 +207,16 @@ def _print_ticks(ticks: TickReport) -> None:
         )
         for one in ticks.panel
     ]
-    columns = ("criterion", "ticks", "tied", "answers", "pass", "two agree", "kappa", "next rater", "oracle")
-    print_table("\nPeople who ticked", columns, rows)
+    titles = ("criterion", "ticks", "tied", "answers", "pass", "two agree", "kappa", "next rater", "oracle")
+    print_table("\nPeople who ticked", titles, rows)
 
 
-def _row(one) -> tuple[str, ...]:  # type: ignore[no-untyped-def]
+def _row(one: JudgeFigures) -> tuple[str, ...]:
     figures = [with_interval(getattr(one.macro, name)) for name in SHOWN]
     point = None if one.usage is None else one.usage.cost_per_point
     return (one.judge, *figures, with_interval(one.with_ties), f"{one.macro.pairs:,}", with_interval(point, 4))
 
 
-def _by_criterion(one, criteria: Sequence[str]) -> list[str]:  # type: ignore[no-untyped-def]
+def _by_criterion(one: JudgeFigures, criteria: Sequence[str]) -> list[str]:
     found = {part.criterion: part.figures for part in one.criteria}
-    return [with_interval(found[id].accuracy if found.get(id) else None) for id in criteria]
+    return [with_interval(figures.accuracy if (figures := found.get(id)) else None) for id in criteria]

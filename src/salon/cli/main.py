@@ -69,6 +69,9 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "select": ("salon.cli.select:select", "The best of several pictures, gates, routes, and better drawings."),
         "serve-scores": ("salon.cli.serve_scores:serve_scores", "Serve scores, comparisons and picks over HTTP."),
     },
+    "Extend": {
+        "plugins": ("salon.cli.plugins:plugins", "Parts that other packages add: list them, check them."),
+    },
 }
 
 
@@ -94,7 +97,7 @@ class House(click.Group):
         except click.UsageError as error:
             close = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
             if close:
-                error.message += f" Did you mean {close[0]!r}?"
+                raise click.UsageError(f"{error.message} Did you mean {close[0]!r}?", ctx=error.ctx) from None
             raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -146,8 +149,7 @@ def run(arguments: Sequence[str] | None = None) -> None:
         click.echo("stopped", err=True)
         sys.exit(130)
     except click.ClickException as error:
-        _suggest(error)
-        error.show()
+        _with_suggestion(error).show()
         sys.exit(2)
     except SalonError as error:
         _say(error.message(), error.as_json(), arguments)
@@ -180,13 +182,20 @@ def run(arguments: Sequence[str] | None = None) -> None:
         sys.exit(70)
 
 
-def _suggest(error: click.ClickException) -> None:
-    """The nearest word, where one of several was needed; click suggests only commands and options."""
-    kind = getattr(getattr(error, "param", None), "type", None)
-    if isinstance(kind, click.Choice) and " is not one of " in error.message:
-        found = error.message.partition(" is not one of ")[0].strip("'\"")
-        close = difflib.get_close_matches(found, [str(choice) for choice in kind.choices], n=1)
-        error.message += f" Did you mean {close[0]!r}?" if close else ""
+def _with_suggestion(error: click.ClickException) -> click.ClickException:
+    """The error with the nearest word, where one of several was needed; click suggests only commands and options."""
+    if not isinstance(error, click.BadParameter) or error.param is None or " is not one of " not in error.message:
+        return error
+    kind = error.param.type
+    if not isinstance(kind, click.Choice):
+        return error
+    found = error.message.partition(" is not one of ")[0].strip("'\"")
+    close = difflib.get_close_matches(found, [str(choice) for choice in kind.choices], n=1)
+    if not close:
+        return error
+    return click.BadParameter(
+        f"{error.message} Did you mean {close[0]!r}?", ctx=error.ctx, param=error.param, param_hint=error.param_hint
+    )
 
 
 def _main(arguments: Sequence[str]) -> object:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import types
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
@@ -37,6 +38,20 @@ class SectionedOption(click.Option):
         self.section = section
 
 
+class PluginChoice(click.Choice[str]):
+    """One of the built-in words; also the name of an installed plugin of `group`, or python:MODULE:NAME."""
+
+    def __init__(self, group: str, words: Sequence[str]) -> None:
+        super().__init__(words)
+        self.group = group
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        plugins = importlib.import_module("salon.study.plugins")  # with the tables of a study: not for a help
+        if value not in self.choices and plugins.find_plugin(self.group, str(value), self.choices) is not None:
+            return str(value)
+        return super().convert(value, param, ctx)
+
+
 def options_from(
     settings: type[BaseModel], only: Collection[str] = (), *, section: str = "Options"
 ) -> Callable[[Command], Command]:
@@ -44,7 +59,7 @@ def options_from(
 
     def decorate(command: Command) -> Command:
         for name, field in reversed(settings.model_fields.items()):
-            if only and name not in only:
+            if (only and name not in only) or _is_nested(field):
                 continue
             command = _option(name, field, section)(command)
         return command
@@ -54,7 +69,8 @@ def options_from(
 
 def settings_from(settings: type[S], flags: Mapping[str, Any]) -> S:
     """The settings object that the flags describe; a value out of range is a usage error."""
-    given = {name: flags[name] for name in settings.model_fields if name in flags}
+    fields = {name: field for name, field in settings.model_fields.items() if name in flags and not _is_nested(field)}
+    given = {name: flags[name] for name in fields}
     try:
         return settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
@@ -69,18 +85,27 @@ def settings_from(settings: type[S], flags: Mapping[str, Any]) -> S:
 
 
 def _option(name: str, field: FieldInfo, section: str) -> Callable[[Command], Command]:
-    flag = "--" + name.replace("_", "-")
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    flag = "--" + str(extra.get("flag", name)).replace("_", "-")
     kind = _plain_type(field.annotation)
     default = field.get_default(call_default_factory=True, validated_data={})
     about = {"cls": SectionedOption, "section": section, "default": default, "help": field.description or ""}
     if kind is bool:
         return click.option(f"{flag}/--no-{flag[2:]}", name, show_default=True, **about)
     if get_origin(kind) is Literal:
-        choice = click.Choice([str(value) for value in get_args(kind)])
+        words = [str(value) for value in get_args(kind)]
+        choice = PluginChoice(str(extra["plugins"]), words) if "plugins" in extra else click.Choice(words)
         return click.option(flag, name, type=choice, show_default=True, **about)
     if get_origin(kind) is tuple:
         return click.option(flag, name, type=get_args(kind)[0], multiple=True, show_default=bool(default), **about)
     return click.option(flag, name, type=kind, show_default=default is not None, **about)
+
+
+def _is_nested(field: FieldInfo) -> bool:
+    """Whether a field holds settings or records of their own, which no single flag can give."""
+    kind = _plain_type(field.annotation)
+    inside = get_args(kind)[0] if get_origin(kind) is tuple else kind
+    return isinstance(inside, type) and issubclass(inside, BaseModel)
 
 
 def _plain_type(annotation: Any) -> Any:

@@ -9,30 +9,34 @@ from typing import Any
 import click
 
 from salon.cli.console import counting, json_option, print_json, print_table, printable, say
-from salon.cli.options import options_from, settings_from
+from salon.cli.options import SectionedCommand, options_from, settings_from
+from salon.cli.raters import OnForecast, forecast_printer, rater_options
 from salon.errors import InputError
 from salon.judge.picture_source import PictureSource, open_pictures
-from salon.judge.score import FOLDER, ScoreRun, ScoreSettings, read_scores, score_study, scores_file
+from salon.judge.score import FOLDER, ScoreRun, ScoreSettings, read_scores, score_study, scores_file, with_pictures
 from salon.judge.score_pictures import score_pictures
 from salon.judge.scorers.named import scorer_lines, scorer_named
 from salon.judge.scorers.of_model import scorer_names
 from salon.judge.scorers.spread import SpreadScorer
+from salon.judge.untrained import Rater, RaterSettings, expanded, split_rater
 from salon.models.kept import Kept
 from salon.report.numbers import fixed
 from salon.store.folder import is_study, local, open_study
-from salon.study import Scorer
+from salon.study import Item, Prompt, Scorer
 
 _MOST_PRINTED = 20
 
 
-@click.command()
+@click.command(cls=SectionedCommand)
 @click.argument("place", metavar="STUDY|IMAGES", required=False, type=click.Path(path_type=Path))
 @click.option("-s", "--scorer", "names", multiple=True, metavar="NAME", help="A scorer (see --list) (repeatable).")
 @click.option("--list", "list_", is_flag=True, help="Name the scorers there are.")
 @click.option(
     "--model", "models", multiple=True, type=click.Path(path_type=Path), help="Folder of a trained model (repeatable)."
 )
-@click.option("--criterion", "criteria", multiple=True, help="With --model: only this criterion (repeatable).")
+@click.option(
+    "--criterion", "criteria", multiple=True, help="With --model or an untrained VLM: only this criterion (repeatable)."
+)
 @click.option("--name", help="What to call the scores, with a single scorer  [default: the scorer's own name]")
 @click.option("--prompt", help="With IMAGES: the text that all of them were made for.")
 @click.option(
@@ -44,6 +48,7 @@ _MOST_PRINTED = 20
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), help="With IMAGES: folder of the scores."
 )
 @options_from(ScoreSettings)
+@rater_options
 @json_option
 def score(
     place: Path | None,
@@ -55,6 +60,7 @@ def score(
     prompt: str | None,
     prompts: Path | None,
     output: Path | None,
+    dry_run: bool,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -77,6 +83,8 @@ def score(
       salon score study -s pickscore:weights/PickScore_v1 --device cuda --batch 32
       salon score study -s hpsv3:weights --engine ray --address auto
       salon score study -s table:hpsv3.csv --name hpsv3
+      salon score study -s onepass:weights/Qwen3-VL-8B --role painting
+      salon score study -s onepass:openai:qwen@http://localhost:8000/v1 --dry-run
       salon score renders/ --model taste-heads --prompt "a poster for a jazz night"
       salon score renders.parquet --model taste-heads -s naturalness -o scores
     """
@@ -86,17 +94,24 @@ def score(
     named = [*names, *(one for folder in models for one in scorer_names(folder, criteria))]
     if place is None or not named:
         raise click.UsageError("a STUDY or IMAGES and at least one --scorer or --model are needed; --list names them")
-    if criteria and not models:
-        raise InputError("--criterion goes with --model", found="no --model")
+    if criteria and not models and not any(split_rater(word) for word in names):
+        raise InputError("--criterion goes with --model or an untrained VLM", found="neither")
+    rater = settings_from(RaterSettings, flags)
+    if any(split_rater(word) for word in names):
+        found = open_study(place) if is_study(local(place)) else None
+        rater = rater.about(criteria) if found is None else rater.on(found, local(place), criteria)
+        named = expanded(named, [one.id for one in rater.criteria])
+    settings = settings_from(ScoreSettings, flags).model_copy(update={"rater": rater})
     if name and len(named) > 1:
         raise InputError("--name goes with a single scorer", found=f"{len(named)} scorers")
-    settings = settings_from(ScoreSettings, flags)
+    on_forecast = forecast_printer(dry_run)
     if is_study(local(place)):
         if prompt or prompts or output:
             raise InputError("--prompt, --prompts and --output go with pictures", found="a study", where=str(place))
-        runs, folder = _score_study(place, named, name, settings, quiet=as_json), place / FOLDER
+        runs, folder = _score_study(place, named, name, settings, on_forecast, quiet=as_json), place / FOLDER
     else:
         source, folder = open_pictures(place, prompt=prompt, prompts=prompts), output or _beside(place)
+        on_forecast(_costs([scorer_named(text, settings) for text in named], _paths(source)))
         runs = _score_pictures(source, folder, named, name, settings, quiet=as_json)
     if as_json:
         print_json({"study": str(place), "scorers": [run.model_dump(mode="json") for run in runs]})
@@ -108,15 +123,37 @@ def score(
 
 
 def _score_study(
-    study: Path, named: Sequence[str], name: str | None, settings: ScoreSettings, *, quiet: bool
+    study: Path,
+    named: Sequence[str],
+    name: str | None,
+    settings: ScoreSettings,
+    on_forecast: OnForecast,
+    *,
+    quiet: bool,
 ) -> list[ScoreRun]:
     folder, opened, kept = study.resolve(), open_study(study), Kept()
     runs = []
-    for scorer in [_scorer(text, settings, folder, kept) for text in named]:
+    scorers = [_scorer(text, settings, folder, kept) for text in named]
+    on_forecast(_costs(scorers, with_pictures(opened, folder, settings.limit)))
+    for scorer in scorers:
         scorer.name = name or scorer.name
         with counting(scorer.name, quiet=quiet) as progress:
             runs.append(score_study(opened, folder, scorer, settings, progress, kept=kept))
     return runs
+
+
+def _costs(scorers: Sequence[Scorer], asked: Sequence[tuple[Item, Prompt | None]]) -> list[str]:
+    """What endpoints will be asked, a line for each VLM: its criteria share their answers."""
+    raters = {one.title: one for one in reversed(scorers) if isinstance(one, Rater)}
+    return [line for one in raters.values() if (line := one.forecast_words(asked))]
+
+
+def _paths(source: PictureSource) -> list[tuple[Item, Prompt | None]]:
+    """Pictures that lie in files; those inside a table are counted as if they were missing."""
+    return [
+        (Item(id=one.item, image=None if isinstance(one.image, bytes | None) else str(one.image)), one.prompt)
+        for one in source
+    ]
 
 
 def _scorer(named: str, settings: ScoreSettings, folder: Path, kept: Kept) -> Scorer:

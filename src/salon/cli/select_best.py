@@ -11,7 +11,14 @@ import click
 from salon.cli.console import json_option, print_json, print_table, say, watching
 from salon.cli.options import options_from, settings_from
 from salon.errors import InputError
-from salon.flows.select.best import (
+from salon.generate.asked import TYPED, asked_prompts
+from salon.generate.named import Terms, generators_named
+from salon.generate.settings import GenerateSettings
+from salon.judge.picture_source import open_pictures, text_prompt
+from salon.judge.score import ScoreSettings
+from salon.report.numbers import MISSING, fixed
+from salon.select.best import BestReport, PromptPick
+from salon.select.best_of import (
     FOLDER,
     Wish,
     best_of_drawn,
@@ -21,18 +28,11 @@ from salon.flows.select.best import (
     scores_beside,
     write_best,
 )
-from salon.flows.select.routed import routed
-from salon.flows.select.scores import Watch, scorer_words
-from salon.generate.asked import TYPED, asked_prompts
-from salon.generate.named import Terms, generators_named
-from salon.generate.settings import GenerateSettings
-from salon.judge.picture_source import open_pictures, text_prompt
-from salon.judge.score import ScoreSettings
-from salon.report.numbers import MISSING, fixed
-from salon.select.best import BestReport, PromptPick
 from salon.select.pick import PickSettings
 from salon.select.reference import read_reference
 from salon.select.route import Explore
+from salon.select.route_use import routed
+from salon.select.scores import Watch, scorer_words
 from salon.store.folder import is_study, local
 from salon.store.plain_table import plain_target, write_plain
 

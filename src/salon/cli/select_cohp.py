@@ -10,18 +10,18 @@ import click
 
 from salon.cli.console import figures_option, json_option, print_json, print_table, say, watching, write_page
 from salon.cli.options import options_from, settings_from
-from salon.flows.select.best import Wish
-from salon.flows.select.cohp import FOLDER, chain_study
-from salon.flows.select.cohp_page import cohp_page
-from salon.flows.select.cohp_results import CohpReport
-from salon.flows.select.scores import scorer_words
-from salon.flows.simulate.true_scorer import TRUTH, TrueQuality
+from salon.collect.simulate.true_scorer import TRUTH, TrueQuality
 from salon.generate.asked import asked_prompts
 from salon.generate.named import Terms, generators_named
 from salon.judge.score import ScoreSettings
 from salon.report.numbers import with_interval
+from salon.select.best_of import Wish
 from salon.select.cohp import CohpSettings
+from salon.select.cohp_page import cohp_page
+from salon.select.cohp_results import CohpReport
+from salon.select.cohp_run import FOLDER, chain_study
 from salon.select.reference import read_reference
+from salon.select.scores import scorer_words
 
 PAGE = "index.html"
 

@@ -10,10 +10,10 @@ import click
 
 from salon.cli.console import html_option, json_option, print_json, print_table, say, working, write_page
 from salon.cli.options import options_from, settings_from
-from salon.flows.explain.explain import ExplainSettings, explain, judged_study
-from salon.flows.explain.page import explain_page
 from salon.report.numbers import MISSING, fixed
 from salon.select.explain import Explained, Explanation, Said
+from salon.select.explain_page import explain_page
+from salon.select.explain_picture import ExplainSettings, explain, judged_study
 from salon.select.reference import read_reference
 from salon.store.folder import open_study
 from salon.study import Prompt

@@ -10,18 +10,11 @@ import click
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
-from salon.flows.scoring.drift import (
-    AgreementDrift,
-    CriterionDrift,
-    DriftReport,
-    DriftSettings,
-    read_drift_reference,
-    watch_log,
-    write_drift_reference,
-)
-from salon.flows.scoring.feedback_study import FeedbackStudy, feedback_study, save_feedback
 from salon.report.estimate import Figure
 from salon.report.numbers import MISSING
+from salon.select.service.drift import read_drift_reference, watch_log, write_drift_reference
+from salon.select.service.drift_results import AgreementDrift, CriterionDrift, DriftReport, DriftSettings
+from salon.select.service.feedback_study import FeedbackStudy, feedback_study, save_feedback
 from salon.stats.behavior import wilson
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)

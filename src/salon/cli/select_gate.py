@@ -11,12 +11,12 @@ import click
 from salon.cli.console import json_option, print_json, print_table, say, watching
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, InputError
-from salon.flows.select.gate import GateRun, flag_criterion, gate_for_study, page_beside, pass_gate
-from salon.flows.select.gate_page import SIMULATED_GATE, gate_page
-from salon.flows.select.scores import Watch
 from salon.judge.score import ScoreSettings
 from salon.report.numbers import MISSING, fixed, with_interval
 from salon.select.gate import Gate, GateRow, GateSettings, read_gate
+from salon.select.gate_page import SIMULATED_GATE, gate_page
+from salon.select.gate_use import GateRun, flag_criterion, gate_for_study, page_beside, pass_gate
+from salon.select.scores import Watch
 from salon.select.sealed import write_sealed
 from salon.store.folder import open_study
 from salon.store.plain_table import plain_target, write_plain
@@ -64,6 +64,7 @@ def gate(
       salon select gate renders/ --use gate.json -o held.csv
     """
     scoring = ScoreSettings(device=device)
+    found: Gate | GateRun
     with watching("scoring", quiet=as_json) as watch:
         if use is not None:
             found = _use(place, use, name, prompt, output, overwrite, scoring, watch)
@@ -71,9 +72,10 @@ def gate(
             _free(output, overwrite)
             settings = settings_from(GateSettings, flags)
             word = _word(place, name, model, criterion)
-            found = gate_for_study(place, word, settings, criterion=criterion, scoring=scoring, watch=watch)
+            gate = gate_for_study(place, word, settings, criterion=criterion, scoring=scoring, watch=watch)
             if output is not None:
-                write_sealed(found, output, overwrite=overwrite)
+                write_sealed(gate, output, overwrite=overwrite)
+            found = gate
     if as_json:
         print_json({**found.model_dump(mode="json"), **({"hash": found.hash} if isinstance(found, Gate) else {})})
     elif isinstance(found, Gate):

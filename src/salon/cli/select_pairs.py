@@ -11,9 +11,9 @@ import click
 from salon.cli.console import json_option, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.errors import InputError
-from salon.flows.select.pair_sources import fused_candidates, scorer_candidates, vote_candidates
-from salon.flows.select.pairs import KINDS, PairReport, write_pairs
+from salon.select.pair_sources import fused_candidates, scorer_candidates, vote_candidates
 from salon.select.pairs import Candidate, PairSettings
+from salon.select.pairs_study import KINDS, PairReport, write_pairs
 from salon.store.folder import local, open_study
 from salon.study import Study
 

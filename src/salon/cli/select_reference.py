@@ -9,9 +9,9 @@ import click
 
 from salon.cli.console import json_option, print_json, print_table, say, watching
 from salon.errors import BadFile
-from salon.flows.select.scores import reference_of, scorer_words, study_scores
 from salon.judge.score import ScoreSettings
 from salon.select.reference import ScoreReference
+from salon.select.scores import reference_of, scorer_words, study_scores
 from salon.select.sealed import write_sealed
 from salon.store.folder import local, open_study
 

@@ -12,17 +12,17 @@ import click
 from salon.cli.console import html_option, json_option, print_json, print_table, say, watching, write_page
 from salon.cli.judge_asked import judge_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
-from salon.flows.refine.page import refine_page
-from salon.flows.refine.record import FOLDER
-from salon.flows.refine.refine import RefineSettings
-from salon.flows.refine.results import RefineReport
-from salon.flows.refine.run import refine_study
-from salon.flows.refine.scores import PointsBy, answering_vlm, diagnosing_vlm
 from salon.generate.asked import asked_prompts
 from salon.generate.named import Terms, generator_named
 from salon.judge.named import Named
 from salon.judge.scorers.named import scorer_named
 from salon.report.numbers import p_value, with_interval
+from salon.select.refine.page import refine_page
+from salon.select.refine.record import FOLDER
+from salon.select.refine.refine import RefineSettings
+from salon.select.refine.results import RefineReport
+from salon.select.refine.run import refine_study
+from salon.select.refine.scores import PointsBy, answering_vlm, diagnosing_vlm
 from salon.store.point_files import read_points
 
 PAGE = "index.html"

@@ -9,11 +9,11 @@ import click
 
 from salon.cli.console import count, json_option, print_json, print_table, say, seed_option, working
 from salon.errors import BadFile, InputError
-from salon.flows.select.route import routes_in, study_routes
-from salon.flows.select.routed import choices, read_feedback
 from salon.generate.prompts import read_prompts
 from salon.report.numbers import MISSING
 from salon.select.route import Choice, Explore, Routes, heed
+from salon.select.route_study import routes_in, study_routes
+from salon.select.route_use import choices, read_feedback
 from salon.select.sealed import write_sealed
 from salon.store.atomic import in_turn
 

@@ -16,7 +16,7 @@ from salon.cli.options import trusted_proxy_option
 from salon.errors import BadFile, BadValue
 
 if TYPE_CHECKING:
-    from salon.flows.studio.studio import Studio
+    from salon.collect.studio.studio import Studio
     from salon.web.settings import WebSettings
 
 study_argument = click.argument("study", type=click.Path(path_type=Path))
@@ -93,11 +93,11 @@ def serve(
         WebSettings(folder=folder, host=host, port=port, base_url=base_url, trusted_proxies=trusted_proxies)
     )
     if criteria:
-        from salon.flows.studio.open import choose_criteria
+        from salon.collect.studio.open import choose_criteria
 
         choose_criteria(folder, criteria)
     if minutes is not None:
-        from salon.flows.studio.open import write_settings_for
+        from salon.collect.studio.open import write_settings_for
 
         write_settings_for(folder, minutes)
     if only_check:
@@ -128,7 +128,7 @@ def _study_of_pictures(place: Path, *, quiet: bool) -> Path:
 
 
 def _serve(settings: WebSettings, db: str | None, as_json: bool, *, show_link: bool, new_link: bool) -> None:
-    from salon.flows.studio.open import open_studio
+    from salon.collect.studio.open import open_studio
     from salon.store.atomic import held
     from salon.web.app import create_app
     from salon.web.run import listen, run
@@ -154,8 +154,8 @@ def _print_served(studio: Studio, address: str, link: str | None, as_json: bool)
     else:
         say(f"the studio of {studio.name!r} is open; the owner's link, for you alone:")
         say(f"  {link}")
+    from salon.collect.studio.open import describe_questions
     from salon.collect.workload import workloads
-    from salon.flows.studio.open import describe_questions
 
     for line in describe_questions(studio.folder, studio.settings, studio.criteria.values()):
         say(f"  {line}")
@@ -211,7 +211,7 @@ def invite(study: Path, cohort: str | None, count: int, db: str | None, base_url
       salon invite posters --count 5
       salon invite posters --cohort designers --count 5
     """
-    from salon.flows.studio.open import open_studio
+    from salon.collect.studio.open import open_studio
     from salon.store.folder import written_inside
     from salon.store.place import DATABASE
     from salon.web.settings import WebSettings, checked, read_address
@@ -249,7 +249,7 @@ def status(study: Path, db: str | None, as_json: bool) -> None:
     \b
       salon status posters
     """
-    from salon.flows.studio.open import open_studio
+    from salon.collect.studio.open import open_studio
 
     with open_studio(_folder(study), db, create=False) as studio:
         found = studio.progress()
@@ -287,7 +287,7 @@ def backup(study: Path, file: Path, db: str | None, overwrite: bool, as_json: bo
     \b
       salon backup posters posters-monday.db
     """
-    from salon.flows.studio.open import database_file
+    from salon.collect.studio.open import database_file
     from salon.store.database import open_database
 
     folder = _folder(study)
@@ -315,7 +315,7 @@ def restore(study: Path, file: Path, db: str | None, as_json: bool) -> None:
       salon restore posters posters-monday.db
       salon restore posters posters-monday.db --db postgresql://salon@localhost/posters
     """
-    from salon.flows.studio.open import database_file
+    from salon.collect.studio.open import database_file
     from salon.store.database import open_database
     from salon.store.database import restore as put_back
     from salon.store.folder import written_inside

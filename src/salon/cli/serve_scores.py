@@ -15,14 +15,14 @@ import click
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from, trusted_proxy_option
 from salon.errors import InputError
-from salon.flows.explain.served import Neighbourhood, neighbourhood
-from salon.flows.scoring.decisions import DecisionSettings
-from salon.flows.scoring.drift import WatchedLog, read_drift_reference
-from salon.flows.scoring.model import LoadOrder, ScoringModel
-from salon.flows.scoring.service import ScoringService, ServiceSettings
 from salon.judge.score import ScoreSettings
+from salon.select.explain_served import Neighbourhood, neighbourhood
 from salon.select.gate import Gate, read_gate
 from salon.select.reference import read_reference
+from salon.select.service.decisions import DecisionSettings
+from salon.select.service.drift import WatchedLog, read_drift_reference
+from salon.select.service.model import LoadOrder, ScoringModel
+from salon.select.service.service import ScoringService, ServiceSettings
 from salon.web.run import listen, run
 from salon.web.scoring.app import create_scoring_app
 from salon.web.scoring.routes_gate import fitting

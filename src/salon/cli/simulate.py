@@ -13,9 +13,8 @@ from click.core import ParameterSource
 from salon.cli.console import json_option, out, print_json, print_table, say, working
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option, overwrite_option
-from salon.errors import BadFile, BadValue
-from salon.flows.simulate.designers import DesignerSettings, designers_planted, designers_study
-from salon.flows.simulate.studies import (
+from salon.collect.simulate.designers import DesignerSettings, designers_planted, designers_study
+from salon.collect.simulate.studies import (
     Planted,
     SimulateSettings,
     planted,
@@ -25,6 +24,7 @@ from salon.flows.simulate.studies import (
     taste_like_study,
     taste_like_truth,
 )
+from salon.errors import BadFile, BadValue
 from salon.store.folder import is_study, save_study
 from salon.study import Study
 
@@ -57,6 +57,7 @@ PRESETS = ("taste-like", "taste-drawn", "ppaint-like", "designers")
 @click.pass_context
 def simulate(
     ctx: click.Context,
+    /,
     output: Path,
     preset: str | None,
     posters: Path | None,
@@ -130,9 +131,10 @@ def _preset(
 
 
 def _drawn(output: Path, prompts: int, seed: int | None) -> tuple[Study, tuple[Planted, ...]]:
-    flow = importlib.import_module("salon.flows.simulate.taste_drawn")  # it draws: that needs more libraries
+    flow = importlib.import_module("salon.collect.simulate.taste_drawn")  # it draws: that needs more libraries
     with working("drawing"):
-        return flow.drawn_study(output, prompts=prompts, seed=seed)
+        result: tuple[Study, tuple[Planted, ...]] = flow.drawn_study(output, prompts=prompts, seed=seed)
+        return result
 
 
 def _check_own(given: set[str], seed: int | None) -> None:

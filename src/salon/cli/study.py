@@ -13,15 +13,16 @@ import salon
 from salon.cli.console import count, json_option, out, print_json, print_table, say
 from salon.cli.given import STUDY
 from salon.cli.import_pictures import pictures_as_study, print_pictures
-from salon.cli.options import SectionedCommand, options_from, settings_from
+from salon.cli.options import PluginChoice, SectionedCommand, options_from, settings_from
 from salon.errors import BadFile, BadValue
 from salon.store.export import EXPORTS, export_study
 from salon.store.field_files import FIELD_FILES, Written, export_field
 from salon.store.folder import is_study, name_after, save_study
-from salon.store.formats import KINDS, Columns, Imported, ImportOptions, Policies, import_files
+from salon.store.formats import KINDS, Columns, Imported, ImportOptions, Policies, import_files, plugin_formats
 from salon.store.place import open_place
 from salon.store.plain_table import plain_target, write_plain
 from salon.study import Study, builtin_criteria, matching_criteria, merge
+from salon.study.study import CompareWithin
 
 if TYPE_CHECKING:
     from salon.fuse.derived_rankings import DerivedRankings
@@ -52,7 +53,12 @@ def output_option(what: str) -> Callable[[Any], Any]:
 @overwrite_option
 @json_option
 def init(
-    study: Path, criteria: Sequence[str], name: str | None, compare_within: str, overwrite: bool, as_json: bool
+    study: Path,
+    criteria: Sequence[str],
+    name: str | None,
+    compare_within: CompareWithin,
+    overwrite: bool,
+    as_json: bool,
 ) -> None:
     """Start an empty study folder STUDY.
 
@@ -84,13 +90,14 @@ class _Kinds(SectionedCommand):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Kinds"):
             kinds = [(form.name, form.about) for form in KINDS.values()]
-            formatter.write_dl(
-                [*kinds, (PICTURES, "A folder of pictures: generators and prompts by folders and names.")]
-            )
+            pictures = (PICTURES, "A folder of pictures: generators and prompts by folders and names.")
+            own = ("python:MODULE:NAME", "A format of your own.")
+            plugins = [(form.name, f"{form.about} Plugin: {form.origin}.") for form in plugin_formats()]
+            formatter.write_dl([*kinds, pictures, own, *plugins])
 
 
 @click.command("import", cls=_Kinds)
-@click.argument("kind", type=click.Choice([*KINDS, PICTURES]), metavar="KIND")
+@click.argument("kind", type=PluginChoice("formats", [*KINDS, PICTURES]), metavar="KIND")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 @output_option("Folder of the new study.")
 @click.option(

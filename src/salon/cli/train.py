@@ -14,16 +14,16 @@ from salon.cli.console import count, counting, json_option, print_json, print_ta
 from salon.cli.later import LaterGroup
 from salon.cli.options import options_from, settings_from
 from salon.engine.work import EngineSettings
+from salon.evaluate.pairs.validation_words import validation_warnings
 from salon.report.numbers import fixed, with_interval
 from salon.store.folder import local, open_study
 from salon.train.settings import CompareSettings, HeadSettings
-from salon.train.validation_words import validation_warnings
 
 if TYPE_CHECKING:
-    from salon.flows.train.compare_heads import HeadComparison
-    from salon.flows.train.heads import TrainReport
-    from salon.train.head_figures import HeadFigures
+    from salon.evaluate.pairs.validation_figures import HeadFigures
+    from salon.train.compare_heads import HeadComparison
     from salon.train.loop import Epoch
+    from salon.train.train_heads import TrainReport
 
 LATER = {
     "sweep": ("salon.cli.train_sweep:sweep", "Try settings of heads, and choose by validation."),
@@ -98,7 +98,7 @@ def heads(
     if comparing:
         _compare(study, output, criteria, settings, as_json, flags)
         return
-    training = importlib.import_module("salon.flows.train.heads")  # torch and the encoders come with it
+    training = importlib.import_module("salon.train.train_heads")  # torch and the encoders come with it
     opened = open_study(study)
     with watched(settings.epochs, quiet=as_json) as (progress, watch):
         report = training.train_study(
@@ -114,7 +114,7 @@ def heads(
 def _compare(
     study: Path, output: Path, criteria: Sequence[str], settings: HeadSettings, as_json: bool, flags: dict[str, Any]
 ) -> None:
-    comparing = importlib.import_module("salon.flows.train.compare_heads")
+    comparing = importlib.import_module("salon.train.compare_heads")
     opened = open_study(study)
     with working("comparing heads") as step:
         report = comparing.compare_heads(

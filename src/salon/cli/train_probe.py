@@ -11,13 +11,13 @@ import click
 from salon.cli.console import html_option, json_option, print_json, print_table, say, working, write_page
 from salon.cli.options import options_from, settings_from
 from salon.errors import InputError
-from salon.flows.train.probe import probe_study, shown_item, trained_on
 from salon.judge.score import ScoreSettings
 from salon.judge.scorers.of_model import scorers_behind
 from salon.report import numbers
 from salon.store.folder import local, open_study
 from salon.train.probe_page import probe_page
 from salon.train.probe_results import ProbeReport, ProbeSettings
+from salon.train.probe_study import probe_study, shown_item, trained_on
 from salon.train.tricks import SIZES
 
 _TOLD = {

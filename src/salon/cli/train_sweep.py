@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from pydantic import create_model
+from pydantic import BaseModel, create_model
 
 from salon.cli.console import counting, json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from salon.train.sweep import SweepReport
 
 
-_OTHERS = create_model(
-    "_OTHERS", **{name: (one.annotation, one) for name, one in HeadSettings.model_fields.items() if name not in GRID}
-)
+_FIXED: dict[str, Any] = {
+    name: (field.annotation, field) for name, field in HeadSettings.model_fields.items() if name not in GRID
+}
+_OTHERS: type[BaseModel] = create_model("_OTHERS", **_FIXED)
 """The settings of `salon train heads` but those that are varied."""
 
 
@@ -47,7 +48,7 @@ def sweep(study: Path, output: Path, criteria: Sequence[str], as_json: bool, **f
       salon train sweep study -o sweep --widths 32 --widths 64 --weight-decays 0.1 --seeds 5 --form scalar
     """
     settings, grid = settings_from(HeadSettings, flags), settings_from(SweepSettings, flags)
-    sweeps = importlib.import_module("salon.flows.train.head_sweep")  # torch and the encoders come with it
+    sweeps = importlib.import_module("salon.train.head_sweep")  # torch and the encoders come with it
     opened = open_study(study)
     with counting("runs", quiet=as_json) as progress:
         report = sweeps.sweep_study(

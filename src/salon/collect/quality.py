@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from pydantic import Field
@@ -106,7 +106,7 @@ class RaterFindings:
 def rater_flags(records: Records, settings: QualitySettings | None = None) -> tuple[RaterFindings, ...]:
     """Findings for every rater, in the order they first answered."""
     rule = settings or QualitySettings()
-    screens, pairs, values = (_by_rater(rows) for rows in (records.screens, records.pairs, records.values))
+    screens, pairs, values = _by_rater(records.screens), _by_rater(records.pairs), _by_rater(records.values)
     to_panel, along = panel_agreement(records.pairs), panel_correlation(records.values)
     usual = _usual([float(np.mean(shares)) for shares in to_panel.values()])
     usual_along = _usual([one.r for one in along.values()])
@@ -129,8 +129,11 @@ def rater_flags(records: Records, settings: QualitySettings | None = None) -> tu
     return tuple(made)
 
 
-def _by_rater(rows: Sequence[ScreenRow] | Sequence[PairRow] | Sequence[ValueRow]) -> dict[str, list]:  # type: ignore[type-arg]
-    found = defaultdict(list)
+Row = TypeVar("Row", ScreenRow, PairRow, ValueRow)
+
+
+def _by_rater(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         found[row.rater].append(row)
     return found

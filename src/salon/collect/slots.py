@@ -30,7 +30,7 @@ def slots(
     while left or due:
         chosen = _first_possible(due, made, gap, at_any_time=not left)
         if chosen is not None:
-            made.append(due.pop(chosen)[1])  # type: ignore[arg-type]
+            made.append(due.pop(chosen)[1])  # type: ignore[arg-type]  # one of the three words above
         elif left:
             made.append("ordinary")
             left -= 1

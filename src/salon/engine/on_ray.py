@@ -90,7 +90,7 @@ class _Crew:
 
     def _freest(self) -> Any:
         if len(self._actors) < self._count:
-            self._actors.append(_Actor.remote(self._function))  # type: ignore[attr-defined]
+            self._actors.append(_Actor.remote(self._function))  # type: ignore[attr-defined]  # Ray makes it an actor
             return self._actors[-1]
         load = {id(actor): 0 for actor in self._actors}
         for _, actor in self._given.values():

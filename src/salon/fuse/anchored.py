@@ -23,7 +23,7 @@ from salon.fuse.group_fit import GroupFit
 from salon.fuse.groups import Floats, Group, once_each
 from salon.fuse.jackknife import Spreads, jackknife
 from salon.fuse.pair_fits import fit_anchored_davidson, step_anchored_davidson
-from salon.fuse.settings import Cluster, FuseSettings, Method
+from salon.fuse.settings import Cluster, FuseSettings
 from salon.stats.calibration import Sigmoid, fit_sigmoid
 from salon.stats.rating_anchors import RatingAnchors, choose_rating_anchors
 from salon.stats.rating_models import rating_centers
@@ -66,7 +66,7 @@ def rating_scale(groups: Sequence[Group]) -> Scale:
             found=", ".join(f"{low:g}-{high:g}" for low, high in sorted(ends)),
             remedy="fuse criteria of one scale at a time with --criterion",
         )
-    return next(iter(scales.values()))  # type: ignore[return-value]
+    return next(scale for scale in scales.values() if scale is not None)
 
 
 def choose_anchors(groups: Sequence[Group], settings: FuseSettings) -> tuple[RatingAnchors, ...]:
@@ -114,7 +114,7 @@ def levels(values: Floats, scale: Scale) -> Floats:
 
 
 def anchored(
-    groups: Sequence[Group], method: Method, settings: FuseSettings, cluster: Cluster | None, *, pulled: bool = True
+    groups: Sequence[Group], method: str, settings: FuseSettings, cluster: Cluster | None, *, pulled: bool = True
 ) -> Fused:
     """Anchored Elo or anchored Davidson on every group, calibrated; errors unless `cluster` is None.
 
@@ -133,7 +133,7 @@ def anchored(
 def _with_errors(
     plain: Fused,
     groups: Sequence[Group],
-    method: Method,
+    method: str,
     scale: Scale,
     settings: FuseSettings,
     cluster: Cluster,
@@ -163,7 +163,7 @@ def _with_errors(
 
 
 def _fit(
-    group: Group, anchors: RatingAnchors, method: Method, scale: Scale, settings: FuseSettings, pulled: bool
+    group: Group, anchors: RatingAnchors, method: str, scale: Scale, settings: FuseSettings, pulled: bool
 ) -> GroupFit:
     if method == "anchored-elo":
         at = levels(anchors.levels, scale) - MIDDLE
@@ -176,7 +176,7 @@ def _refit(
     whole: GroupFit,
     group: Group,
     anchors: RatingAnchors,
-    method: Method,
+    method: str,
     scale: Scale,
     settings: FuseSettings,
     pulled: bool,

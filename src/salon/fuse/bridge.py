@@ -165,7 +165,7 @@ def _table(study: Study, parts: Sequence[tuple[_Group, Ints]]) -> pa.Table:
     stage = [
         "pool" if inside else "placement"
         for group, asked in parts
-        for inside in (group.plan.place[asked] >= 0).all(axis=1)
+        for inside in np.asarray((group.plan.place[asked] >= 0).all(axis=1))
     ]
     again = np.concatenate([_again(asked, group.answers) for group, asked in parts])
     return pa.table(

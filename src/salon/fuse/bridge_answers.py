@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, UnknownReference
@@ -102,10 +103,11 @@ def _of(study: Study, rater: Ints, wanted: tuple[str, ...]) -> NDArray[np.bool_]
     return np.isin(rater, [ids.index(id) for id in wanted]) if wanted else np.ones(len(rater), bool)
 
 
-def _words(table, name: str, words: tuple[str, ...]) -> Ints:  # type: ignore[no-untyped-def]
+def _words(table: pa.Table, name: str, words: tuple[str, ...]) -> Ints:
     """A column of words as their numbers, -1 for others, nulls and a column that is not there."""
     if name not in table.column_names or not table.num_rows:
         return np.full(table.num_rows, -1)
     column = table.column(name).combine_chunks()
     known = [words.index(word) if word in words else -1 for word in column.dictionary.to_pylist()]
-    return np.array([*known, -1])[column.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+    values: Ints = np.array([*known, -1])[column.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+    return values

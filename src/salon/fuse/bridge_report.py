@@ -70,7 +70,7 @@ def score_group(
         rows,
         scales,
         _accounting(plan, answers, used, settings),
-        [items[number] for number in np.flatnonzero(fewest == 0)],
+        [items[int(number)] for number in np.flatnonzero(fewest == 0)],
         int((fewest[plan.rest] < planned).sum()),
     )
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
 from salon.study import Score, Scores, Signature
 from salon.study.noun import Noun
 
-FORMAT = "salon.bridge/1"
+FORMAT: Final = "salon.bridge/1"
 
 
 class BridgeRow(Noun):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,7 +121,7 @@ def outlier_shift(q: Floats, settings: BridgeSettings) -> float | None:
     return float(max(np.abs(without_low - now[1:]).max(), np.abs(without_high - now[:-1]).max()))
 
 
-def _joined(plan: BridgePlan, pool: Placement, rest: Placement, name: str) -> NDArray:  # type: ignore[type-arg]
+def _joined(plan: BridgePlan, pool: Placement, rest: Placement, name: str) -> NDArray[Any]:
     values = np.zeros(plan.items, dtype=getattr(rest, name).dtype)
     values[plan.pool], values[plan.rest] = getattr(pool, name), getattr(rest, name)
     return values

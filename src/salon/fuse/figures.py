@@ -283,20 +283,20 @@ def anchor_figures(scored: Sequence[GroupScores]) -> list[AnchorFigure]:
 
 def curve_figures(scored: Sequence[GroupScores], settings: FuseSettings) -> list[CurveFigures]:
     """One curve for all groups, or one for each."""
-    curved = [one for one in scored if one.curve is not None]
+    curved = [(one.group, one.curve) for one in scored if one.curve is not None]
     pooled = settings.calibration == "pooled"
     return [
         CurveFigures(
-            group=None if pooled else one.group.label,
-            criterion=None if pooled else one.group.criterion,
-            a=one.curve.a,
-            b=one.curve.b,
-            a_error=_curve_error(one.curve, 0),
-            b_error=_curve_error(one.curve, 1),
-            residual=one.curve.residual or 0.0,
-            anchors=one.curve.n,
+            group=None if pooled else group.label,
+            criterion=None if pooled else group.criterion,
+            a=curve.a,
+            b=curve.b,
+            a_error=_curve_error(curve, 0),
+            b_error=_curve_error(curve, 1),
+            residual=curve.residual or 0.0,
+            anchors=curve.n,
         )
-        for one in (curved[:1] if pooled else curved)
+        for group, curve in (curved[:1] if pooled else curved)
     ]
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from salon.errors import DesignError, NotIdentified, StatsError, TooFew
 from salon.fuse.group_fit import GroupFit
 from salon.fuse.groups import Codes, Floats, Group, Ints, cluster_codes, once_each
-from salon.fuse.pair_fits import CROSSED, crossed_method, fit_paired, raised, unvarying
-from salon.fuse.settings import ANCHORED, PAIRED, RATED, Cluster, FuseSettings, Method
+from salon.fuse.own_fit import fit_own, is_own_fit, own_fit
+from salon.fuse.pair_fits import CROSSED, crossed_errors, fit_paired, raised, unvarying
+from salon.fuse.settings import ANCHORED, PAIRED, RATED, Cluster, FuseSettings
 from salon.stats.crowd import fit_crowd
 from salon.stats.crowd_posterior import CrowdPrior
 from salon.stats.elo import EloSettings, anchored_elo
@@ -22,12 +23,9 @@ from salon.stats.plackett_luce import RankFit, fit_rankings, ranking_errors, ran
 from salon.stats.rater_effects import rating_offset_scale, rating_sureal
 from salon.stats.rating_models import RatingFit, rating_centers, rating_mean, rating_median, rating_zscored
 from salon.stats.rating_shrinkage import rating_shrunk
-from salon.stats.two_way import two_way_errors
 
 
-def fit_group(
-    group: Group, method: Method, settings: FuseSettings, cluster: Cluster, *, errors: bool = True
-) -> GroupFit:
+def fit_group(group: Group, method: str, settings: FuseSettings, cluster: Cluster, *, errors: bool = True) -> GroupFit:
     """The scores of one group by any method that needs no other group."""
     if group.items < 2:
         raise TooFew(
@@ -35,7 +33,7 @@ def fit_group(
         )
     _check_protocol(group, method)
     try:
-        return _METHODS[method](group, method, settings, cluster if errors else None)
+        return _METHODS.get(method, fit_own)(group, method, settings, cluster if errors else None)
     except StatsError as error:
         if error.where is not None:
             raise
@@ -43,7 +41,7 @@ def fit_group(
         raise type(error)(error.needed, found=found, where=group.where, remedy=error.remedy) from None
 
 
-def _labelled(found: str, group: Group, method: Method) -> str:
+def _labelled(found: str, group: Group, method: str) -> str:
     """A finding of the maths, which knows items and raters by number, in the words of the study."""
     raters = np.unique(group.rated.rater) if method in RATED else group.raters
 
@@ -56,24 +54,26 @@ def _labelled(found: str, group: Group, method: Method) -> str:
     return re.sub(r"\b(items?|raters?) (\d+(?:, \d+)*)", names, found)
 
 
-def protocol_of(method: Method) -> str:
+def protocol_of(method: str) -> str:
     """The judgments a method reads."""
+    if is_own_fit(method):
+        return str(own_fit(method).part.reads)
     if method in RATED:
         return "ratings"
     return "rankings" if method == "plackett-luce" else "comparisons"
 
 
-def protocols_of(method: Method) -> tuple[str, ...]:
+def protocols_of(method: str) -> tuple[str, ...]:
     """All the judgments a method reads: anchored fusion adds ratings to comparisons."""
     return ("comparisons", "ratings") if method in ANCHORED else (protocol_of(method),)
 
 
-def judgments(group: Group, method: Method) -> int:
+def judgments(group: Group, method: str) -> int:
     """How many judgments of the group a method reads."""
     return len(group.by_kind[protocol_of(method)])
 
 
-def _check_protocol(group: Group, method: Method) -> None:
+def _check_protocol(group: Group, method: str) -> None:
     wanted, sizes = protocol_of(method), {name: len(part) for name, part in group.by_kind.items()}
     if not sizes[wanted]:
         other = {"comparisons": "davidson", "rankings": "plackett-luce", "ratings": "mean"}
@@ -119,11 +119,11 @@ def _elo_solver(settings: FuseSettings) -> str:
     return f"Elo, {settings.passes} shuffled passes, {result}{runs}"
 
 
-def _elo(group: Group, method: Method, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:
+def _elo(group: Group, method: str, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:
     return fit_anchored_elo(group, np.zeros(0, np.int64), np.zeros(0), settings)
 
 
-def _crowd(group: Group, method: Method, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:
+def _crowd(group: Group, method: str, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:
     c = group.compared
     raters, who = np.unique(c.rater, return_inverse=True)
     prior = None if settings.prior is None else CrowdPrior(scores=settings.prior)
@@ -160,11 +160,11 @@ def _facts(raters: Codes, learned: Mapping[str, Floats | None]) -> dict[int, dic
 # -- rankings and ratings --------------------------------------------------------------------------------------------
 
 
-def _plackett_luce(group: Group, method: Method, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:
+def _plackett_luce(group: Group, method: str, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:
     k = group.ranked
     fit = fit_rankings(k.offsets, k.items, k.ranks, group.items, prior=settings.prior)
-    wanted = cluster is not None and group.items <= DENSE_ITEMS
-    errors = _ranking_errors(group, fit, cluster) if wanted else None
+    wanted = group.items <= DENSE_ITEMS
+    errors = _ranking_errors(group, fit, cluster) if cluster is not None and wanted else None
     return GroupFit(
         latent=fit.scores,
         solver=fit.convergence.solver,
@@ -183,7 +183,7 @@ def _ranking_errors(group: Group, fit: RankFit, cluster: Cluster) -> Errors:
     codes = [None if kind == "answer" else cluster_codes(group.ranked, kind) for kind in kinds]
     try:
         parts = [ranking_errors(fit, cluster=code) for code in codes]
-        made = parts[0] if len(parts) == 1 else two_way_errors(*parts, method=crossed_method(parts))
+        made = crossed_errors(parts)
         return made if fit.prior is None else raised(made, least)
     except TooFew:
         return unvarying(least)
@@ -199,7 +199,7 @@ _RATINGS: Mapping[str, Callable[..., RatingFit]] = {
 }
 
 
-def _rated(group: Group, method: Method, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:
+def _rated(group: Group, method: str, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:
     item, rater, value = once_each(group.rated)
     raters, who = np.unique(rater, return_inverse=True)
     try:
@@ -232,7 +232,7 @@ def _rated(group: Group, method: Method, settings: FuseSettings, cluster: Cluste
     )
 
 
-_METHODS: Mapping[str, Callable[[Group, Method, FuseSettings, Cluster], GroupFit]] = {
+_METHODS: Mapping[str, Callable[[Group, str, FuseSettings, Cluster | None], GroupFit]] = {
     **dict.fromkeys(PAIRED, fit_paired),
     **dict.fromkeys(RATED, _rated),
     "plackett-luce": _plackett_luce,

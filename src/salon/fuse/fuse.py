@@ -14,10 +14,11 @@ from salon.fuse.compare import compare_methods
 from salon.fuse.figures import anchor_figures, curve_figures, group_figures, rater_figures, score_rows
 from salon.fuse.fits import protocol_of, protocols_of
 from salon.fuse.groups import BOTH_BAD, TIE, Group, cluster_codes, study_groups
+from salon.fuse.own_fit import is_own_fit, own_fit
 from salon.fuse.policy import policies, warnings
 from salon.fuse.results import FuseReport
 from salon.fuse.scored import OWN_CLUSTER, score_groups
-from salon.fuse.settings import ANCHORED, PAIRED, RATED, Cluster, FuseSettings, Method
+from salon.fuse.settings import ANCHORED, PAIRED, RATED, Cluster, FuseSettings
 from salon.stats.crowd_posterior import CrowdPrior
 from salon.study import Signature, Study
 
@@ -116,7 +117,7 @@ def _nothing(study: Study) -> TooFew:
     )
 
 
-def _check_interval(method: Method, settings: FuseSettings) -> None:
+def _check_interval(method: str, settings: FuseSettings) -> None:
     """Errors asked for by name must be those that are given."""
     able = {"bootstrap": PAIRED, "sandwich": (*PAIRED, "plackett-luce")}.get(settings.interval)
     if able is not None and method not in able:
@@ -139,7 +140,7 @@ def _check_comparable(groups: Sequence[Group]) -> None:
             )
 
 
-def _method(groups: Sequence[Group], settings: FuseSettings) -> Method:
+def _method(groups: Sequence[Group], settings: FuseSettings) -> str:
     """The method asked for, or the one that suits most of the judgments."""
     if settings.method != "auto":
         return settings.method
@@ -177,7 +178,7 @@ def _rated_too(group: Group) -> bool:
     return bool(np.isin(group.rated.item, np.concatenate([group.compared.a, group.compared.b])).any())
 
 
-def _usable(groups: Sequence[Group], method: Method) -> tuple[list[Group], list[str]]:
+def _usable(groups: Sequence[Group], method: str) -> tuple[list[Group], list[str]]:
     """Groups and items that the method can score, and in words what it cannot."""
     wanted = protocol_of(method)
     kept: list[Group] = []
@@ -205,7 +206,7 @@ def _usable(groups: Sequence[Group], method: Method) -> tuple[list[Group], list[
     return kept, told
 
 
-def _unread(groups: Sequence[Group], method: Method) -> list[str]:
+def _unread(groups: Sequence[Group], method: str) -> list[str]:
     """Judgments of a kind that the method does not read."""
     sizes = _sizes(groups).items()
     unread = [f"{size:,} {name}" for name, size in sizes if size and name not in protocols_of(method)]
@@ -228,7 +229,7 @@ def _told(groups: Sequence[Group], fate: str) -> list[str]:
     ]
 
 
-def _cluster(study: Study, groups: Sequence[Group], method: Method, settings: FuseSettings) -> Cluster:
+def _cluster(study: Study, groups: Sequence[Group], method: str, settings: FuseSettings) -> Cluster:
     """What a repetition of the study would draw anew."""
     if settings.cluster != "auto":
         _check_clusters(groups, method, settings.cluster)
@@ -245,12 +246,12 @@ def _cluster(study: Study, groups: Sequence[Group], method: Method, settings: Fu
     return "rater"
 
 
-def _kinds(groups: Sequence[Group], method: Method, cluster: str) -> list[int]:
+def _kinds(groups: Sequence[Group], method: str, cluster: str) -> list[int]:
     """How many raters, or prompts, answered in each group."""
     return [len(np.unique(cluster_codes(group.by_kind[protocol_of(method)], cluster))) for group in groups]
 
 
-def _check_clusters(groups: Sequence[Group], method: Method, cluster: Cluster) -> None:
+def _check_clusters(groups: Sequence[Group], method: str, cluster: Cluster) -> None:
     """Clusters asked for by name must be there, two in every group."""
     wanted = {"answer": (), "both": ("rater", "prompt")}.get(cluster, (cluster,))
     for kind in wanted:
@@ -265,7 +266,7 @@ def _check_clusters(groups: Sequence[Group], method: Method, cluster: Cluster) -
                 )
 
 
-def _scale(groups: Sequence[Group], method: Method) -> tuple[str, float | None, float | None]:
+def _scale(groups: Sequence[Group], method: str) -> tuple[str, float | None, float | None]:
     if method in ANCHORED:
         scale = rating_scale(groups)
         return f"{scale.low:g}-{scale.high:g}", scale.low, scale.high
@@ -275,13 +276,15 @@ def _scale(groups: Sequence[Group], method: Method) -> tuple[str, float | None, 
             low, high = next(iter(ends))
             return f"{low:g}-{high:g}", low, high
         return "ratings as given", None, None
+    if is_own_fit(method):
+        return f"{own_fit(method).name}, its own", None, None
     return {"elo": "elo", "thurstone": "probit"}.get(method, "logit"), None, None
 
 
 def _signature(
     study: Study,
     settings: FuseSettings,
-    method: Method,
+    method: str,
     cluster: Cluster,
     criteria: Sequence[str],
     compare: bool,
@@ -297,6 +300,8 @@ def _signature(
     plain = {name: value for name, value in settings if name not in unread} | {"method": method, "cluster": cluster}
     if method == "crowd" and settings.prior is None:
         plain["prior"] = CrowdPrior().scores
+    if is_own_fit(method):
+        plain["plugin"] = own_fit(method).origin
     if criteria:
         plain["criteria"] = ",".join(criteria)
     if compare:

@@ -28,7 +28,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from salon.errors import TooFew
-from salon.fuse.groups import Codes, Floats, Group, Ints, cluster_codes
+from salon.fuse.groups import Floats, Group, Ints, cluster_codes
 from salon.fuse.pair_fits import CROSSED
 from salon.fuse.settings import Cluster
 from salon.stats.pair_errors import Errors
@@ -57,7 +57,8 @@ class Spread:
     @property
     def se(self) -> Floats:
         """Standard errors (values,)."""
-        return np.sqrt((self.deviations**2).sum(axis=0))
+        values: Floats = np.sqrt((self.deviations**2).sum(axis=0))
+        return values
 
     def errors(self, values: slice, method: str) -> Errors:
         """Of some of the values."""
@@ -82,8 +83,9 @@ def jackknife_errors(spreads: Spreads, values: slice, cluster: Cluster) -> Error
     """The errors of some of the values."""
     refits = sum(len(part.deviations) for part in spreads)
     if cluster == "both":
-        parts = [part.errors(values, "") for part in spreads]
-        return two_way_errors(*parts, method=f"jackknife over raters and prompts (two-way), {refits} refits")
+        raters, prompts, cells = (part.errors(values, "") for part in spreads)
+        method = f"jackknife over raters and prompts (two-way), {refits} refits"
+        return two_way_errors(raters, prompts, cells, method=method)
     how = f"{refits} random blocks of answers" if cluster == "answer" else f"{cluster}s, {refits} refits"
     return spreads[0].errors(values, f"jackknife over {how}")
 
@@ -144,13 +146,18 @@ def _blocks(groups: Sequence[Group], cluster: str, rng: np.random.Generator) -> 
         orders = [_in_order(group) for group in groups]
         count = min(max(2, *(len(order) for one in orders for order in one)), MOST_FOLDS)
         labels = [tuple(_dealt(order, count, rng) for order in one) for one in orders]
-        return [[tuple(part != fold for part in one) for fold in range(count)] for one in labels]  # type: ignore[misc]
+        return [[_without(one, fold) for fold in range(count)] for one in labels]
     codes = [tuple(cluster_codes(part, cluster) for part in g.by_kind.values()) for g in groups]
     present = np.unique(np.concatenate([part for one in codes for part in one]))
     count = min(len(present), MOST_FOLDS)
     block = _random_blocks(len(present), count, rng)
     blocks = [tuple(block[np.searchsorted(present, part)] for part in one) for one in codes]
-    return [[tuple(part != fold for part in one) for fold in range(count)] for one in blocks]  # type: ignore[misc]
+    return [[_without(one, fold) for fold in range(count)] for one in blocks]
+
+
+def _without(labels: Sequence[Ints], fold: int) -> tuple[Bools, Bools, Bools]:
+    compared, ranked, rated = (part != fold for part in labels)
+    return compared, ranked, rated
 
 
 def _in_order(group: Group) -> tuple[Ints, Ints, Ints]:
@@ -167,6 +174,6 @@ def _dealt(order: Ints, count: int, rng: np.random.Generator) -> Ints:
     return block
 
 
-def _random_blocks(size: int, count: int, rng: np.random.Generator) -> Codes:
+def _random_blocks(size: int, count: int, rng: np.random.Generator) -> Ints:
     """Each cluster alone while there are few, else in equally large random blocks."""
     return np.arange(size) if size <= count else rng.permutation(size) % count

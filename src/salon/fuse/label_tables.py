@@ -39,12 +39,14 @@ class CountedPairs:
     @cached_property
     def judged(self) -> Bools:
         """Did anybody say anything but 'both bad'?"""
-        return self.counts[:, :BOTH_BAD].sum(axis=1) > 0
+        mask: Bools = self.counts[:, :BOTH_BAD].sum(axis=1) > 0
+        return mask
 
     @cached_property
     def even(self) -> Bools:
         """As many votes for a as for b."""
-        return self.judged & (self.counts[:, 0] == self.counts[:, 1])
+        mask: Bools = self.judged & (self.counts[:, 0] == self.counts[:, 1])
+        return mask
 
     @property
     def majority(self) -> Ints:

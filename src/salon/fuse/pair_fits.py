@@ -10,7 +10,7 @@ import numpy as np
 from salon.errors import NotIdentified, TooFew
 from salon.fuse.group_fit import GroupFit
 from salon.fuse.groups import Codes, Floats, Group, Ints, cluster_codes
-from salon.fuse.settings import Cluster, FuseSettings, Method
+from salon.fuse.settings import Cluster, FuseSettings
 from salon.stats.graph import Dominance, dominance
 from salon.stats.pair_counts import PairCounts, count_pairs
 from salon.stats.pair_errors import (
@@ -84,7 +84,7 @@ def named(group: Group, items: Ints | Codes) -> str:
     return shown if len(items) <= NAMED else f"{shown} and {len(items) - NAMED} more"
 
 
-def fit_paired(group: Group, method: Method, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:
+def fit_paired(group: Group, method: str, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:
     """Bradley-Terry, Davidson, Rao-Kupper or Thurstone; without errors where `cluster` is None."""
     counts = pair_counts(group)
     if settings.prior is None:
@@ -102,16 +102,19 @@ def _pair_errors(group: Group, counts: PairCounts, fit: PairFit, settings: FuseS
             made = independent_errors(fit, counts)
             return made if fit.prior is None else floored(made, fit, counts)
         parts = [_clustered(group, counts, fit, settings, kind, *clusters[kind]) for kind in kinds]
-        made = parts[0] if len(parts) == 1 else two_way_errors(*parts, method=crossed_method(parts))
+        made = crossed_errors(parts)
         return floored(made, fit, counts)
     except TooFew:
         return unvarying(hessian_errors(fit, counts))
 
 
-def crossed_method(parts: Sequence[Errors]) -> str:
-    """How errors over raters and prompts were made."""
-    raters, prompts = (f"{part.df + 1:.0f}" for part in parts[:2])
-    return f"{parts[0].method.split(',')[0]}, two-way: {raters} raters and {prompts} prompts"
+def crossed_errors(parts: Sequence[Errors]) -> Errors:
+    """Those over one kind of cluster; or over raters and prompts from those over raters, prompts and cells."""
+    if len(parts) == 1:
+        return parts[0]
+    raters, prompts, cells = parts
+    sizes = f"{raters.df + 1:.0f} raters and {prompts.df + 1:.0f} prompts"
+    return two_way_errors(raters, prompts, cells, method=f"{raters.method.split(',')[0]}, two-way: {sizes}")
 
 
 def unvarying(errors: Errors) -> Errors:
@@ -237,6 +240,7 @@ def _lowered(pull: Pull, level: float) -> Pull:
 
 def step_pairs(fit: GroupFit, group: Group) -> Floats:
     """Latent scores of `fit` with only the comparisons of `group`: one Newton step."""
+    assert fit.pairs is not None
     return newton_step(fit.pairs, pair_counts(group))
 
 
@@ -244,6 +248,7 @@ def step_anchored_davidson(
     fit: GroupFit, group: Group, anchors: Ints, targets: Floats, settings: FuseSettings
 ) -> Floats:
     """The same with new targets of the rating anchors."""
+    assert fit.pairs is not None
     counts, pull = pair_counts(group), _pull(anchors, targets, settings)
     if fit.plain is None or pull is None:
         return newton_step(fit.pairs, counts, pull=pull)

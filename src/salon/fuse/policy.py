@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from salon.fuse.groups import Group
+from salon.fuse.own_fit import is_own_fit, own_fit
 from salon.fuse.pair_fits import beats, pair_counts
 from salon.fuse.scored import FEWEST_MODERATED, MANY_CLUSTERS, GroupScores
-from salon.fuse.settings import ANCHORED, PAIRED, RATED, Cluster, FuseSettings, Method
+from salon.fuse.settings import ANCHORED, PAIRED, RATED, Cluster, FuseSettings
 from salon.stats.crowd_posterior import CrowdPrior
 from salon.study import Study
 from salon.study.rater import told_of_models
@@ -22,7 +23,7 @@ SHOWN = 10
 
 
 def policies(
-    study: Study, groups: Sequence[Group], method: Method, settings: FuseSettings, cluster: Cluster
+    study: Study, groups: Sequence[Group], method: str, settings: FuseSettings, cluster: Cluster
 ) -> tuple[str, ...]:
     """One sentence for each rule that decided about answers."""
     said = [_missing(study), _ties(method), _both_bad(groups, settings), _intervals(cluster)]
@@ -46,6 +47,8 @@ def policies(
         said.append(
             f"Prior: latent scores are normal with standard deviation {settings.prior:g} around the group's level."
         )
+    if is_own_fit(method):
+        said.append(f"Scores are by the plugin {own_fit(method).name} ({own_fit(method).origin}).")
     if method in ANCHORED:
         said.append(
             "Rating anchors: at each of three middle levels the items whose ratings agree best; a level without any is "
@@ -67,7 +70,7 @@ def _missing(study: Study) -> str:
     return f"Missing answers: each fit uses the answers there are; {skipped:,} skipped ones are left out."
 
 
-def _ties(method: Method) -> str:
+def _ties(method: str) -> str:
     if method in ("davidson", "rao-kupper", "anchored-davidson"):
         return "Ties: an outcome with a parameter of its own, fitted with the scores."
     if method in (*PAIRED, "elo", "anchored-elo", "crowd"):
@@ -103,7 +106,7 @@ def warnings(
     study: Study,
     scored: Sequence[GroupScores],
     left_out: Sequence[str],
-    method: Method,
+    method: str,
     settings: FuseSettings,
     cluster: Cluster,
 ) -> tuple[str, ...]:
@@ -162,12 +165,14 @@ def _unknown(scored: Sequence[GroupScores]) -> list[str]:
 
 
 def _levels(scored: Sequence[GroupScores]) -> list[str]:
-    short = [one for one in scored if one.anchors is not None and len(one.anchors.missing_levels)]
+    short = [
+        (one.group.where, one.anchors.missing_levels)
+        for one in scored
+        if one.anchors is not None and len(one.anchors.missing_levels)
+    ]
     if not short:
         return []
-    shown = "; ".join(
-        f"{one.group.where}: {', '.join(f'{level:g}' for level in one.anchors.missing_levels)}" for one in short[:SHOWN]
-    )
+    shown = "; ".join(f"{where}: {', '.join(f'{level:g}' for level in levels)}" for where, levels in short[:SHOWN])
     return [f"rating levels without a rating anchor, so the curve rests on the others there: {shown}"]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from salon.fuse.results import CurveFigures, FuseReport, GroupFigures, ScoreRow
+from salon.fuse.results import AnchorFigure, CurveFigures, FuseReport, GroupFigures, ScoreRow
 from salon.report import Block, Details, Table
 from salon.report.words import LONGEST_NAME, brief, counted, told_apart, without_shared_start
 
@@ -33,7 +33,7 @@ class Names:
     @classmethod
     def of(cls, report: FuseReport, prompts: Mapping[str, str] | None = None) -> Names:
         """The names of a report; `prompts`: the text of each prompt by its id, where a group is a prompt."""
-        places = [*report.scores, *report.groups]
+        places: list[ScoreRow | GroupFigures] = [*report.scores, *report.groups]
         criteria = told_apart((place.criterion for place in places), 48)
         short, start = without_shared_start(list(criteria.values()))
         return cls(
@@ -47,7 +47,7 @@ class Names:
         """An item's name as printed."""
         return self.items.get(label) or told_apart([label])[label]
 
-    def place(self, part: ScoreRow | GroupFigures | CurveFigures) -> str:
+    def place(self, part: ScoreRow | GroupFigures | CurveFigures | AnchorFigure) -> str:
         """`Mood · posters`; what the whole report shares is left out, unless nothing would remain."""
         named = [(part.criterion, self.criteria), (part.group, self.groups)]
         shown = [known[name] for name, known in named if name is not None and len(known) > 1]

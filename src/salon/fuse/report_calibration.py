@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from salon.fuse.report_boards import MOST_ROWS, Names, cut, folded, scale_words
-from salon.fuse.results import AnchorFigure, CurveFigures, FuseReport, GroupFigures
+from salon.fuse.results import AnchorFigure, CurveFigures, FuseReport, GroupFigures, ScoreRow
 from salon.report import SMALL, WIDE, Block, Cell, Column, Figure, Figures, Note, Section, Table, charts, value
 from salon.report.words import counted, fixed, listed
 
@@ -72,7 +72,7 @@ def _mark(anchor: AnchorFigure, names: Names, small: bool, *, bar: bool) -> char
     return charts.AnchorMark(label, anchor.latent, anchor.target, anchor.fitted, anchor.spread if bar else None)
 
 
-def _belongs(part: AnchorFigure, curve: CurveFigures) -> bool:
+def _belongs(part: AnchorFigure | ScoreRow, curve: CurveFigures) -> bool:
     return curve.group in (None, part.group) and curve.criterion in (None, part.criterion)
 
 

@@ -40,7 +40,7 @@ ALWAYS = ("items", "raters")
 
 def graph_section(report: FuseReport, names: Names) -> Section | None:
     """Is every item tied to every other by comparisons, and how closely?"""
-    groups = sorted((g for g in report.groups if g.graph is not None), key=_thinness)
+    groups = sorted(((g, g.graph) for g in report.groups if g.graph is not None), key=_thinness)
     if not groups:
         return None
     columns = [
@@ -55,9 +55,9 @@ def graph_section(report: FuseReport, names: Names) -> Section | None:
         Column("undefeated", "Never lost"),
         Column("winless", "Never won"),
     ]
-    ends = {name: any(getattr(g.graph, name) for g in groups) for name in ("undefeated", "winless")}
+    ends = {name: any(getattr(graph, name) for _, graph in groups) for name in ("undefeated", "winless")}
     kept = [column for column in columns if ends.get(column.path, True)]
-    rows = [{"place": names.place(g), **_graph_cells(g.graph, names)} for g in groups[:MOST_ROWS]]
+    rows = [{"place": names.place(g), **_graph_cells(graph, names)} for g, graph in groups[:MOST_ROWS]]
     caption = Markup("Comparison graphs, the thinnest first.") if len(groups) > 1 else Markup("The comparison graph.")
     absent = [] if any(ends.values()) else [Markup(" No item went undefeated or winless.")]
     table = Table(kept, rows, Markup("").join([caption, *absent]) + cut(groups))
@@ -65,8 +65,9 @@ def graph_section(report: FuseReport, names: Names) -> Section | None:
     return Section("Comparison graph", [folded(table, summary)], "Who met whom: scores reach only as far.")
 
 
-def _thinness(group: GroupFigures) -> tuple[int, float]:
-    return -group.graph.components, group.graph.fraction
+def _thinness(entry: tuple[GroupFigures, GraphFigures]) -> tuple[int, float]:
+    _, graph = entry
+    return -graph.components, graph.fraction
 
 
 def _graph_cells(graph: GraphFigures, names: Names) -> dict[str, object]:

@@ -222,7 +222,8 @@ def _score_table(report: FuseReport, names: Names, boards: Sequence[Board], most
 
 
 def _whole_boards(boards: Sequence[Board], most: int) -> list[Board]:
-    held, used = [], 0
+    held: list[Board] = []
+    used = 0
     for board in boards:
         used += len(board.rows)
         if held and used > most:

@@ -6,7 +6,7 @@ it; nothing is ever silently left out.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import pyarrow as pa
 from pydantic import Field
@@ -14,7 +14,7 @@ from pydantic import Field
 from salon.study import Score, Scores, Signature
 from salon.study.noun import Noun
 
-FORMAT = "salon.fuse/1"
+FORMAT: Final = "salon.fuse/1"
 
 
 class ScoreRow(Noun):

@@ -16,6 +16,7 @@ from salon.fuse.fits import fit_group, judgments
 from salon.fuse.group_fit import GroupFit
 from salon.fuse.groups import Floats, Group
 from salon.fuse.jackknife import jackknife, jackknife_errors
+from salon.fuse.own_fit import is_own_fit
 from salon.fuse.pair_fits import floored_jackknife, pair_counts, step_pairs
 from salon.fuse.settings import ANCHORED, RATED, Cluster, FuseSettings, Method
 from salon.stats.calibration import Sigmoid
@@ -26,7 +27,7 @@ from salon.stats.tiers import RankIntervals, rank_intervals
 from salon.stats.two_way import two_way_variance
 
 WITHOUT_LIKELIHOOD: tuple[Method, ...] = ("elo",)
-OWN_CLUSTER: dict[Method, Cluster] = {**dict.fromkeys(RATED, "rater"), "crowd": "answer"}
+OWN_CLUSTER: dict[str, Cluster] = {**dict.fromkeys(RATED, "rater"), "crowd": "answer"}
 """Methods whose own errors answer one question only; for another, they are jackknifed."""
 MANY_CLUSTERS = 30
 """From this many degrees of freedom on, clusters tell the error of every single difference."""
@@ -71,7 +72,7 @@ class _Line:
 
 def score_groups(
     groups: Sequence[Group],
-    method: Method,
+    method: str,
     settings: FuseSettings,
     cluster: Cluster,
     progress: Callable[[str], None],
@@ -87,8 +88,10 @@ def score_groups(
     for group in groups:
         progress(group.label)
         fit = fit_group(group, method, settings, cluster)
+        if fit.errors is None and is_own_fit(method):
+            return _jackknifed(groups, method, settings, cluster, progress)
         line = _own_line(fit)
-        clustered = cluster != "answer" and method not in OWN_CLUSTER
+        clustered = cluster != "answer" and method not in OWN_CLUSTER and not is_own_fit(method)
         made.append(_scores(group, fit, _moderated(group, fit, line) if clustered else line, settings))
     return made
 
@@ -137,9 +140,10 @@ def _moderated(group: Group, fit: GroupFit, line: _Line) -> _Line:
 def _around_and_level(errors: Errors) -> tuple[Floats, float]:
     """Variances of the values around their mean, and of the mean itself."""
     if not errors.parts:
+        assert errors.covariance is not None
         return np.diag(_centred(errors.covariance)), float(errors.covariance.mean())
     freedom = {"rater_df": errors.parts[0].df, "prompt_df": errors.parts[1].df}
-    covariances = [part.covariance for part in errors.parts]
+    covariances = [part.covariance for part in errors.parts if part.covariance is not None]
     around = two_way_variance(*(np.diag(_centred(C)) for C in covariances), **freedom)[0]
     level = two_way_variance(*(max(float(C.mean()), 0.0) for C in covariances), **freedom)[0]
     whole = two_way_variance(*(np.diag(C) for C in covariances), **freedom)[0]
@@ -150,19 +154,22 @@ def _around_and_level(errors: Errors) -> tuple[Floats, float]:
 def _centred(covariance: Floats) -> Floats:
     """The covariance of values minus their mean."""
     rows = covariance.mean(axis=0)
-    return covariance - rows[:, None] - rows[None, :] + rows.mean()
+    values: Floats = covariance - rows[:, None] - rows[None, :] + rows.mean()
+    return values
 
 
 def _shape(group: Group, fit: GroupFit) -> Floats:
     """The covariance if every answer were independent, up to a factor."""
     if fit.pairs is not None:
-        return independent_errors(fit.pairs, pair_counts(group)).covariance
+        covariance = independent_errors(fit.pairs, pair_counts(group)).covariance
+        assert covariance is not None
+        return covariance
     return np.diag(1.0 / np.maximum(group.counts(), 1))
 
 
 def _jackknifed(
     groups: Sequence[Group],
-    method: Method,
+    method: str,
     settings: FuseSettings,
     cluster: Cluster,
     progress: Callable[[str], None],
@@ -193,7 +200,7 @@ def _jackknifed(
     return made
 
 
-def _refitted(group: Group, method: Method, settings: FuseSettings, cluster: Cluster) -> Floats:
+def _refitted(group: Group, method: str, settings: FuseSettings, cluster: Cluster) -> Floats:
     """Latent scores from fewer judgments; NaN where they identify none."""
     try:
         return fit_group(group, method, settings, cluster, errors=False).latent
@@ -202,7 +209,7 @@ def _refitted(group: Group, method: Method, settings: FuseSettings, cluster: Clu
 
 
 def _anchored_scores(
-    groups: Sequence[Group], method: Method, settings: FuseSettings, cluster: Cluster
+    groups: Sequence[Group], method: str, settings: FuseSettings, cluster: Cluster
 ) -> list[GroupScores]:
     fused: Fused = anchored(groups, method, settings, cluster)
     size = sum(group.items for group in groups)

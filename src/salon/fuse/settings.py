@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, get_args
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from salon.study.noun import Noun
+from salon.study.plugins import find_plugin
 
 Method = Literal[
     "anchored-elo",
@@ -32,14 +33,26 @@ PAIRED: tuple[Method, ...] = ("bradley-terry", "davidson", "rao-kupper", "thurst
 RATED: tuple[Method, ...] = ("mean", "shrunk-mean", "median", "z-score", "sureal", "offset-scale")
 
 
+def _known_plugin(word: str) -> str:
+    if find_plugin("fits", word, ("auto", *get_args(Method))) is None:
+        raise ValueError(f"no method or installed fit {word!r}")
+    return word
+
+
+PluginWord = Annotated[str, AfterValidator(_known_plugin)]
+"""The name of a plugin: see `own_fit`."""
+
+
 class FuseSettings(Noun):
     """How `salon fuse` works."""
 
-    method: Literal["auto", Method] = Field(  # type: ignore[valid-type]
+    method: Literal["auto", Method] | PluginWord = Field(
         "auto",
         description="How judgments become scores; auto: anchored-davidson where items are compared and rated, else "
         "davidson or bradley-terry (ties or none), plackett-luce for rankings, mean for ratings, shrunk-mean for "
-        "ratings of ten items or more where some have twice as many as others.",
+        "ratings of ten items or more where some have twice as many as others. A fit of another package is named as it "
+        "is installed, one of your own as python:MODULE:NAME.",
+        json_schema_extra={"plugins": "fits"},
     )
     by: Literal["auto", "item", "generator"] = Field(
         "auto",
@@ -57,7 +70,7 @@ class FuseSettings(Noun):
         "then get finite scores. Without it, data that cannot identify the scores are an error; method auto takes 3 "
         "there, and says so.",
     )
-    cluster: Literal["auto", Cluster] = Field(  # type: ignore[valid-type]
+    cluster: Literal["auto", Cluster] = Field(
         "auto",
         description="What would be drawn anew if the study were repeated: answer (these raters, new answers), rater "
         "(other raters), prompt (other prompts) or both; auto: of generators both from three raters and five prompts "

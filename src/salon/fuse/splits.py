@@ -126,7 +126,8 @@ def _united(unit: Ints, shared: list[Ints]) -> Ints:
     one, other = np.concatenate(edges, axis=1)
     graph = coo_array((np.ones(len(one), np.int8), (one, other)), shape=(nodes, nodes))
     _, part = connected_components(graph, directed=False)
-    return part[unit]
+    values: Ints = part[unit]
+    return values
 
 
 def _texts(ids: pa.Array, numbers: Ints | Longs) -> NDArray[np.object_]:

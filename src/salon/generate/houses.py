@@ -218,15 +218,17 @@ def _drawn(task: tuple[str, Ask]) -> Made:
     """One poster, in a process of its own."""
     name, ask = task
     house = house_named(name)
-    seed: int | Seeds = poster_seed(house.parent, ask.prompt.id, ask.seed)
+    fresh = poster_seed(house.parent, ask.prompt.id, ask.seed)
+    seed: int | Seeds = fresh
     size = {"width": ask.width, "height": ask.height}
     started: dict[str, float] = {}
     if ask.image is not None:
-        seed, before = start_from(house, ask, seed)
+        seeds, before = start_from(house, ask, fresh)
+        seed = seeds
         size = size if ask.width or ask.height else {"width": before.width, "height": before.height}
         started = {
-            "kept": len(seed.kept),
-            "anew": len(DECISIONS) - len(seed.kept),
+            "kept": len(seeds.kept),
+            "anew": len(DECISIONS) - len(seeds.kept),
             "strength": ask.strength or STRENGTH,
         }
     brief = read_brief(ask.prompt)

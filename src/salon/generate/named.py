@@ -7,6 +7,7 @@
     diffusers:PATH                a diffusers pipeline in a folder, or by its hub name
     folder:[NAME=]PATH            pictures that are there already: a folder, or a table of files
     photographs:[NAME=]PATH       the same for photographs
+    NAME                          a plugin: a generator that another package adds
     python:MODULE:NAME            a generator of your own: an object, or something that makes one when called
 
 Each kind is imported when it is named, so its libraries are only needed by those who use it.
@@ -17,14 +18,15 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from salon.errors import BadValue, InputError, MissingExtra
-from salon.study import Generator, Prompt
+from salon.errors import BadValue, MissingExtra
+from salon.study import Ask, Failed, Generator, Made, Prompt
+from salon.study.plugins import Loaded, load_plugin, plugin_lines
 
 KINDS = {
     "house": "house:NAME[+DEFECT@STRENGTH]",
@@ -84,7 +86,8 @@ def generators_named(
 def _named(text: str, prompts: list[Prompt], terms: Terms) -> list[Generator]:
     kind, _, rest = text.partition(":")
     if kind not in KINDS:
-        return [_house(text)]
+        plugin = None if _is_house(text) else load_plugin("generators", text, builtin_generators())
+        return [_house(text) if plugin is None else PluggedGenerator(plugin)]
     if not rest.strip():
         raise BadValue(f"a generator as {KINDS[kind]} is needed", found=repr(text), where="--generator")
     if kind in ("folder", "photographs"):
@@ -97,7 +100,7 @@ def _named(text: str, prompts: list[Prompt], terms: Terms) -> list[Generator]:
         return [http.HttpGenerator(http.Template.load(rest), **terms.options)]
     if kind == "diffusers":
         return [_part("generate.diffusers").DiffusersGenerator(rest)]
-    return [_own(rest)] if kind == "python" else [_house(rest)]
+    return [_own(text)] if kind == "python" else [_house(rest)]
 
 
 def _openai(text: str, terms: Terms) -> Generator:
@@ -127,6 +130,15 @@ def house_help() -> list[tuple[str, str]]:
         return [("(none)", f"not installed: {error.remedy}")]
 
 
+def builtin_generators() -> list[str]:
+    """Words that no plugin may take."""
+    return [*KINDS, *(name for name, _ in house_help())]
+
+
+def _is_house(name: str) -> bool:
+    return name.partition("+")[0] in [house for house, _ in house_help()]
+
+
 def _house(name: str) -> Generator:
     names = [house for house, _ in house_lines()]
     if name.partition("+")[0] in names:
@@ -138,24 +150,31 @@ def _house(name: str) -> Generator:
         "the name of a generator is needed",
         found=repr(name),
         where="--generator",
-        remedy=f"{start}It is {HOW}; houses are {', '.join(names)}",
+        remedy=f"{start}It is {HOW}; {_known_names(names)}",
     )
+
+
+def _known_names(houses: list[str]) -> str:
+    plugins = [name for name, _ in plugin_lines("generators", builtin_generators())]
+    said = f"houses are {', '.join(houses)}"
+    return f"{said}; plugins are {', '.join(plugins)}" if plugins else said
 
 
 def _own(text: str) -> Generator:
     """An object of the user's own module; called first when it is a class or a function."""
-    module, _, attribute = text.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise BadValue("a generator as python:MODULE:NAME is needed", found=error, where=f"python:{text}",
-                       remedy="put the module's folder on PYTHONPATH") from None  # fmt: skip
-    made = found() if callable(found) and not hasattr(found, "signature") else found
-    if not isinstance(made, Generator):
-        raise InputError(
-            "a generator with a name, abilities, a signature and make() is needed",
-            found=type(made).__name__,
-            where=f"python:{text}",
-            remedy="see Generator in salon.study.generator",
-        )
-    return made
+    loaded = load_plugin("generators", text)
+    assert loaded is not None
+    return PluggedGenerator(loaded)
+
+
+class PluggedGenerator:
+    """A plugin as a generator, with its origin in the signature."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._loaded = loaded
+        self.name, self.abilities, self.signature = loaded.name, loaded.part.abilities, loaded.signed()
+
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+        """What the plugin makes."""
+        results: Iterator[tuple[int, Made | Failed]] = self._loaded.part.make(asks)
+        return results

@@ -144,7 +144,8 @@ class OpenAIImages:
     def _call(self, share: _Share) -> Call:
         ask = share.ask
         size = self.size if ask.width is None else f"{ask.width}x{ask.height}"
-        fields = {"model": self.model, "prompt": ask.prompt.view(), "n": self.n, "size": size, "quality": self.quality}
+        prompt = ask.prompt.view()
+        fields = {"model": self.model, "prompt": prompt, "n": self.n, "size": size, "quality": self.quality}
         body = {name: value for name, value in (fields | self.options).items() if value is not None}
         order = Order(
             model=self.model,
@@ -152,7 +153,7 @@ class OpenAIImages:
             size=size,
             quality=self.quality,
             input_images=ask.image is not None,
-            input_tokens=len(body["prompt"].encode()),  # no token is shorter than a byte
+            input_tokens=len(prompt.encode()),  # no token is shorter than a byte
         )
         if ask.image is None:
             return Call(url=f"{self._base_url}/images/generations", body=body, repeat=share.number, order=order)

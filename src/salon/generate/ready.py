@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -23,7 +23,7 @@ from salon.store.pictures import is_inside, read_picture
 from salon.study import Item, Study
 from salon.study.noun import Noun
 
-FORMAT = "salon-ready-1"
+FORMAT: Final = "salon-ready-1"
 Kind = Literal["no picture", "broken picture", "aspect ratio", "same picture twice", "failed", "missing", "nothing"]
 
 
@@ -65,7 +65,7 @@ class ReadyReport(Noun):
     problems: tuple[Problem, ...] = Field(description="Everything that was found.")
     notes: tuple[str, ...] = Field(description="What is no problem but should be known.")
 
-    def kinds(self) -> list[tuple[str, int]]:
+    def kinds(self) -> list[tuple[Kind, int]]:
         """Problems by kind, the most frequent first."""
         return Counter(problem.kind for problem in self.problems).most_common()
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
 from salon.generate.record import Generation
 from salon.study.noun import Noun
 
-FORMAT = "salon-generate-1"
+FORMAT: Final = "salon-generate-1"
 GONE = "its picture is gone, and another one may not take its place: the item was judged"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Generator as Stoppable
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypedDict, runtime_checkable
 
 from salon.errors import BadFile, BadValue, shorten
 from salon.generate.matrix import Matrix, Wanted, judged_items, sort_out, wanted_items
@@ -87,6 +87,17 @@ def _check_free(study: Study, wanted: Sequence[Wanted], record: Record) -> None:
         )
 
 
+class _Told(TypedDict):
+    """What every line of the record holds."""
+
+    item: str
+    prompt: str
+    generator: str
+    seed: int
+    ask: str
+    signature: str
+
+
 class _Run:
     """One run: what was counted so far, and the way from a generator's answer to a line of the record."""
 
@@ -111,7 +122,7 @@ class _Run:
 
     def _kept(self, wanted: Wanted, result: Made | Failed, seconds: float) -> Generation:
         """The picture on the disk, and the line that says so; or the line that says why there is none."""
-        told = {
+        told: _Told = {
             "item": wanted.item,
             "prompt": wanted.ask.prompt.id,
             "generator": wanted.generator.name,
@@ -121,7 +132,7 @@ class _Run:
         }
         if isinstance(result, Made):
             try:
-                return self._stored(wanted, result, told | {"seconds": _seconds(result, seconds)})
+                return self._stored(wanted, result, told, _seconds(result, seconds))
             except BadFile as error:
                 result = Failed(reason=f"{error.needed}; found {error.found}", kind="broken-image")
         if not isinstance(result, Failed):
@@ -129,7 +140,7 @@ class _Run:
         reason = shorten(result.reason, LONGEST_REASON)
         return Generation(**told, ok=False, kind=result.kind, reason=reason, seconds=round(seconds, 3))
 
-    def _stored(self, wanted: Wanted, made: Made, told: dict) -> Generation:
+    def _stored(self, wanted: Wanted, made: Made, told: _Told, seconds: float) -> Generation:
         data, format, width, height, changed = _checked(made, travelled=not wanted.generator.abilities.offline)
         inside = place(wanted.ask, wanted.generator.name)
         paths = {"image": f"images/{inside}{ENDINGS[format]}"}
@@ -148,6 +159,7 @@ class _Run:
             **told,
             **paths,
             ok=True,
+            seconds=seconds,
             width=width,
             height=height,
             bytes=len(data),
@@ -158,12 +170,14 @@ class _Run:
 
     def _count(self, line: Generation) -> None:
         cost = line.facts.get("cost")
-        known = isinstance(cost, int | float) and not isinstance(cost, bool)
+        total = self.so_far.cost
+        if isinstance(cost, int | float) and not isinstance(cost, bool):
+            total = (total or 0.0) + float(cost)
         self.so_far = replace(
             self.so_far,
             made=self.so_far.made + line.ok,
             failed=self.so_far.failed + (not line.ok),
-            cost=(self.so_far.cost or 0.0) + float(cost) if known else self.so_far.cost,  # type: ignore[arg-type]
+            cost=total,
             last=line,
         )
         if line.ok:

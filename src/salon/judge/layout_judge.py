@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -72,7 +71,23 @@ def _look(look: Look) -> list[Finding]:
 
 def by_layout(rule: Rule, layout: Layout) -> Finding:
     """What the record of a poster says to a rule."""
-    return _BY_KIND[rule.kind](rule, layout)
+    match rule:
+        case TextRule():
+            return _text(rule, layout)
+        case OnlyRule():
+            return _only(rule, layout)
+        case ColorRule():
+            return _color(rule, layout)
+        case PlaceRule():
+            return _place(rule, layout)
+        case LargestRule():
+            return _largest(rule, layout)
+        case SizeRule():
+            return _size(rule, layout)
+        case ContrastRule():
+            return _contrast(rule, layout)
+        case MarginRule():
+            return _margin(rule, layout)
 
 
 def _texts(layout: Layout) -> list[Element]:
@@ -143,9 +158,3 @@ def _margin(rule: MarginRule, layout: Layout) -> Finding:
     boxes = [element.box for text in rule.texts if (element := _element_of(text, layout))]
     edges = [min(box.x, box.y, layout.width - box.right, layout.height - box.bottom) for box in boxes]
     return margin_finding(edges, min(layout.width, layout.height), rule.least)
-
-
-_BY_KIND: dict[str, Any] = {
-    "text": _text, "only": _only, "color": _color, "place": _place, "largest": _largest, "size": _size,
-    "contrast": _contrast, "margin": _margin,
-}  # fmt: skip

@@ -21,11 +21,12 @@ class Reader:
 
     def __init__(self, study: Study, settings: JudgeSettings, judge: str) -> None:
         self.settings, self.judge = settings, judge
-        self._menus: dict[str, Menu] = {
-            one.id: option_menu(settings.options) if settings.options else number_menu(one.scale)
-            for one in study.criteria
-            if settings.options or one.scale is not None
-        }
+        self._menus: dict[str, Menu] = {}
+        for criterion in study.criteria:
+            if settings.options:
+                self._menus[criterion.id] = option_menu(settings.options)
+            elif criterion.scale is not None:
+                self._menus[criterion.id] = number_menu(criterion.scale)
         self._titles = {one.id: one.title for one in study.criteria}
 
     def verdicts(self, question: Question, reply: Reply | NoReply) -> list[Verdict]:

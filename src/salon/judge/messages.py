@@ -79,7 +79,9 @@ class Messages:
     @property
     def _way(self) -> Way:
         protocol = self.settings.protocol
-        return f"{protocol}-together" if self.settings.together else protocol  # type: ignore[return-value]
+        if not self.settings.together or protocol == "checklist":
+            return protocol
+        return "compare-together" if protocol == "compare" else "rate-together"
 
     def _view(self, criterion: str) -> View:
         if criterion not in self._views:
@@ -200,7 +202,8 @@ def _cohorts_of(study: Study, criterion: str) -> set[str]:
         rater = study.codes("raters", table.column("rater"))
         asked |= set(np.unique(rater[study.codes("criteria", table.column("criterion")) == number]).tolist())
     raters = list(study.nouns("raters"))
-    return {raters[one].cohort for one in asked if raters[one].kind != "model" and raters[one].cohort}
+    people = (raters[number] for number in asked if raters[number].kind != "model")
+    return {rater.cohort for rater in people if rater.cohort}
 
 
 def _several_views(criteria: Sequence[str], views: set[View]) -> BadValue:

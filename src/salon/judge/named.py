@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -19,7 +19,7 @@ from salon.calls.prices import Prices
 from salon.calls.secret import Secret
 from salon.calls.store import CallStore
 from salon.engine.work import EngineSettings
-from salon.errors import BadValue
+from salon.errors import BadValue, SalonError
 from salon.judge.chat_pictures import PictureSettings
 from salon.judge.openai_chat import MOST_TOKENS, OpenAIChat
 from salon.judge.remembered import Remembered
@@ -27,16 +27,19 @@ from salon.judge.scripted import Scripted
 from salon.judge.simulated import Simulated
 from salon.judge.spread import Spread
 from salon.judge.truth import panel_truth
-from salon.judge.vlm import Vlm
+from salon.judge.vlm import Conversation, NoReply, Reply, Vlm
 from salon.study import Study
 from salon.study.noun import Noun
+from salon.study.plugins import Loaded, load_plugin, plugin_lines
 from salon.study.point import Point
 
 RATES = {"accuracy": "accuracy", "bias": "position_bias", "ties": "tie_rate", "unparsed": "unparsed_rate"}
 """What a simulation may be told, and what `Simulated` calls it."""
 ENDPOINT = "https://api.openai.com/v1"
-WAYS = ("model", "transformers", "trained", "measured", "simulated", "script")
+WAYS = ("model", "transformers", "trained", "measured", "simulated", "script", "plugin")
 """The ways to answer."""
+FLAGS = {"plugin": "judge"}
+"""Flags whose names are not those of their fields."""
 _SHARE = 16
 """Questions given to a worker at once: few enough that a worker that dies costs little."""
 
@@ -92,6 +95,11 @@ class Named(Noun):
     )
     simulated_seed: int = Field(0, ge=0, description="Seed of a simulated judge.")
     script: Path | None = Field(None, description="No model: the answers in a file of JSON lines.")
+    plugin: str | None = Field(
+        None,
+        description="A judge of another package by its name, or of your own: python:MODULE:NAME.",
+        json_schema_extra={"flag": FLAGS["plugin"]},
+    )
     canaries: int = Field(
         8, ge=0, le=1000, description="Questions a hosted model is asked anew every day, to notice a change; 0: none."
     )
@@ -124,19 +132,21 @@ class Named(Noun):
         local = None if self.transformers is None else Path(self.transformers).name
         trained = None if self.trained is None else self.trained.resolve().name
         script = None if self.script is None else self.script.stem
-        return self.name or self.model or local or trained or self.measured or script or "simulated"
+        plugin = None if self.plugin is None else self.plugin.rpartition(":")[2]
+        return self.name or self.model or local or trained or self.measured or script or plugin or "simulated"
 
     @property
     def looks(self) -> bool:
         """Whether it is shown pictures and reads the question; models and measurements look for themselves."""
-        return self.model is not None or self.transformers is not None
+        return self.model is not None or self.transformers is not None or self.plugin is not None
 
     def check(self) -> None:
         """Raise BadValue unless exactly one of the ways to answer was given."""
-        given = [way for way in WAYS if getattr(self, way) is not None]
+        given = [FLAGS.get(way, way) for way in WAYS if getattr(self, way) is not None]
         if len(given) != 1:
+            flags = [f"--{FLAGS.get(way, way)}" for way in WAYS]
             raise BadValue(
-                f"one of {', '.join(f'--{way}' for way in WAYS[:-1])} and --{WAYS[-1]} is needed",
+                f"one of {', '.join(flags[:-1])} and {flags[-1]} is needed",
                 found=" and ".join(f"--{way}" for way in given) or "none of them",
                 remedy="--model openai:NAME@URL for a server, --simulated accuracy=0.7,bias=0.2 to try it out",
             )
@@ -171,6 +181,43 @@ def named_vlm(named: Named, study: Study, folder: Path, points: Sequence[Point] 
         yield Simulated(named.judge, panel_truth(study), seed=named.simulated_seed, **rates)
     elif named.script is not None:
         yield Scripted(named.judge, named.script)
+    elif named.plugin is not None:
+        yield plugged_judge(named.judge, named.plugin)
+
+
+def plugged_judge(name: str, word: str) -> Vlm:
+    """The judge that another package or module brings, called `name`, with its origin in the signature."""
+    loaded = load_plugin("judges", word)
+    if loaded is None:
+        known = ", ".join(plugin for plugin, _ in plugin_lines("judges"))
+        raise BadValue(
+            "the name of an installed judge, or python:MODULE:NAME, is needed",
+            found=repr(word),
+            where="--judge",
+            remedy=f"installed are {known}" if known else "salon plugins list names those installed: none",
+        )
+    return PluggedJudge(name, loaded)
+
+
+class PluggedJudge:
+    """A plugin as a VLM of Salon."""
+
+    def __init__(self, name: str, loaded: Loaded) -> None:
+        self.name, self.signature, self._loaded = name, loaded.signed(), loaded
+
+    def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
+        """What the plugin says."""
+        replies: Iterator[tuple[int, Reply | NoReply]] = self._loaded.part.reply(conversations)
+        while True:
+            try:
+                found = next(replies, None)
+            except SalonError:
+                raise
+            except Exception as error:  # somebody else's code may raise anything
+                raise self._loaded.failed(error) from error
+            if found is None:
+                return
+            yield found
 
 
 def calls_file(named: Named, folder: Path) -> Path:

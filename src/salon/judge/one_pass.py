@@ -22,11 +22,11 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from salon.judge.points import check_scale
+from salon.models.one_pass import ROLE
 from salon.study.criterion import Criterion, Scale
 from salon.study.noun import Noun
 
 OUT_OF_RANGE = "out of range"
-ROLE = "You are an expert in visual design and aesthetics."
 _OPEN, _CLOSE = "<answer>", "</answer>"
 _FENCE = re.compile(r"```(?:json)?(.*)```", re.DOTALL)
 

@@ -6,7 +6,7 @@ import csv
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from salon.errors import BadColumns, BadFile, BadValue, UnknownReference
 from salon.judge.question import Question, paraphrase, place, wordings
 from salon.judge.settings import JudgeSettings
 from salon.study import Study
-from salon.study.judgment import Outcome
+from salon.study.judgment import Choice, Outcome, Ranking
 
 Pair = tuple[str, str]
 
@@ -27,10 +27,10 @@ def judged_pairs(study: Study, criterion: str) -> list[Pair]:
     """The pairs that people ordered under `criterion`: compared, ranked, rated, or chosen from."""
     raters = {rater.id: rater.kind for rater in study.nouns("raters")}
     found = set(_compared(study, criterion, raters))
-    for kind in ("rankings", "choices"):
-        for noun in study.nouns(kind):
-            if noun.criterion == criterion and raters[noun.rater] != "model" and noun.skipped is None:
-                found |= {ordered(*pair) for pair in combinations(noun.items, 2)}
+    ordered_items: Iterator[Ranking | Choice] = chain(study.nouns("rankings"), study.nouns("choices"))
+    for noun in ordered_items:
+        if noun.criterion == criterion and raters[noun.rater] != "model" and noun.skipped is None:
+            found |= {ordered(*pair) for pair in combinations(noun.items, 2)}
     if not found:
         rated = {
             noun.item

@@ -120,7 +120,7 @@ def _read_prompts(path: Path) -> dict[str, Prompt]:
     """The prompt of each picture of a folder, by its name there."""
     table = read_plain(path, "prompts")
     image = _column(IMAGE, table.column_names, path)
-    found: dict[str, Prompt] = {}
+    found: dict[str, Prompt | None] = {}
     for number, row in enumerate(table.to_pylist(), 1):
         name, prompt = Path(str(row[image])).as_posix(), _prompt_of(row, blank_is_text=path.suffix != ".csv")
         if found.setdefault(name, prompt) != prompt:
@@ -151,7 +151,7 @@ class PictureTable:
         self.digest = _digest([found.st_size, found.st_mtime_ns, self._rows, prompt])
 
     def __len__(self) -> int:
-        return self._rows
+        return int(self._rows)
 
     def __iter__(self) -> Iterator[Pictured]:
         number = 0

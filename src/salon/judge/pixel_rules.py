@@ -153,7 +153,23 @@ def read_rule(record: dict[str, Any], *, where: str) -> Rule:
 
 def by_pixels(rule: Rule, seen: Seen) -> Finding:
     """What the pixels of a picture say to a rule."""
-    return _BY_KIND[rule.kind](rule, seen)
+    match rule:
+        case TextRule():
+            return _text(rule, seen)
+        case OnlyRule():
+            return _only(rule, seen)
+        case ColorRule():
+            return _color(rule, seen)
+        case PlaceRule():
+            return _place(rule, seen)
+        case LargestRule():
+            return _largest(rule, seen)
+        case SizeRule():
+            return _size(rule, seen)
+        case ContrastRule():
+            return _contrast(rule, seen)
+        case MarginRule():
+            return _margin(rule, seen)
 
 
 # -- words -----------------------------------------------------------------------------------------------------------
@@ -235,7 +251,8 @@ def place_finding(at: At, across: float, down: float) -> Finding:
 def _largest(rule: LargestRule, seen: Seen) -> Finding:
     lines = lines_of(rule.text, seen.lines)
     others = [line for line in seen.lines if line not in lines and line.confidence >= SURE]
-    return largest_finding(*([ink_height(line, seen) for line in some] for some in (lines, others)), rule.times)
+    own, rest = ([ink_height(line, seen) for line in some] for some in (lines, others))
+    return largest_finding(own, rest, rule.times)
 
 
 def largest_finding(own: Sequence[float], others: Sequence[float], times: float) -> Finding:
@@ -293,9 +310,3 @@ def margin_finding(edges: Sequence[float], short: float, least: float) -> Findin
         return Finding(False, "no text is found")
     share = max(0.0, min(edges)) / short
     return Finding(share >= least, f"{share:.1%} of the shorter side to the edge, {least:.1%} needed")
-
-
-_BY_KIND: dict[str, Any] = {
-    "text": _text, "only": _only, "color": _color, "place": _place, "largest": _largest, "size": _size,
-    "contrast": _contrast, "margin": _margin,
-}  # fmt: skip

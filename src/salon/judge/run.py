@@ -19,14 +19,17 @@ from salon.errors import BadValue, InputError
 from salon.judge.folder import JudgeRecord, judge_folder, read_record, write_judge
 from salon.judge.judgments import judged_study
 from salon.judge.many import Reader
-from salon.judge.plan import JudgePlan, plan_run
+from salon.judge.pairs import Pair
+from salon.judge.plan import JudgePlan, Step, plan_run
 from salon.judge.record import Verdict
 from salon.judge.settings import JudgeSettings
+from salon.judge.templates import Templates
 from salon.judge.unread import PutsAside, UnreadCount, UnreadLimits, expects_unread
 from salon.judge.vlm import Measuring, NoReply, Reply, Vlm
 from salon.store.folder import written_inside
 from salon.study import Study
 from salon.study.noun import Noun
+from salon.study.point import Point
 
 SHORTER = "show smaller pictures with --pixels, ask for shorter answers with --max-tokens, or shorten the prompt"
 
@@ -90,14 +93,19 @@ def judge_study(
     *,
     overwrite: bool = False,
     unread: UnreadLimits | None = None,
-    **given: Any,
+    templates: Templates | None = None,
+    pairs: Sequence[Pair] | None = None,
+    points: Sequence[Point] = (),
+    looks: bool = True,
+    step: Step | None = None,
 ) -> JudgeRun:
-    """Ask `vlm` about the study in `folder` and write STUDY/judges/NAME; `given` goes to `plan_run`.
+    """Ask `vlm` about the study in `folder` and write STUDY/judges/NAME; the last five go to `plan_run`.
 
     A folder that the same judge left with other settings is only replaced with `overwrite`. TooManyUnread when more
     answers cannot be read than `unread` allows; the folder is then as it was.
     """
-    return run_plan(plan_run(study, folder, settings, **given), vlm, progress, overwrite=overwrite, unread=unread)
+    plan = plan_run(study, folder, settings, templates=templates, pairs=pairs, points=points, looks=looks, step=step)
+    return run_plan(plan, vlm, progress, overwrite=overwrite, unread=unread)
 
 
 def run_plan(

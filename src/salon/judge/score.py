@@ -10,7 +10,8 @@ goes on where it stopped, and copies of a picture cost nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +22,7 @@ from pydantic import Field
 
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.judge.scorers.picture import Result, Scored, TextInput, Unscored
+from salon.judge.untrained import RaterSettings
 from salon.models.kept import Kept
 from salon.store.atomic import whole_file, write_json
 from salon.store.folder import written_inside
@@ -35,6 +37,7 @@ COLUMNS = pa.schema(
 )
 POLICY = "items without a value stay in the table with the reason; they are never given one"
 _Asked = tuple[Item, Prompt | None]
+Check = Callable[[Mapping[str, int], int, int], None]
 _ROWS_IN_GROUP = 100_000
 _ONLY_HERE = "item "
 """Beginning of keys that mean nothing to another run: the scorer does not say what its results depend on."""
@@ -58,6 +61,7 @@ class ScoreSettings(Noun):
     )
     workers: int | None = Field(None, ge=1, description="Workers of a pool or on Ray  [default: one for each core]")
     address: str | None = Field(None, description="Address of a Ray cluster  [default: one on this machine]")
+    rater: RaterSettings = Field(RaterSettings(), description="How an untrained VLM is asked.")
 
 
 class ScoreRun(Noun):
@@ -94,7 +98,7 @@ def score_study(
     `progress` is told (done, wanted). `kept` remembers results; the user's cache unless given.
     """
     settings = settings or ScoreSettings()
-    asked = _asked(study, folder, settings.limit)
+    asked = with_pictures(study, folder, settings.limit)
     if not asked:
         raise BadValue("a study with items is needed", found="none", where=str(folder))
     memory = kept or Kept()
@@ -104,7 +108,7 @@ def score_study(
     return write_scores(scores_file(folder / FOLDER, scorer.name), scorer, table, reused=reused, data=study.hash[:12])
 
 
-def _asked(study: Study, folder: Path, limit: int | None) -> list[_Asked]:
+def with_pictures(study: Study, folder: Path, limit: int | None = None) -> list[_Asked]:
     """Items with the whole path of their picture, each with its prompt."""
     prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
     items = list(study.nouns("items"))[:limit]
@@ -117,7 +121,11 @@ def _asked(study: Study, folder: Path, limit: int | None) -> list[_Asked]:
 def kept_results(
     scorer: Scorer, asked: Sequence[_Asked], batch: int, kept: Kept, progress: Callable[[int, int], None]
 ) -> tuple[list[Result], int]:
-    """One result per item, in their order, and how many were in hand; the others come batch by batch, kept at once."""
+    """One result per item, in their order, and how many were in hand; the others come batch by batch, kept at once.
+
+    A scorer with a `check` of gaps (reason and count, pictures done, pictures wanted) may end the run by it.
+    """
+    check: Check = getattr(scorer, "check", lambda gaps, done, wanted: None)
     keys = [_key(scorer, item, prompt) or f"{_ONLY_HERE}{number}" for number, (item, prompt) in enumerate(asked)]
     known: dict[str, Result] = {key: Scored(**record) for key, record in kept.many(set(keys)).items()}
     first = {key: number for number, key in reversed(list(enumerate(keys)))}
@@ -130,6 +138,7 @@ def kept_results(
         known |= fresh
         done += len(part)
         kept.keep({key: one._asdict() for key, one in fresh.items() if isinstance(one, Scored) and _lasts(key)})
+        check(Counter(one.reason for one in known.values() if isinstance(one, Unscored)), len(known), len(first))
         progress(done, len(asked))
     return [known[key] for key in keys], reused
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -22,7 +23,7 @@ import pyarrow as pa
 from salon.engine.run import results, run_work
 from salon.engine.work import EngineSettings, Row, Task
 from salon.judge.picture_source import Pictured, PictureSource
-from salon.judge.score import COLUMNS, ScoreRun, ScoreSettings, results_of, score_row, scores_file, write_scores
+from salon.judge.score import COLUMNS, Check, ScoreRun, ScoreSettings, results_of, score_row, scores_file, write_scores
 from salon.judge.scorers.named import scorer_named
 from salon.study import Item, Scorer
 
@@ -70,6 +71,8 @@ def score_pictures(
     done = run_work(work, _tasks(source, settings.limit), shards, engine, _counter(progress, wanted))
     lost = {one.key: f"the process that worked on it ended: {one.reason}" for one in done.lost}
     table = _whole(results(work, shards), source, settings.limit, lost)
+    check: Check = getattr(scorer, "check", lambda gaps, done, wanted: None)
+    check(Counter(table.column("unscored").drop_null().to_pylist()), table.num_rows, table.num_rows)
     run = write_scores(file, scorer, table, reused=done.kept, data=source.digest)
     shutil.rmtree(shards)
     return run

@@ -85,6 +85,12 @@ class Templates(Noun):
     def __getitem__(self, way: Way) -> Template:
         return self.ways[way]
 
+    def opened_by(self, line: str) -> Self:
+        """The same texts, each with `line` before its first one."""
+        plain = line.replace("{", "(").replace("}", ")")  # no placeholder of ours
+        ways = {way: one.model_copy(update={"text": f"{plain}\n{one.text.lstrip()}"}) for way, one in self.ways.items()}
+        return self.model_copy(update={"ways": ways})
+
     @classmethod
     def builtin(cls) -> Self:
         """The texts that come with Salon."""
@@ -113,7 +119,7 @@ class Templates(Noun):
                     remedy=f"one of {', '.join(NEEDED)}",
                 )
             template = Template.parse(table if isinstance(table, dict) else {}, where=f"{where}, [{way}]")
-            if missing := NEEDED[way] - set(template.placeholders):  # type: ignore[index]
+            if missing := NEEDED[way] - set(template.placeholders):
                 raise BadFile(
                     f"the text of [{way}] must hold {{{sorted(missing)[0]}}}",
                     found="a text without it",

@@ -51,13 +51,13 @@ def _voices(study: Study) -> Iterator[Voice]:
     for one in study.nouns("comparisons"):
         if one.outcome is not None and one.repeat == 0:
             yield one.criterion, one.rater, one.a, one.b, {"a": 1, "b": -1}.get(one.outcome, 0)
-    for one in study.nouns("rankings"):
-        for (better, rank), (worse, other) in combinations(zip(one.items, one.ranks), 2):
-            yield one.criterion, one.rater, better, worse, _sign(other - rank)
-    for one in study.nouns("choices"):
-        for item in one.items:
-            if one.chosen is not None and item != one.chosen:
-                yield one.criterion, one.rater, one.chosen, item, 1
+    for ranking in study.nouns("rankings"):
+        for (better, rank), (worse, other) in combinations(zip(ranking.items, ranking.ranks), 2):
+            yield ranking.criterion, ranking.rater, better, worse, _sign(other - rank)
+    for choice in study.nouns("choices"):
+        for item in choice.items:
+            if choice.chosen is not None and item != choice.chosen:
+                yield choice.criterion, choice.rater, choice.chosen, item, 1
 
 
 def _said(study: Study, people: set[str]) -> dict[tuple[str, str], dict[str, float]]:
@@ -66,8 +66,8 @@ def _said(study: Study, people: set[str]) -> dict[tuple[str, str], dict[str, flo
     for one in study.nouns("ratings"):
         if one.rater in people and one.value is not None:
             found[one.criterion, one.item].setdefault(one.rater, one.value)
-    for one in study.nouns("checklists"):
-        for point, answer in zip(one.points, one.answers):
-            if one.rater in people and answer is not None:
-                found[point, one.item].setdefault(one.rater, answer - 0.5)
+    for checklist in study.nouns("checklists"):
+        for point, answer in zip(checklist.points, checklist.answers):
+            if checklist.rater in people and answer is not None:
+                found[point, checklist.item].setdefault(checklist.rater, answer - 0.5)
     return found

@@ -89,10 +89,15 @@ class NoReply(Noun):
 class Vlm(Protocol):
     """A system that answers questions about pictures."""
 
-    name: str
-    """Becomes the judge's id among the raters."""
-    signature: Signature
-    """What would have to be equal for the same conversation to get the same reply."""
+    @property
+    def name(self) -> str:
+        """Becomes the judge's id among the raters."""
+        ...
+
+    @property
+    def signature(self) -> Signature:
+        """What would have to be equal for the same conversation to get the same reply."""
+        ...
 
     def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
         """(index into `conversations`, result) for each exactly once, in the order they are finished.

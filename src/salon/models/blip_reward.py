@@ -29,6 +29,8 @@ except ImportError:  # pragma: no cover - the tests have it
 
 WEIGHTS = ("ImageReward.pt", "ImageReward.safetensors")
 _PEER = PEERS["imagereward"]
+assert _PEER.texts is not None
+_LONGEST = _PEER.texts.longest
 _VISION = {
     "cls_token": "embeddings.class_embedding",
     "pos_embed": "embeddings.position_embedding",
@@ -54,10 +56,12 @@ class BlipReward(PreparedNetwork):
         told = _settings(first_there(folder, ["med_config.json"], of="ImageReward"))
         rows = state["blip.text_encoder.embeddings.word_embeddings.weight"].shape[0]
         self._tokenizer = _tokenizer(folder, rows)
-        self._eyes = _vision(_under(state, "blip.visual_encoder."), str(weights)).to(self.device)
-        self._reader = _text(_under(state, "blip.text_encoder."), told, str(weights)).to(self.device)
+        self._eyes = _vision(_under(state, "blip.visual_encoder."), str(weights), self.device)
+        self._reader = _text(_under(state, "blip.text_encoder."), told, str(weights), self.device)
         self._head = linear_stack(_under(state, "mlp."), where=str(weights)).to(self.device)
-        self.rule, self.side = _PEER.pictures, int(self._eyes.config.image_size)
+        side = self._eyes.config.image_size
+        assert isinstance(side, int)
+        self.rule, self.side = _PEER.pictures, side
 
     def numbers(self, pixels: torch.Tensor, texts: Sequence[str]) -> torch.Tensor:
         """One number for each picture and its prompt."""
@@ -69,12 +73,13 @@ class BlipReward(PreparedNetwork):
             encoder_hidden_states=seen,
             encoder_attention_mask=torch.ones(seen.shape[:2], dtype=torch.long, device=self.device),
         ).last_hidden_state[:, 0]
-        return (self._head(understood).squeeze(-1) - IMAGE_REWARD_MEAN) / IMAGE_REWARD_SD
+        values: torch.Tensor = (self._head(understood).squeeze(-1) - IMAGE_REWARD_MEAN) / IMAGE_REWARD_SD
+        return values
 
     def tokens(self, texts: Sequence[str]) -> Any:
         """The texts as BERT takes them."""
         return self._tokenizer(
-            list(texts), padding="max_length", truncation=True, max_length=_PEER.texts.longest, return_tensors="pt"
+            list(texts), padding="max_length", truncation=True, max_length=_LONGEST, return_tensors="pt"
         ).to(self.device)
 
 
@@ -107,7 +112,7 @@ def _tokenizer(folder: Path, rows: int) -> Any:
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    told = read_json(path, "ImageReward's settings of its text side are needed, as JSON")
+    told: dict[str, Any] = read_json(path, "ImageReward's settings of its text side are needed, as JSON")
     missing = [name for name in ("encoder_width", "hidden_size", "num_attention_heads") if name not in told]
     if missing:
         raise BadFile("ImageReward's med_config.json is needed", found=f"no {', '.join(missing)}", where=str(path))
@@ -118,7 +123,7 @@ def _under(state: State, prefix: str) -> State:
     return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
 
 
-def _vision(state: State, where: str) -> BlipVisionModel:
+def _vision(state: State, where: str, device: str) -> BlipVisionModel:
     renamed = {_vision_name(name): tensor for name, tensor in state.items()}
     hidden, _, patch, _ = renamed["embeddings.patch_embedding.weight"].shape
     places = renamed["embeddings.position_embedding"].shape[1] - 1
@@ -133,7 +138,8 @@ def _vision(state: State, where: str) -> BlipVisionModel:
     )
     network = BlipVisionModel(config)
     load_all(network, renamed, where=where)
-    return network.eval().requires_grad_(False)
+    ready: BlipVisionModel = network.eval().requires_grad_(False).to(device)
+    return ready
 
 
 def _vision_name(name: str) -> str:
@@ -146,7 +152,7 @@ def _vision_name(name: str) -> str:
     return f"{_VISION.get(module, module)}.{kind}"
 
 
-def _text(state: State, told: dict[str, object], where: str) -> BlipTextModel:
+def _text(state: State, told: dict[str, Any], where: str, device: str) -> BlipTextModel:
     known = {name: tensor for name, tensor in state.items() if not name.endswith("position_ids")}
     taken = ("hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size", "hidden_act",
              "layer_norm_eps", "max_position_embeddings")  # fmt: skip
@@ -161,4 +167,5 @@ def _text(state: State, told: dict[str, object], where: str) -> BlipTextModel:
     )
     network = BlipTextModel(config, add_pooling_layer=False)
     load_all(network, known, where=where)
-    return network.eval().requires_grad_(False)
+    ready: BlipTextModel = network.eval().requires_grad_(False).to(device)
+    return ready

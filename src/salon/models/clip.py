@@ -40,7 +40,8 @@ class Clip:
     def __init__(self, network: CLIPModel, folder: str | Path, peer: Peer, *, device: str | None = None) -> None:
         self.device = device or best_device()
         self.network = network.eval().requires_grad_(False).to(self.device)
-        self.rule, self.side = peer.pictures, int(network.config.vision_config.image_size)
+        eyes, reader = network.vision_model.config, network.text_model.config
+        self.rule, self.side = peer.pictures, int(eyes.image_size)
         if peer.name in _BY_FOLDER:
             processor = from_hub(AutoImageProcessor.from_pretrained, folder, what="CLIP's picture processor")
             self.rule, side = folder_rule(peer.pictures, processor, where=str(folder))
@@ -51,7 +52,7 @@ class Clip:
                     where=str(folder),
                 )
         self._tokenizer = from_hub(AutoTokenizer.from_pretrained, folder, what="CLIP's tokenizer")
-        check_vocabulary(self._tokenizer, int(network.config.text_config.vocab_size), where=str(folder))
+        check_vocabulary(self._tokenizer, int(reader.vocab_size), where=str(folder))
         self._open_clip = None
         if peer.texts is not None and peer.texts.tokenizer == "open_clip":
             self._open_clip = OpenClipTokenizer(self._tokenizer, where=str(folder))
@@ -143,7 +144,8 @@ class ClipHead(PreparedNetwork):
 
     def numbers(self, pixels: Tensor, texts: Sequence[str]) -> Tensor:
         """(pictures,)."""
-        return self._head(self.clip.embed_pixels(pixels)).squeeze(-1)
+        values: Tensor = self._head(self.clip.embed_pixels(pixels)).squeeze(-1)
+        return values
 
 
 # -- open_clip's names -----------------------------------------------------------------------------------------------

@@ -29,12 +29,16 @@ def seen_vectors(chances: np.ndarray) -> np.ndarray:
     likeliest = np.argsort(-chances, axis=1, kind="stable")[:, :MOST]
     weights = np.take_along_axis(chances, likeliest, axis=1)
     weights = weights / weights.sum(axis=1, keepdims=True)
-    return (weights[:, :, None] * names[likeliest]).sum(axis=1) - middle  # no BLAS: it sums by the number of rows
+    values: np.ndarray = (weights[:, :, None] * names[likeliest]).sum(
+        axis=1
+    ) - middle  # no BLAS: it sums by the number of rows
+    return values
 
 
 def sentence_vectors(texts: Sequence[str]) -> np.ndarray:
     """(texts, 384): MiniLM's vectors less the mean of all class names, of any length."""
-    return embed_texts(texts) - _classes()[1]
+    values: np.ndarray = embed_texts(texts) - _classes()[1]
+    return values
 
 
 @cache

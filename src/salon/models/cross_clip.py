@@ -116,7 +116,9 @@ class CrossLayers(nn.Module):
 
     def forward(self, patches: torch.Tensor, words: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
         """Patches (b, n, d) after looking at words (b, m, d)."""
-        for looking, minding in self.layers:
+        for layer in self.layers:
+            assert isinstance(layer, nn.ModuleList)
+            looking, minding = layer
             patches = minding(looking(patches, words, hidden))
         return patches
 
@@ -130,11 +132,14 @@ class Added(nn.Module):
 
     def forward(self, x: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
         """x + fn(x, ...)."""
-        return x + self.fn(x, *others)
+        values: torch.Tensor = x + self.fn(x, *others)
+        return values
 
 
 class Norm(nn.Module):
     """Layer norm whose bias is kept but never learned."""
+
+    bias: torch.Tensor
 
     def __init__(self, dim: int) -> None:
         super().__init__()
@@ -172,7 +177,8 @@ class Looking(nn.Module):
         x = self.norm(x)
         q = _heads(self.to_q(x), self.heads)
         k, v = self.to_kv(words).chunk(2, dim=-1)
-        return self.to_out(_attend(q, k, v, hidden[:, None])) + self.ff(x)
+        values: torch.Tensor = self.to_out(_attend(q, k, v, hidden[:, None])) + self.ff(x)
+        return values
 
 
 class Minding(nn.Module):
@@ -191,11 +197,13 @@ class Minding(nn.Module):
         """What the patches take from each other."""
         q, k, v, ff = self.fused_attn_ff_proj(self.norm(x)).split(self.widths, dim=-1)
         q, k = _turned(_heads(q, self.heads)), _turned(k)
-        return self.attn_out(_attend(q, k, v)) + self.ff_out(ff)
+        values: torch.Tensor = self.attn_out(_attend(q, k, v)) + self.ff_out(ff)
+        return values
 
 
 def _heads(x: torch.Tensor, heads: int) -> torch.Tensor:
-    return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+    values: torch.Tensor = x.unflatten(-1, (heads, -1)).transpose(1, 2)
+    return values
 
 
 def _attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, hidden: torch.Tensor | None = None) -> torch.Tensor:

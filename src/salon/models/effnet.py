@@ -83,7 +83,7 @@ def _network() -> Any:
 def _as_onnx(network: Any) -> bytes:
     """pixels -> features, chances."""
     graph = OnnxGraph()
-    limits = graph.tensor(np.float32(0)), graph.tensor(np.float32(6))
+    limits = graph.tensor(np.array(0, np.float32)), graph.tensor(np.array(6, np.float32))
     x = _convolved(graph, "pixels", network._conv_stem, network._bn0, limits)
     for block in network._blocks:
         y = x if block._block_args.expand_ratio == 1 else _convolved(graph, x, block._expand_conv, block._bn0, limits)
@@ -112,4 +112,4 @@ def _convolved(graph: OnnxGraph, x: str, conv: Any, norm: Any, limits: tuple[str
 
 def _skips(block: Any) -> bool:
     made = block._block_args
-    return block.id_skip and made.stride == 1 and made.input_filters == made.output_filters
+    return bool(block.id_skip and made.stride == 1 and made.input_filters == made.output_filters)

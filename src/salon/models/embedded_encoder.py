@@ -96,4 +96,7 @@ def _read_part(reader: str) -> EncoderPart:
 
 
 def _unit(rows: np.ndarray) -> Vectors:
-    return (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)).astype(np.float32, copy=False)
+    result: Vectors = (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)).astype(
+        np.float32, copy=False
+    )
+    return result

@@ -19,6 +19,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +31,9 @@ from salon.store.quick_file import put_file
 try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows: one process at a time
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # Windows has none
 
-FORMAT = "salon.embeddings/1"
+FORMAT: Final = "salon.embeddings/1"
 _CHECK = 8
 _ENTRY = np.dtype([("key", "u1", 32), ("check", "u1", _CHECK)])
 _BYTES = np.dtype([("key", "V32"), ("check", f"V{_CHECK}")])
@@ -87,7 +88,7 @@ class Shelf:
 
     def _check(self, key: bytes, row: np.ndarray) -> bytes:
         digest = hashlib.blake2b(key, digest_size=_CHECK, key=self._mark)
-        digest.update(row)
+        digest.update(row.data)
         return digest.digest()
 
     def _whole(self) -> int:

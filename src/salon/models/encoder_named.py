@@ -25,18 +25,23 @@ def encoder_named(text: str = DEFAULT, *, device: str | None = None, batch: int 
     folder run on `device`, the best there is when left out, and take `batch` pictures at once; the embedded ones are
     small and run on the CPU, one picture a core.
     """
+    encoder: Encoder
     if text in (DEFAULT, DEFAULT + _OCR):
-        return _class("embedded_encoder:EmbeddedEncoder")(ocr=ocr or text.endswith(_OCR))
+        encoder = _class("embedded_encoder:EmbeddedEncoder")(ocr=ocr or text.endswith(_OCR))
+        return encoder
     if text == LOOK and not ocr:
-        return _class("look_encoder:LookEncoder")()
+        encoder = _class("look_encoder:LookEncoder")()
+        return encoder
     kind, _, folder = text.partition(":")
     if kind not in _FOLDERS or not folder:
         raise BadValue("the name of an encoder is needed", found=repr(text), remedy=", ".join(NAMES))
     if ocr:
         raise BadValue("only the embedded encoder reads with OCR", found=f"{text} with ocr", remedy=DEFAULT + _OCR)
-    return _class(_FOLDERS[kind])(text, folder, device=device, batch=batch)
+    encoder = _class(_FOLDERS[kind])(text, folder, device=device, batch=batch)
+    return encoder
 
 
 def _class(place: str) -> type:
     module, name = place.split(":")
-    return getattr(importlib.import_module(f"salon.models.{module}"), name)
+    result: type = getattr(importlib.import_module(f"salon.models.{module}"), name)
+    return result

@@ -26,7 +26,7 @@ def add_lora(vlm: Any, *, where: Where, rank: int, alpha: float, dropout: float,
     """Put adapters into `vlm`, in place: all of its own weights are then frozen. Merge with what is returned."""
     config = LoraConfig(
         r=rank,
-        lora_alpha=alpha,
+        lora_alpha=alpha,  # type: ignore[arg-type]  # peft says int, and takes any number
         lora_dropout=dropout,
         target_modules=linear_layers(vlm, where),
         trainable_token_indices=[token],
@@ -41,7 +41,8 @@ def adapted(network: Any, *, rank: int, alpha: float) -> PeftModel:
     layers = [name for name, layer in network.named_modules() if isinstance(layer, nn.Linear)]
     if not layers:
         raise BadValue("linear layers are needed for adapters", found=f"none in {type(network).__name__}")
-    return get_peft_model(network, LoraConfig(r=rank, lora_alpha=alpha, target_modules=layers))
+    config = LoraConfig(r=rank, lora_alpha=alpha, target_modules=layers)  # type: ignore[arg-type]  # as above
+    return get_peft_model(network, config)
 
 
 def linear_layers(vlm: Any, where: Where) -> list[str]:

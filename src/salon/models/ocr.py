@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Self
@@ -16,6 +17,7 @@ from salon.models.packages import package_version, packaged
 try:
     import cv2
     from rapidocr import RapidOCR
+    from rapidocr.utils.output import RapidOCROutput
     from rapidocr.utils.process_img import ResizeImgError
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("models") from None
@@ -93,11 +95,13 @@ class Reading:
     @classmethod
     def of_record(cls, record: dict[str, Any]) -> Self:
         """The inverse of `record`."""
-        lines = tuple(
-            TextLine(one["text"], tuple((x, y) for x, y in one["corners"]), one["confidence"])
-            for one in record["lines"]
-        )
+        lines = tuple(TextLine(one["text"], _corners(one["corners"]), one["confidence"]) for one in record["lines"])
         return cls(record["width"], record["height"], lines)
+
+
+def _corners(points: Iterable[Iterable[float]]) -> tuple[Point, Point, Point, Point]:
+    a, b, c, d = ((x, y) for x, y in points)
+    return a, b, c, d
 
 
 def read_text(pixels: np.ndarray) -> Reading:
@@ -109,10 +113,11 @@ def read_text(pixels: np.ndarray) -> Reading:
         found = _engine()(np.ascontiguousarray(pixels[..., ::-1]))  # it takes blue first
     except ResizeImgError:
         return Reading(pixels.shape[1], pixels.shape[0], ())
-    texts = found.txts or ()
+    assert isinstance(found, RapidOCROutput)  # what it gives where all three networks ran
+    boxes = found.boxes if found.txts and found.boxes is not None else ()
     lines = tuple(
-        TextLine(text, tuple((round(float(x), 1), round(float(y), 1)) for x, y in corners), round(float(sure), 4))
-        for text, corners, sure in zip(texts, found.boxes if texts else (), found.scores or ())
+        TextLine(text, _corners((round(float(x), 1), round(float(y), 1)) for x, y in corners), round(float(sure), 4))
+        for text, corners, sure in zip(found.txts or (), boxes, found.scores or ())
     )
     return Reading(pixels.shape[1], pixels.shape[0], lines)
 

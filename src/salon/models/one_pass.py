@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from PIL import Image
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from salon.models.preference import Criterionwise
 from salon.store.atomic import present, read_json
@@ -23,6 +23,24 @@ from salon.study.noun import Noun
 from salon.study.signature import Signature
 
 CARD = "one_pass.json"
+ROLE = "You are an expert in visual design and aesthetics."
+ROLES = {
+    "design": ROLE,
+    "painting": "You are an expert in traditional Chinese painting criticism and aesthetics.",
+}
+"""First lines of a question by name; `painting` is PPaint's (appendix D.3)."""
+
+
+def role_sentence(text: str) -> str:
+    """The role that `text` names, or the sentence that it is; ValueError unless that is one line."""
+    line = ROLES.get(text, text).strip()
+    if not line or not line.isprintable():
+        raise ValueError(f"a role is one line of text, or one of {', '.join(ROLES)}")
+    return line
+
+
+Role = Annotated[str, AfterValidator(role_sentence)]
+"""The first line of a one-pass question."""
 
 
 class OnePassCard(Noun):

@@ -28,7 +28,7 @@ _WORDS = regex.compile(
 def clean_text(text: str) -> str:
     """Broken encodings mended, HTML unescaped twice, white space in single spaces, lower case."""
     mended = html.unescape(html.unescape(ftfy.fix_text(text))).strip()
-    return regex.sub(r"\s+", " ", mended).strip().lower()
+    return str(regex.sub(r"\s+", " ", mended).strip().lower())
 
 
 class OpenClipTokenizer:

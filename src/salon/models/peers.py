@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Fit = Literal["crop", "pad", "stretch", "patches"]
+Interpolation = Literal["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"]
 Positions = Literal["flat", "m-rope", "own"]
 """Rotary positions of a VLM's tokens. flat: 0, 1, 2, ... over the whole row, the same on all axes, pictures and padding
 included. m-rope: rows and columns of a picture on axes of their own. own: what any other network does by itself."""
@@ -34,7 +35,7 @@ class PictureRule:
     """Where the crop or the padded picture begins: int(round(margin / 2)), or margin // 2."""
     resize_on: Literal["bytes", "floats"] = "bytes"
     """bytes: Pillow's resize, rounded and clipped to 8 bits. floats: torch's interpolate on 0..1, not clipped."""
-    interpolation: Literal["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"] = "bicubic"
+    interpolation: Interpolation = "bicubic"
     antialias: bool = True
     """Only for floats: whether a smaller picture is an average over a wider neighborhood. Pillow always does that."""
     shorter: int | None = None

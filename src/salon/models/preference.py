@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Final, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from salon.study.noun import Noun
 from salon.study.prompt import Part
 from salon.study.signature import Signature
 
-FORMAT = "salon.model/1"
+FORMAT: Final = "salon.model/1"
 CARD = "model.json"
 WEIGHTS = "model.safetensors"
 Kind = Literal["heads", "reward"]

@@ -107,6 +107,8 @@ def _split(x: Tensor, parts: tuple[EncoderPart, ...]) -> Iterator[tuple[bool, Te
 class Axes(nn.Module):
     """The principal axes of vectors: a turn, and the loss of what varies least."""
 
+    axes: Tensor
+
     def __init__(self, width: int, kept: int) -> None:
         super().__init__()
         self.register_buffer("axes", torch.eye(width, kept))
@@ -127,6 +129,9 @@ class Axes(nn.Module):
 class Scale(nn.Module):
     """Features less their mean, each block over its own spread in the training data; kept with the weights."""
 
+    middle: Tensor
+    factor: Tensor
+
     def __init__(self, blocks: list[int]) -> None:
         super().__init__()
         self.blocks = blocks
@@ -135,7 +140,8 @@ class Scale(nn.Module):
 
     def fit(self, features: Iterator[Tensor]) -> None:
         """Learn from batches of rows; in double precision, so that the number of rows does not matter."""
-        n, total, squares = 0, 0.0, 0.0
+        n = 0
+        total, squares = torch.zeros((), dtype=torch.float64), torch.zeros((), dtype=torch.float64)
         for rows in features:
             rows = rows.double()
             n, total, squares = n + len(rows), total + rows.sum(0), squares + rows.square().sum(0)
@@ -232,7 +238,8 @@ class PreferenceHeads(nn.Module):
 
     def flag_logits(self, t: Tensor, x: Tensor) -> Tensor:
         """(n,) log-odds that a rater flags the picture."""
-        return self.flag_head(self.flag_scale(torch.cat(one_blocks(t, x, self.parts), dim=-1))).squeeze(-1)
+        values: Tensor = self.flag_head(self.flag_scale(torch.cat(one_blocks(t, x, self.parts), dim=-1))).squeeze(-1)
+        return values
 
     def _one(self, t: Tensor, x: Tensor, criterion: int) -> Tensor:
         return self._headed(one_blocks(t, x, self.parts), criterion)
@@ -241,7 +248,8 @@ class PreferenceHeads(nn.Module):
         return self._headed(two_blocks(t, a, b, self.parts), criterion)
 
     def _headed(self, blocks: list[Tensor], criterion: int) -> Tensor:
-        return self.heads[criterion](self.trunk(self.scale(torch.cat(blocks, dim=-1)))).squeeze(-1)
+        values: Tensor = self.heads[criterion](self.trunk(self.scale(torch.cat(blocks, dim=-1)))).squeeze(-1)
+        return values
 
     # -- before training -----------------------------------------------------------------------------------------------
 
@@ -262,7 +270,9 @@ class PreferenceHeads(nn.Module):
             if part.aligned:
                 aligned.append(piece)
             else:
-                self.part_axes[part.name].fit(piece)
+                axes = self.part_axes[part.name]
+                assert isinstance(axes, Axes)
+                axes.fit(piece)
         self.text_axes.fit(torch.cat(aligned))
 
     def fit_scale(self, t: Tensor, a: Tensor, b: Tensor) -> None:

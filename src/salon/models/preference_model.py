@@ -66,7 +66,7 @@ class HeadsModel:
         if criterion == self.card.flag:
             return self._in_pieces(self.network.flag_logits, t, x)
         number = self.network.number(criterion)
-        return self._in_pieces(lambda *rows: self.network.scores(*rows, number), t, x)
+        return self._in_pieces(lambda t, x: self.network.scores(t, x, number), t, x)
 
     def vector_logits(
         self, a: Mapping[str, Vectors], b: Mapping[str, Vectors], texts: Vectors, criterion: str
@@ -80,7 +80,7 @@ class HeadsModel:
             )
         number = self.network.number(criterion)
         rows = self._reduced(texts), self._joined(a), self._joined(b)
-        return self._in_pieces(lambda *rows: self.network.logits(*rows, number), *rows)
+        return self._in_pieces(lambda t, a, b: self.network.logits(t, a, b, number), *rows)
 
     def encode(self, images: Sequence[Image.Image]) -> dict[str, Vectors]:
         """The vectors of pictures, by part."""
@@ -147,7 +147,10 @@ def load_model(path: Path | str, *, device: str | None = None, encoder: Encoder 
     folder = Path(path)
     card = read_card(folder)
     if card.kind == "reward":
-        return importlib.import_module("salon.models.reward_model").load_reward(folder, device=device)
+        result: PreferenceModel = importlib.import_module("salon.models.reward_model").load_reward(
+            folder, device=device
+        )
+        return result
     network = read_heads(folder).to(device or "cpu")
     if encoder is None:
         encoder = encoder_named(card.backbone_name, device=device)

@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from salon.errors import BadValue, MissingExtra
-from salon.models.peers import PictureRule
+from salon.models.peers import Interpolation, PictureRule
 
 try:
     import torch
@@ -27,7 +27,7 @@ except ImportError:  # pragma: no cover - the tests have it
 
 Tensors = Tensor | Sequence[Tensor]
 """Pictures (n, 3, height, width) or n of (3, height, width), with values from 0 to 1."""
-_FILTERS = {
+_FILTERS: dict[Interpolation, Image.Resampling] = {
     "nearest": Image.Resampling.NEAREST,
     "lanczos": Image.Resampling.LANCZOS,
     "bilinear": Image.Resampling.BILINEAR,
@@ -238,10 +238,16 @@ def folder_rule(rule: PictureRule, processor: Any, *, where: str) -> tuple[Pictu
             found=f"size {size}, crop {crop or 'none'}" + (f", {', '.join(off)} off" if off else ""),
             where=where,
         )
-    filter = next((name for name, one in _FILTERS.items() if one == getattr(processor, "resample", 3)), "bicubic")
-    fit, shorter = ("crop", size["shortest_edge"]) if "shortest_edge" in size else ("stretch", None)
-    values = {"mean": tuple(processor.image_mean), "sd": tuple(processor.image_std)}
-    return replace(rule, fit=fit, shorter=shorter, interpolation=filter, **values), int(sides.pop())
+    filters = (name for name, one in _FILTERS.items() if one == getattr(processor, "resample", 3))
+    fixed = replace(
+        rule,
+        fit="crop" if "shortest_edge" in size else "stretch",
+        shorter=size.get("shortest_edge"),
+        interpolation=next(filters, "bicubic"),
+        mean=tuple(processor.image_mean),
+        sd=tuple(processor.image_std),
+    )
+    return fixed, int(sides.pop())
 
 
 def _plain_size(size: Any) -> dict[str, int]:

@@ -33,7 +33,8 @@ def read_quality(vlm: Any, head: nn.Module, token: int, inputs: dict[str, Tensor
     told = {"position_ids": flat_positions(inputs["input_ids"])} if positions == "flat" else {}
     hidden = vlm(**inputs, **told).last_hidden_state
     there = hidden[inputs["input_ids"] == token]  # one row for each picture
-    mu, log_sigma = head(there.to(next(head.parameters()).dtype)).unbind(-1)
+    with torch.autocast(there.device.type, enabled=False):  # 8 bits are too few for a score
+        mu, log_sigma = head(there.to(next(head.parameters()).dtype)).unbind(-1)
     return Quality(mu, log_sigma)
 
 

@@ -29,6 +29,7 @@ try:
         Qwen2VLForConditionalGeneration,
         Qwen2VLModel,
     )
+    from transformers.models.qwen2_vl.configuration_qwen2_vl import Qwen2VLVisionConfig
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("models") from None
 
@@ -66,7 +67,7 @@ class QwenReward:
         self._head = head.to(self.device)
         state = {name: tensor for name, tensor in state.items() if not name.startswith("lm_head.")}
         self._network = _loaded(Qwen2VLModel, config, state, self.dtype, weights).to(self.device)
-        check_vocabulary(self._tokenizer, config.text_config.vocab_size, where=str(folder))
+        check_vocabulary(self._tokenizer, config.get_text_config().vocab_size, where=str(folder))
         self._require_chat(folder)
 
     def scores(self, images: Sequence[Image.Image], texts: Sequence[str]) -> list[tuple[float, float]]:
@@ -130,7 +131,7 @@ class QwenReward:
         if written.count(_PICTURE) != 1:
             reason = self.refusal(1, 1, text) or f"{written.count(_PICTURE)} times {_PICTURE} in the chat template"
             raise BadValue("a conversation with one picture in it is needed", found=reason)
-        return written.replace(_PICTURE, _PICTURE * places)
+        return str(written.replace(_PICTURE, _PICTURE * places))
 
 
 class ReleasedParts(NamedTuple):
@@ -154,7 +155,8 @@ def released_parts(folder: Path, dtype: str = "auto", *, with_instruction: bool 
     config = _config(folder, state, weights)
     instruction = find_instruction(folder, _size(config)) if with_instruction else None
     config.tie_word_embeddings = "lm_head.weight" not in whole
-    number = getattr(torch, "float32" if dtype == "auto" else dtype)
+    saved = next(iter(whole.values())).dtype
+    number = saved if dtype == "saved" else getattr(torch, "float32" if dtype == "auto" else dtype)
     network = _loaded(Qwen2VLForConditionalGeneration, config, whole, number, weights)
     processor = vlm_processor(str(folder), "qwen2_vl")
     processor.tokenizer = _tokenizer(folder)
@@ -187,8 +189,12 @@ def _tokenizer(folder: Path) -> Any:
 def _layout(folder: Path, config: Qwen2VLConfig) -> PatchLayout:
     pictures = from_hub(AutoImageProcessor.from_pretrained, folder, what="Qwen2-VL's picture processor")
     vision = config.vision_config
+    assert isinstance(vision, Qwen2VLVisionConfig)
     stated = PatchLayout(pictures.patch_size, pictures.merge_size, pictures.temporal_patch_size)
-    built = PatchLayout(vision.patch_size, vision.spatial_merge_size, vision.temporal_patch_size)
+    patch, frames = vision.patch_size, vision.temporal_patch_size
+    assert isinstance(patch, int)
+    assert isinstance(frames, int)
+    built = PatchLayout(patch, vision.spatial_merge_size, frames)
     if stated != built:
         raise BadFile(
             f"a picture processor for {built} is needed, as config.json says", found=str(stated), where=str(folder)
@@ -215,7 +221,7 @@ def _config(folder: Path, state: State, where: str) -> Qwen2VLConfig:
             where=where,
         )
     place = first_there(folder, ["config.json"], of="HPSv3")
-    config = from_hub(Qwen2VLConfig.from_pretrained, folder, what="Qwen2-VL's config")
+    config: Qwen2VLConfig = from_hub(Qwen2VLConfig.from_pretrained, folder, what="Qwen2-VL's config")
     rows, width = state[_WORDS_IN].shape
     layers = len({name.split(".")[2] for name in state if name.startswith("language_model.layers.")})
     if _size(config) != (width, layers):  # before memory is given to a network of another size
@@ -224,12 +230,13 @@ def _config(folder: Path, state: State, where: str) -> Qwen2VLConfig:
             found="width {:,}, {} layers".format(*_size(config)),
             where=str(place),
         )
-    config.text_config.vocab_size = rows
+    config.get_text_config().vocab_size = rows
     return config
 
 
 def _size(config: Qwen2VLConfig) -> tuple[int, int]:
-    return config.text_config.hidden_size, config.text_config.num_hidden_layers
+    text = config.get_text_config()
+    return text.hidden_size, text.num_hidden_layers
 
 
 def _loaded(kind: Any, config: Qwen2VLConfig, state: State, dtype: torch.dtype, where: str) -> Any:

@@ -101,10 +101,12 @@ def log_odds(law: str, m: Floats, v: Floats, tie: float | None = None) -> Floats
     elif law == "ranknet":
         return np.asarray(m, np.float64)
     else:
+        assert tie is not None  # a law with ties has its parameter
         parameter = float(np.exp(tie)) + (law == "rao-kupper")  # nu = e^tie, theta = 1 + e^tie
         first, tied, _ = pair_probabilities(law, m, parameter)
         chance = first + tied / 2
-    return logit(np.clip(chance, _SURE, 1 - _SURE))
+    values: Floats = logit(np.clip(chance, _SURE, 1 - _SURE))
+    return values
 
 
 def load_reward(path: str | Path, *, device: str | None = None) -> RewardModel:

@@ -10,8 +10,9 @@ are stands on a model's card and in its signature.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -62,9 +63,14 @@ class RewardNetwork(nn.Module):
         self.extra = nn.ParameterDict()
         """What a law of wins learns beside the network: how likely ties are."""
 
-    def forward(self, inputs: dict[str, torch.Tensor]) -> Quality:
-        """(pictures,) mu and log sigma."""
-        return read_quality(self.vlm.base_model, self.rm_head, self.token, inputs, self.positions)
+    def forward(self, inputs: dict[str, torch.Tensor], *, with_tie: bool = False) -> Any:
+        """Quality: (pictures,) mu and log sigma; `with_tie` also the parameter of ties, as only here it is sure to be
+        whole where weights are sharded."""
+        quality = read_quality(self.vlm.base_model, self.rm_head, self.token, inputs, self.positions)
+        if not with_tie:
+            return quality
+        tie = self.extra["tie"].clone() if "tie" in self.extra else None
+        return Quality(*(part.clone() for part in quality)), tie  # FSDP2 wants no views
 
     def head_state(self) -> State:
         """The weights beside the VLM, by the names they are saved under."""
@@ -108,6 +114,8 @@ class RewardParts:
 
     network: RewardNetwork
     questions: Questions
+    open_again: Callable[[], RewardParts] = field(repr=False)
+    """Opens the same parts anew, as they were."""
 
 
 def open_parts(
@@ -134,7 +142,9 @@ def open_parts(
     _set_dropout(head, dropout)
     text = instruction or own
     network = RewardNetwork(vlm, head, _token(vlm, processor.tokenizer), positions)
-    return RewardParts(network, Questions(processor, check_instruction(text, where="instruction"), pixels=pixels))
+    questions = Questions(processor, check_instruction(text, where="instruction"), pixels=pixels)
+    again = partial(open_parts, source, instruction=instruction, pixels=pixels, dropout=dropout, dtype=dtype, seed=seed)
+    return RewardParts(network, questions, again)
 
 
 _Made = tuple[Any, Any, nn.Module, str, Positions]

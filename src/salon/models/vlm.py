@@ -33,17 +33,19 @@ try:
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("models") from None
 
-DTYPES = ("auto", "float32", "bfloat16", "float16")
+DTYPES = ("auto", "float32", "bfloat16", "float16", "saved")
 Messages = list[dict[str, Any]]
 """A chat: roles and contents, pictures as PIL images under `image`."""
 
 
 def resolved(device: str, dtype: str) -> tuple[str, str]:
     """Where and how exactly a model runs: `auto` is the best device there is, full precision on a CPU, and what the
-    checkpoint was saved with elsewhere."""
+    checkpoint was saved with elsewhere; `saved` is that on a CPU too."""
     if dtype not in DTYPES:
         raise BadValue(f"dtype is one of {', '.join(DTYPES)}", found=dtype)
     device = best_device() if device == "auto" else device
+    if dtype == "saved":
+        return device, "auto"  # transformers' word for it
     return device, "float32" if dtype == "auto" and device == "cpu" else dtype
 
 
@@ -117,6 +119,7 @@ class LoadedVlm:
                 **inputs,
                 generation_config=self._plan(max_tokens, temperature),
                 logits_processor=LogitsProcessorList([watch]),
+                synced_gpus=False,  # the weights are whole here; processes that train together ask unequally often
             )
         read = inputs["input_ids"].shape[1]
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
@@ -218,7 +221,7 @@ def _image_only(kind: type) -> type:
     """A processor without videos, whose part would need torchvision; transformers reads its parts off `__init__`."""
 
     def __init__(self: Any, image_processor: Any = None, tokenizer: Any = None, chat_template: Any = None) -> None:
-        kind.__init__(self, image_processor, tokenizer, None, chat_template=chat_template)  # type: ignore[misc]
+        kind.__init__(self, image_processor, tokenizer, None, chat_template=chat_template)  # type: ignore[misc]  # a class that transformers chose
 
     return type(f"ImageOnly{kind.__name__}", (kind,), {"__init__": __init__, "__module__": __name__})
 

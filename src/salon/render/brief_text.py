@@ -90,7 +90,7 @@ def _description(brief: Brief) -> str:
 
 
 def _aesthetics(brief: Brief) -> str:
-    parts = [brief.style] if brief.style else []
+    parts: list[str] = [brief.style] if brief.style else []
     parts.append(f"mood: {brief.mood}")
     if brief.palette:
         parts.append(f"colors: {', '.join(brief.palette)}")

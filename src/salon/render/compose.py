@@ -136,7 +136,7 @@ def _faces(style: Style, rng: np.random.Generator) -> tuple[Face, Face]:
 
 def _texts(brief: Brief, style: Style) -> dict[str, str]:
     """What will be set: capitals where the style wants them and the headline is short enough to bear it."""
-    texts = {role: text for role in TEXT_ROLES if (text := getattr(brief, role)) and not text.isspace()}
+    texts: dict[str, str] = {role: text for role in TEXT_ROLES if (text := getattr(brief, role)) and not text.isspace()}
     upper = style.case == "upper" and len(brief.headline) <= 70
     return texts | {"headline": brief.headline.upper() if upper else brief.headline}
 

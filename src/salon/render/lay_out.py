@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from salon.render.arrangements import ARRANGEMENTS, suitable
 from salon.render.arrangements.blocks import Block, Piece, shifted
 from salon.render.arrangements.sheet import NoRoom, Sheet
 from salon.render.chance import Seeds, chance
-from salon.render.layout import Box, Element, Grid, Layout, Lettering, Line, Word
+from salon.render.layout import Box, Element, Grid, Layout, Lettering, Line, Role, Word
 from salon.render.marks import Fill, Group, Layer, Mark, Stroke
 from salon.render.plan import Palette, Plan
 from salon.render.poster import Poster
@@ -112,11 +113,36 @@ class _Record:
             rng=chance(plan.seed, "draw", part),
         )
 
-    def add(self, name: str, role: str, kind: str, box: Box, marks: tuple[Mark, ...], **fields) -> None:
+    def add(
+        self,
+        name: str,
+        role: Role,
+        kind: Literal["text", "shape", "picture"],
+        box: Box,
+        marks: tuple[Mark, ...],
+        *,
+        frame: Box | None = None,
+        rotation: float = 0.0,
+        color: str | None = None,
+        over: str | None = None,
+        lettering: Lettering | None = None,
+        recipe: str | None = None,
+    ) -> None:
         """One more element on top."""
-        fields.setdefault("frame", box)
-        fields = {key: _rounded(value) if isinstance(value, Box) else value for key, value in fields.items()}
-        self.elements.append(Element(id=name, role=role, kind=kind, box=_rounded(box), z=len(self.elements), **fields))
+        element = Element(
+            id=name,
+            role=role,
+            kind=kind,
+            box=_rounded(box),
+            frame=_rounded(frame or box),
+            z=len(self.elements),
+            rotation=rotation,
+            color=color,
+            over=over,
+            lettering=lettering,
+            recipe=recipe,
+        )
+        self.elements.append(element)
         self.layers.append(Layer(name, marks))
 
 
@@ -185,10 +211,13 @@ def _layout(plan: Plan, sheet: Sheet, elements: tuple[Element, ...]) -> Layout:
 
 def _add_piece(record: _Record, piece: Piece) -> None:
     frame = shifted(piece.frame, piece.dx, piece.dy)
-    fields = {"frame": frame, "rotation": piece.rotation, "color": piece.color}
+
     if piece.set is None:
         marks = _turned(_shape_marks(piece, frame, record.sheet), piece, frame)
-        record.add(piece.id, piece.role, "shape", _upright(piece), marks, recipe=piece.shape, **fields)
+        upright, turn, color = _upright(piece), piece.rotation, piece.color
+        record.add(
+            piece.id, piece.role, "shape", upright, marks, frame=frame, rotation=turn, color=color, recipe=piece.shape
+        )
         return
     done = _moved(piece.set, piece.dx, piece.dy)
     lettered = record.style.letter(record.stage(piece.id), piece.role, done.glyphs)
@@ -205,7 +234,18 @@ def _add_piece(record: _Record, piece: Piece) -> None:
     )
     marks = _turned(lettered.marks, piece, frame)
     box = _upright(piece)
-    record.add(piece.id, piece.role, "text", box, marks, over=piece.over, lettering=lettering, **fields)
+    record.add(
+        piece.id,
+        piece.role,
+        "text",
+        box,
+        marks,
+        frame=frame,
+        rotation=piece.rotation,
+        color=piece.color,
+        over=piece.over,
+        lettering=lettering,
+    )
 
 
 def _shape_marks(piece: Piece, box: Box, sheet: Sheet) -> tuple[Mark, ...]:

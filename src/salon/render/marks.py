@@ -37,11 +37,15 @@ class Radial:
 Paint = Color | Linear | Radial
 
 
+Command = tuple[str, *tuple[float, ...]]
+"""One step of an outline: its letter and its numbers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Path:
     """An outline as commands: ("M", x, y), ("L", x, y), ("Q", x1, y1, x, y), ("C", x1, y1, x2, y2, x, y), ("Z",)."""
 
-    commands: tuple[tuple, ...]
+    commands: tuple[Command, ...]
     even_odd: bool = False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from salon.errors import BadValue
 from salon.render.layout import Defect, Element, Layout
@@ -69,5 +70,8 @@ def layout_json(layout: Layout) -> str:
     return json.dumps(layout.record(), ensure_ascii=False, indent=1) + "\n"
 
 
-def _put(parts: tuple, at: int, part: Element | Layer) -> tuple:
+T = TypeVar("T")
+
+
+def _put(parts: tuple[T, ...], at: int, part: T) -> tuple[T, ...]:
     return (*parts[:at], part, *parts[at + 1 :])

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from salon.render.layout import Box
-from salon.render.marks import Path
+from salon.render.marks import Command, Path
 
 Point = tuple[float, float]
 Matrix = tuple[float, float, float, float, float, float]
@@ -31,7 +31,7 @@ def rounded(x: float, y: float, width: float, height: float, r: float) -> Path:
         return rect(x, y, width, height)
     right, bottom = x + width, y + height
     corners = ((right - r, y + r, -90), (right - r, bottom - r, 0), (x + r, bottom - r, 90), (x + r, y + r, 180))
-    commands: list[tuple] = [("M", x + r, y)]
+    commands: list[Command] = [("M", x + r, y)]
     for cx, cy, start in corners:
         turn = _arc_commands(cx, cy, r, r, start, start + 90)
         commands += [("L", *turn[0][1:]), *turn[1:]]
@@ -68,8 +68,11 @@ def smooth(points: Sequence[Point], closed: bool = True, tension: float = 1.0) -
     n = len(points)
     if n < 3:
         return polyline(points)
-    at = (lambda i: points[i % n]) if closed else (lambda i: points[min(max(i, 0), n - 1)])
-    commands: list[tuple] = [("M", *map(float, points[0]))]
+
+    def at(i: int) -> Point:
+        return points[i % n if closed else min(max(i, 0), n - 1)]
+
+    commands: list[Command] = [("M", *map(float, points[0]))]
     for i in range(n if closed else n - 1):
         (x0, y0), (x1, y1), (x2, y2), (x3, y3) = (at(i + k) for k in (-1, 0, 1, 2))
         pull = tension / 6
@@ -148,7 +151,7 @@ def turn(angle: float, x: float, y: float) -> Matrix:
 def transformed(path: Path, matrix: Matrix) -> Path:
     """The path under x' = a x + c y + e, y' = b x + d y + f."""
     a, b, c, d, e, f = matrix
-    commands = []
+    commands: list[Command] = []
     for name, *values in path.commands:
         pairs = zip(values[::2], values[1::2])
         commands.append((name, *(v for x, y in pairs for v in (a * x + c * y + e, b * x + d * y + f))))
@@ -211,14 +214,14 @@ def _around(x: float, y: float, radii: Sequence[float], angle: float) -> list[Po
     return [(x + r * math.cos(a), y + r * math.sin(a)) for r, a in zip(radii, angles)]
 
 
-def _arc_commands(x: float, y: float, rx: float, ry: float, start: float, end: float) -> list[tuple]:
+def _arc_commands(x: float, y: float, rx: float, ry: float, start: float, end: float) -> list[Command]:
     """Cubics of at most a quarter turn each, begun by a move."""
     pieces = max(1, math.ceil(abs(end - start) / 90 - 1e-9))
     step = math.radians((end - start) / pieces)
     k = 4 / 3 * math.tan(step / 4)
     angles = [math.radians(start) + i * step for i in range(pieces + 1)]
     corners = [(math.cos(angle), math.sin(angle)) for angle in angles]
-    commands: list[tuple] = [("M", x + rx * corners[0][0], y + ry * corners[0][1])]
+    commands: list[Command] = [("M", x + rx * corners[0][0], y + ry * corners[0][1])]
     for (c0, s0), (c1, s1) in pairwise(corners):
         out = (x + rx * (c0 - k * s0), y + ry * (s0 + k * c0))
         back = (x + rx * (c1 + k * s1), y + ry * (s1 - k * c1))

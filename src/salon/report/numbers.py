@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from salon.errors import BadValue
 from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 
 MINUS = "\u2212"
 THIN = "\u202f"
@@ -90,7 +91,7 @@ def estimate(
     return f"{fixed(value, places)} {interval(low, high, places)}"
 
 
-def with_interval(figure: Figure | None, decimals: int | None = 3) -> str:
+def with_interval(figure: Figure | Estimate | None, decimals: int | None = 3) -> str:
     """A figure with its interval; a dash where there is no figure."""
     return MISSING if figure is None else estimate(figure.value, figure.low, figure.high, decimals)
 

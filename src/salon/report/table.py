@@ -167,7 +167,7 @@ def _held(row: object, column: Column) -> Cell:
 
 def _number(raw: object, kind: Kind, decimals: int | None) -> str:
     if kind == "exact":
-        return numbers.exact(raw)  # type: ignore[arg-type]
+        return numbers.exact(raw)  # type: ignore[arg-type]  # the kind says what it is
     x = numbers.plain(raw)
     if kind == "number":
         return numbers.fixed(x, 3 if decimals is None else decimals)

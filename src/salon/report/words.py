@@ -27,7 +27,10 @@ SHORT_START = 4
 class Levelled(Protocol):
     """Any report whose intervals have one level."""
 
-    level: float
+    @property
+    def level(self) -> float:
+        """The level, 0 to 1."""
+        ...
 
 
 def brief(name: str, most: int = LONGEST_NAME) -> str:

@@ -1,4 +1,4 @@
 """Select: put scores to work. The best of several pictures, gates, routes, chains, rewards.
 
-A stage of its own: it takes items and numbers (whoever gave them) and decides; flows bring generators and scorers.
+A stage of its own: it takes items and numbers (whoever gave them) and decides.
 """

@@ -17,7 +17,7 @@ What could not be made or scored: a generator's mean is over the pictures it has
 beside it; one without any cannot be chosen. A round without any scored picture leaves the next one the same start. A
 prompt without any scored picture in stage 1 waits.
 
-This module decides; it draws and scores nothing (`salon.flows.select.cohp` does). Source: HPSv3, section 4.2, Eq. 5-6.
+This module decides; it draws and scores nothing (`salon.select.cohp_run` does). Source: HPSv3, section 4.2, Eq. 5-6.
 """
 
 from __future__ import annotations

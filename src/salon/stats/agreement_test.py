@@ -182,7 +182,7 @@ def power_agreement(
 
 # -------------------------------------------------------------------------------------------------- kernels
 @compiled
-def _totals(scores, sizes, first, last):  # type: ignore[no-untyped-def]
+def _totals(scores, sizes, first, last):  # type: ignore[no-untyped-def]  # numba knows the types
     """S, and the pairs of decided votes, over all prompts."""
     total, pairs = 0, 0
     for g in range(len(first)):
@@ -203,7 +203,7 @@ def _totals(scores, sizes, first, last):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _assign(scores, sizes, first, last, draws, seed, seen):  # type: ignore[no-untyped-def]
+def _assign(scores, sizes, first, last, draws, seed, seen):  # type: ignore[no-untyped-def]  # numba knows the types
     """How often random assignments of items to answers agree at least, and at most, as much as `seen`."""
     state = np.uint64(seed)
     above, below = 0, 0
@@ -243,7 +243,7 @@ def _assign(scores, sizes, first, last, draws, seed, seen):  # type: ignore[no-u
 
 
 @compiled
-def _thurstone_totals(ordered, draws, noise, rng):  # type: ignore[no-untyped-def]
+def _thurstone_totals(ordered, draws, noise, rng):  # type: ignore[no-untyped-def]  # numba knows the types
     """S of `draws` prompts whose raters see utilities through noise; rater r's i-th worst item gets ordered[r, i]."""
     raters, p = ordered.shape
     totals = np.zeros(draws)

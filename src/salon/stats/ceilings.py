@@ -296,9 +296,12 @@ def _buckets(
         same = (table.raters == size).astype(float)
         for m in range(size, (size - 1) // 2, -1):
             cell = same * (table.larger == m)
-            share = estimate(lambda t, cell=cell, same=same: ratio(t @ cell, t @ same), same)  # type: ignore[misc]
-            out.append(Bucket(size, m, share))
+            out.append(Bucket(size, m, estimate(partial(_share, cell, same), same)))
     return tuple(out)
+
+
+def _share(part: FloatArray, whole: FloatArray, totals: FloatArray) -> FloatArray:
+    return ratio(totals @ part, totals @ whole)
 
 
 def _estimate(

@@ -43,7 +43,7 @@ def alpha_from_w(mean_w: Estimate, values: int, raters: int) -> Estimate:
 
 
 @compiled
-def _concordances(scores, size, starts, ends, w):  # type: ignore[no-untyped-def]
+def _concordances(scores, size, starts, ends, w):  # type: ignore[no-untyped-def]  # numba knows the types
     for g in range(len(starts)):
         R = ends[g] - starts[g]
         p = size[starts[g]]

@@ -133,7 +133,7 @@ def ks_tail(h: int, n: int, m: int) -> float:
 
 
 @compiled
-def _touching(h, n, m, step_n, step_m):  # type: ignore[no-untyped-def]
+def _touching(h, n, m, step_n, step_m):  # type: ignore[no-untyped-def]  # numba knows the types
     """Mass of the paths from (0, 0) to (n, m), all alike, that come to |i step_m - j step_n| >= h.
 
     inside[j] is the mass of paths at (i, j) that have not; a path goes on to i + 1 with chance (n-i)/(n-i+m-j).

@@ -155,7 +155,7 @@ def judge_accuracy(table: KindTable, *, draws: int, rng: np.random.Generator, le
             if table.orders == 2 or name not in ("position_bias", "took_first")
         }
         absent = dict.fromkeys(("position_bias", "took_first"))
-        return Accuracy(**{**absent, **made}, pairs=int(rows.sum()))  # type: ignore[arg-type]
+        return Accuracy(**{**absent, **made}, pairs=int(rows.sum()))  # type: ignore[arg-type]  # the names are those of the fields
 
     each = [figures(table.counts[:, [k]], drawn[:, [k]]) if k in here else None for k in range(criteria)]
     found = JudgeAccuracy(

@@ -42,7 +42,7 @@ class Arrivals(NamedTuple):
 @njit(inline="always")
 def lowest_bit(word: Any) -> Any:
     """Number of the lowest bit that is set."""
-    return np.int64(trailing_zeros(word))  # type: ignore[call-arg]
+    return np.int64(trailing_zeros(word))  # type: ignore[call-arg]  # numba's own function
 
 
 @compiled

@@ -167,7 +167,7 @@ class Ratings:
                 )
 
 
-def rating_centers(item: Ints, value: Floats, items: int) -> tuple[Floats, Floats]:
+def rating_centers(item: NDArray[np.integer], value: Floats, items: int) -> tuple[Floats, Floats]:
     """Mean and median rating of each item, without errors; NaN for items without ratings."""
     n = np.bincount(item, minlength=items)
     rated, first = n > 0, np.cumsum(n) - n

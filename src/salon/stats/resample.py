@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +44,16 @@ from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+
+class Resampling(TypedDict):
+    """How an interval is made: given as `**resampling` to what draws again."""
+
+    draws: int
+    rng: np.random.Generator
+    level: float
+
+
 Kind = Literal["percentile", "bca"]
 
 _MAX_CELLS = 20_000_000  # weights held at once: 160 MB

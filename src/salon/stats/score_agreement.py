@@ -99,7 +99,7 @@ def _midranks(values: Floats) -> Floats:
 
 
 @compiled
-def _merge(known, size, absent):  # type: ignore[no-untyped-def]
+def _merge(known, size, absent):  # type: ignore[no-untyped-def]  # numba knows the types
     """How many blocks stand before each of `absent` in the merge with the least sum of position x rank.
 
     Block i has `size` items, which share their mean position, and `known` is the sum of their ranks.
@@ -132,7 +132,7 @@ def _merge(known, size, absent):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _figures(x, y, cx, cy, weights, out):  # type: ignore[no-untyped-def]
+def _figures(x, y, cx, cy, weights, out):  # type: ignore[no-untyped-def]  # numba knows the types
     """Rows sorted by x; cx and cy number the distinct values of x and y."""
     n = len(x)
     levels_x, levels_y = cx.max() + 1, cy.max() + 1
@@ -167,7 +167,7 @@ def _figures(x, y, cx, cy, weights, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _concordance(cx, cy, w, levels):  # type: ignore[no-untyped-def]
+def _concordance(cx, cy, w, levels):  # type: ignore[no-untyped-def]  # numba knows the types
     """Concordant less discordant pairs, by weight; rows sorted by cx."""
     tree = np.zeros(levels + 1)
     seen, found, start = 0.0, 0.0, 0

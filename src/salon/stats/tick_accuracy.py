@@ -116,7 +116,7 @@ def tick_accuracy(table: IntArray, *, draws: int, rng: np.random.Generator, leve
 
     def figures(rows: IntArray, draws_of: FloatArray) -> Ticked:
         made = {name: _estimate(name, rows, draws_of, level=level) for name in _FIGURES}
-        return Ticked(**made, ticks=int(rows.sum()))  # type: ignore[arg-type]
+        return Ticked(**made, ticks=int(rows.sum()))  # type: ignore[arg-type]  # the names are those of the fields
 
     found = TickAccuracy(
         by_criterion=tuple(figures(table[:, [k]], drawn[:, [k]]) if k in here else None for k in range(criteria)),

@@ -63,9 +63,9 @@ def two_way_errors(raters: Errors, prompts: Errors, cells: Errors, method: str) 
     if any(square is None or np.isnan(square).any() for square in squares):
         return made
     least = {name: np.minimum.outer(each, each) for name, each in freedom.items()}
-    differences, difference_df = two_way_variance(*squares, **least)  # type: ignore[arg-type]
+    differences, difference_df = two_way_variance(*squares, **least)  # type: ignore[arg-type]  # none is None here
     np.fill_diagonal(differences, 0.0)
-    together = raters.covariance + prompts.covariance - cells.covariance  # type: ignore[operator]
+    together = raters.covariance + prompts.covariance - cells.covariance  # type: ignore[operator]  # none is None here
     return Errors(
         se,
         _scaled(_without_negative(together), se),

@@ -166,7 +166,7 @@ def flip_parts(votes: sparse.csr_array) -> list[Part] | None:
     order = np.argsort(owner, kind="stable")
     rows, columns, data = entries.row[order], entries.col[order], entries.data[order]
     starts = np.flatnonzero(np.append(True, np.diff(owner[order]) != 0)[: len(order)])
-    laws: dict[bytes, list[ExactLaw | int]] = {}
+    laws: dict[bytes, tuple[ExactLaw, int]] = {}
     weights, freedom = [], []
     for start, end in zip(starts.tolist(), np.append(starts[1:], len(order)).tolist()):
         own, row = np.unique(rows[start:end], return_inverse=True)
@@ -185,7 +185,7 @@ def flip_parts(votes: sparse.csr_array) -> list[Part] | None:
             w, d = match_cumulants(*flip_cumulants(signs))
             weights.append(w)
             freedom.append(d)
-    parts: list[Part] = [(law, n) for law, n in laws.values()]  # type: ignore[misc]
+    parts: list[Part] = [*laws.values()]
     if len(parts) > _MOST_LAWS:
         parts = [(_gathered(parts), 1)]
     if weights:
@@ -217,7 +217,7 @@ def _all_flips(gram: Floats) -> ExactLaw:
 
 
 @compiled
-def _fill_flips(gram, totals):  # type: ignore[no-untyped-def]
+def _fill_flips(gram, totals):  # type: ignore[no-untyped-def]  # numba knows the types
     """S of every flip, in the order of a Gray code: one block turns from each to the next."""
     blocks = len(gram)
     sign = np.ones(blocks, np.int64)
@@ -240,10 +240,11 @@ def _fill_flips(gram, totals):  # type: ignore[no-untyped-def]
         totals[step] = total
 
 
-def _count(laws: dict[bytes, list[ExactLaw | int]], law: ExactLaw) -> None:
+def _count(laws: dict[bytes, tuple[ExactLaw, int]], law: ExactLaw) -> None:
     """Count a part under its law; equal laws are one."""
     key = law.values.tobytes() + np.round(law.log_p, 12).tobytes()
-    laws.setdefault(key, [law, 0])[1] += 1  # type: ignore[operator]
+    first, count = laws.get(key, (law, 0))
+    laws[key] = (first, count + 1)
 
 
 def _gathered(parts: list[Part]) -> ChiLaw:

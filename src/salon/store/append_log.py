@@ -29,7 +29,7 @@ from salon.store.atomic import sync_folder
 try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows; two writers on one folder are then not told apart
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # Windows has none
 
 Line = dict[str, Any]
 _ID = re.compile(r"([0-9a-f]{6})-([0-9a-f]{10})-([0-9a-f]{12})")

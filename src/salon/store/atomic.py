@@ -30,7 +30,7 @@ from salon.errors import BadFile
 try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows; leftovers of a killed writer then stay until removed by hand
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # Windows has none
 
 PART = ".part"
 """Ending of a file that is still being written."""

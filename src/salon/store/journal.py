@@ -19,7 +19,7 @@ from salon.study.noun import Noun
 try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows; two runs on one folder are then not told apart
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # Windows has none
 
 N = TypeVar("N", bound=Noun)
 

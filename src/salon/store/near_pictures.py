@@ -112,7 +112,7 @@ def near_groups(keys: Sequence[PictureKey]) -> Ints:
 
 
 @compiled
-def _ones(word):  # type: ignore[no-untyped-def]
+def _ones(word):  # type: ignore[no-untyped-def]  # numba knows the types
     """Bits set in a 64-bit word (LLVM makes one instruction of this)."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -121,7 +121,7 @@ def _ones(word):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _apart(left, i, right, j, most):  # type: ignore[no-untyped-def]
+def _apart(left, i, right, j, most):  # type: ignore[no-untyped-def]  # numba knows the types
     """Bits in which two hashes differ, or any number above `most`.
 
     Half of the bits part unrelated pictures already: 64 are expected there, one word's 32 would be too near the radius.
@@ -133,7 +133,7 @@ def _apart(left, i, right, j, most):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _nearest(left, right, radius):  # type: ignore[no-untyped-def]
+def _nearest(left, right, radius):  # type: ignore[no-untyped-def]  # numba knows the types
     place = np.full(len(left), -1, np.int64)
     apart = np.full(len(left), radius + 1, np.int64)
     for i in range(len(left)):
@@ -145,7 +145,7 @@ def _nearest(left, right, radius):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _root(parent, node):  # type: ignore[no-untyped-def]
+def _root(parent, node):  # type: ignore[no-untyped-def]  # numba knows the types
     while parent[node] != node:
         parent[node] = parent[parent[node]]
         node = parent[node]
@@ -153,14 +153,14 @@ def _root(parent, node):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _unite(parent, one, other):  # type: ignore[no-untyped-def]
+def _unite(parent, one, other):  # type: ignore[no-untyped-def]  # numba knows the types
     """The smaller number becomes the root, so that a group is named after its first member."""
     one, other = _root(parent, one), _root(parent, other)
     parent[max(one, other)] = min(one, other)
 
 
 @compiled
-def _unite_near(words, places, parent, radius):  # type: ignore[no-untyped-def]
+def _unite_near(words, places, parent, radius):  # type: ignore[no-untyped-def]  # numba knows the types
     for i in range(len(words)):
         for j in range(i):
             if _apart(words, i, words, j, radius) <= radius:

@@ -39,11 +39,11 @@ def read_plain(path: Path, what: str, columns: Sequence[str] = ()) -> pa.Table:
     return table
 
 
-def plain_target(path: Path, *, overwrite: bool) -> None:
+def plain_target(path: Path, *, overwrite: bool, endings: Sequence[str] = ENDINGS) -> None:
     """Refuse, before anything is computed, a file that could not be written after."""
-    if path.suffix not in ENDINGS:
+    if path.suffix not in endings:
         raise BadFile(
-            f"a table is written as {', '.join(ENDINGS)}", found=path.name, remedy=f"{path.with_suffix('.csv').name}"
+            f"a table is written as {', '.join(endings)}", found=path.name, remedy=f"{path.with_suffix('.csv').name}"
         )
     if not path.absolute().parent.is_dir():
         raise BadFile("the folder of the output must be there", found="none", where=str(path.absolute().parent))

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from salon.errors import BadValue, ConflictingJudgment, DuplicateJudgment, InputError, WrongPrompt
+from salon.study.judgment import Checklist, Choice
 
 if TYPE_CHECKING:
     from salon.study.study import Study
@@ -143,16 +144,19 @@ def _check_few(study: Study) -> None:
     """Checklists and choices are few: their nouns check themselves."""
     crowds = {study.label("raters", int(rater)) for rater in np.flatnonzero(study.crowds)}
     for kind in ("checklists", "choices"):
-        seen: dict[tuple[Any, ...], Any] = {}
+        seen: dict[tuple[object, ...], object] = {}
         for row, noun in enumerate(study.nouns(kind)):
-            if kind == "choices":
+            if isinstance(noun, Choice):
                 items = study.codes("items", pa.array(noun.items).dictionary_encode())
                 _check_groups(study, kind, np.repeat(items[:1], len(items)), items, np.full(len(items), row))
+                about: object = tuple(sorted(noun.items))
+                answer: object = noun.chosen
+            else:
+                assert isinstance(noun, Checklist)
+                about, answer = noun.item, (noun.points, noun.answers)
             if noun.skipped is not None or noun.rater in crowds:
                 continue
-            about = noun.item if kind == "checklists" else tuple(sorted(noun.items))
             key = (noun.criterion, noun.rater, about, noun.repeat)
-            answer = (noun.points, noun.answers) if kind == "checklists" else noun.chosen
             if key in seen:
                 place = f"row {row + 1}: {noun.rater!r} on {about!r}"
                 raise _twice(kind, place, same=seen[key] == answer, count=1)

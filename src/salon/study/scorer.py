@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from salon.study.item import Item
 from salon.study.noun import Noun
@@ -33,6 +33,15 @@ class ScorerCard(Noun):
     """What users of the numbers must know beyond that, a sentence each."""
     criterion: str | None = None
     """Id of the one criterion it speaks about; None where it was made for none in particular."""
+
+
+@runtime_checkable
+class RewardFunction(Protocol):
+    """A function as trainers call it; wherever a scorer is named, a plugin of this form is one too."""
+
+    def __call__(self, pictures: Sequence[Any], prompts: Sequence[str]) -> Sequence[float | None]:
+        """One number for each picture (of Pillow) and its prompt, higher being better; None where it has none."""
+        ...
 
 
 @runtime_checkable

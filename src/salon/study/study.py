@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self, TypedDict, Unpack, get_args, overload
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +17,12 @@ from salon.study import views
 from salon.study.criterion import Criterion
 from salon.study.design import Design
 from salon.study.fingerprint import fingerprint
+from salon.study.item import Item
 from salon.study.judged import check_judgments
+from salon.study.judgment import Checklist, Choice, Comparison, Ranking, Rating
 from salon.study.noun import Noun
-from salon.study.rater import Cohort, RaterKind
+from salon.study.prompt import Prompt
+from salon.study.rater import Cohort, Rater, RaterKind
 from salon.study.tables import KINDS, conform, empty_table, nouns_from_table, table_from_nouns
 from salon.study.validate import check_columns, check_named
 
@@ -35,6 +38,25 @@ class Revision(Noun):
 
 
 FIRST = Revision(number=1, reason="first")
+
+
+class StudyMetadata(TypedDict, total=False):
+    """What else a study is built with; each is a field of `Study`."""
+
+    cohorts: tuple[Cohort, ...]
+    compare_within: CompareWithin
+    design: Design
+    revisions: tuple[Revision, ...]
+    simulated: bool
+    note: str | None
+
+
+class StudyChanges(StudyMetadata, total=False):
+    """What a revision may change."""
+
+    name: str
+    criteria: tuple[Criterion, ...]
+    tables: Mapping[str, pa.Table]
 
 
 @dataclass(frozen=True)
@@ -61,7 +83,7 @@ class Study:
         tables: Mapping[str, pa.Table | Iterable[Noun]],
         where: str | None = None,
         conformed: bool = False,
-        **metadata: Any,
+        **metadata: Unpack[StudyMetadata],
     ) -> Self:
         """A validated study. A table is Arrow columns or any iterable of its nouns; raters, items and prompts
         that judgments name but no table lists are an error. `conformed` tables have the right columns already."""
@@ -93,7 +115,25 @@ class Study:
         """The table of `kind`; empty when the study has none."""
         return self.tables[kind] if kind in self.tables else empty_table(kind)
 
-    def nouns(self, kind: str) -> Iterator[Any]:
+    @overload
+    def nouns(self, kind: Literal["prompts"]) -> Iterator[Prompt]: ...
+    @overload
+    def nouns(self, kind: Literal["items"]) -> Iterator[Item]: ...
+    @overload
+    def nouns(self, kind: Literal["raters"]) -> Iterator[Rater]: ...
+    @overload
+    def nouns(self, kind: Literal["comparisons"]) -> Iterator[Comparison]: ...
+    @overload
+    def nouns(self, kind: Literal["rankings"]) -> Iterator[Ranking]: ...
+    @overload
+    def nouns(self, kind: Literal["ratings"]) -> Iterator[Rating]: ...
+    @overload
+    def nouns(self, kind: Literal["checklists"]) -> Iterator[Checklist]: ...
+    @overload
+    def nouns(self, kind: Literal["choices"]) -> Iterator[Choice]: ...
+    @overload
+    def nouns(self, kind: str) -> Iterator[Noun]: ...
+    def nouns(self, kind: str) -> Iterator[Noun]:
         """The rows of a table as nouns, one at a time."""
         return iter(nouns_from_table(kind, self.table(kind)))
 
@@ -276,10 +316,10 @@ class Study:
 
     # -- new studies from old ------------------------------------------------------------------------------
 
-    def revised(self, reason: str, *, at: str | None = None, **changes: Any) -> Study:
+    def revised(self, reason: str, *, at: str | None = None, **changes: Unpack[StudyChanges]) -> Study:
         """This study with `changes`, as a new revision."""
         revision = Revision(number=self.revision + 1, reason=reason, at=at)
-        study = replace(self, revisions=(*self.revisions, revision), **changes)
+        study = replace(replace(self, **changes), revisions=(*self.revisions, revision))
         study._validate()
         return study
 

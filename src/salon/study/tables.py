@@ -215,7 +215,7 @@ def _encode_lists(lists: pa.Array) -> pa.ListArray:
     return pa.ListArray.from_arrays(lists.offsets, values, type=REFERENCES, mask=mask)
 
 
-def nouns_from_table(kind: str, table: pa.Table) -> Iterable[Any]:
+def nouns_from_table(kind: str, table: pa.Table) -> Iterable[Noun]:
     """The nouns in `table`, made one at a time."""
     noun = KINDS[kind].noun
     for row in range(table.num_rows):

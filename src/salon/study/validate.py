@@ -5,7 +5,7 @@ What single judgments owe beyond that is checked in `judged`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -24,12 +24,12 @@ LONGEST_TEXT = 1_000_000
 MOST_REPEATS = 32_000
 
 _WORDS: dict[str, tuple[str, ...]] = {
-    "outcome": Outcome.__args__,  # type: ignore[attr-defined]
-    "left": Left.__args__,  # type: ignore[attr-defined]
-    "skipped": Skipped.__args__,  # type: ignore[attr-defined]
-    "tier": Tier.__args__,  # type: ignore[attr-defined]
-    "source": Source.__args__,  # type: ignore[attr-defined]
-    "kind": RaterKind.__args__,  # type: ignore[attr-defined]
+    "outcome": get_args(Outcome),
+    "left": get_args(Left),
+    "skipped": get_args(Skipped),
+    "tier": get_args(Tier),
+    "source": get_args(Source),
+    "kind": get_args(RaterKind),
 }
 
 

@@ -73,3 +73,7 @@ class Ratings:
 
     def __len__(self) -> int:
         return len(self.rater)
+
+
+View = Comparisons | Rankings | Ratings
+"""Any of the three."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
+from salon.evaluate.pseudo_scores import Source
 from salon.report.estimate import Figure
 from salon.study.noun import Noun
-from salon.train.pseudo_scores import Source
 
-FORMAT = "salon.distill-ablate/1"
+FORMAT: Final = "salon.distill-ablate/1"
 FACTORS = ("weigh", "pool", "opponents", "source", "category")
 FACTOR_WORDS = {
     "weigh": "confidence weights",

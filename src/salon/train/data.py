@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -75,6 +76,12 @@ class FlagRows:
         return len(self.item)
 
 
+class _Flagged(NamedTuple):
+    criterion: str
+    train: FlagRows
+    validation: FlagRows
+
+
 @dataclass(frozen=True)
 class HeadData:
     """What heads are trained and validated on."""
@@ -127,7 +134,7 @@ def head_data(
         if hard:  # an even pair has no majority to learn
             training = training.filter(pc.not_equal(training.column("label").cast(pa.string()), "tie"))
         train = rows.pairs(training, hard=hard, weigh=settings.weigh)
-    flagged = rows.flags(flags) if flags else {}
+    flagged = rows.flags(flags) if flags else None
     return HeadData(
         parts=encoded.parts,
         criteria=criteria,
@@ -137,7 +144,9 @@ def head_data(
         validation=rows.pairs(_of_split(labels, "validation"), hard=False, weigh="none"),
         raters=raters,
         prefixes=dict(prefixes or {}),
-        **flagged,
+        flag=flagged.criterion if flagged else None,
+        flag_train=flagged.train if flagged else None,
+        flag_validation=flagged.validation if flagged else None,
     )
 
 
@@ -175,15 +184,11 @@ class _Rows:
             rater=_numbers(table, "rater", {name: n for n, name in enumerate(raters)}) if raters else None,
         )
 
-    def flags(self, flags: Mapping[str, pa.Table]) -> dict[str, object]:
+    def flags(self, flags: Mapping[str, pa.Table]) -> _Flagged:
         """The rows of one flagged criterion, if both a flagged and a clean picture are there to learn from."""
         ((criterion, table),) = flags.items()
-        made = {}
-        for split in ("train", "validation"):
-            part = _of_split(table, split)
-            share = torch.tensor(np.asarray(part.column("share")), dtype=torch.float32)
-            made[f"flag_{split}"] = FlagRows(_numbers(part, "item", self.encoded.items), self._texts(part), share)
-        share = made["flag_train"].share
+        train, validation = (self._flag_rows(_of_split(table, split)) for split in ("train", "validation"))
+        share = train.share
         if not len(share) or bool((share == share[0]).all()):
             raise DesignError(
                 "a flag head needs pictures that were flagged and pictures that were not",
@@ -191,7 +196,11 @@ class _Rows:
                 where=f"criterion {criterion!r}",
                 remedy="--no-flags trains the other heads alone",
             )
-        return {"flag": criterion, **made}
+        return _Flagged(criterion, train, validation)
+
+    def _flag_rows(self, part: pa.Table) -> FlagRows:
+        share = torch.tensor(np.asarray(part.column("share")), dtype=torch.float32)
+        return FlagRows(_numbers(part, "item", self.encoded.items), self._texts(part), share)
 
     def _texts(self, table: pa.Table) -> Tensor:
         filled = table.column("text").cast(pa.string()).fill_null("")

@@ -58,7 +58,7 @@ def swift_reward(reward: DistillReward, *, base: type = object) -> type:
     ms-swift makes one object of it, with args= or with nothing, and calls that with texts and columns.
     """
 
-    class OnePassFidelity(base):  # type: ignore[misc]
+    class OnePassFidelity(base):  # type: ignore[misc]  # a class of a library that may not be here
         """The reward of one-pass answers as ms-swift calls it."""
 
         def __init__(self, args: Any = None, **kwargs: Any) -> None:

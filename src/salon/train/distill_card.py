@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from salon.evaluate.pseudo_scores import LabelCard, PseudoScores
 from salon.models.one_pass import OnePassCard
 from salon.models.preference import Criterionwise
 from salon.store.markdown import inert
 from salon.study import Signature
-from salon.train.distill_data import Validation
 from salon.train.distill_loop import Trained
 from salon.train.distill_settings import FREE, DistillSettings
-from salon.train.pseudo_scores import LabelCard, PseudoScores
+from salon.train.distill_validation import LOOK_COLUMNS, Look, look_cells, shown_looks
 
 _LABELS = ("source", "judge", "judge_signature", "calls_made", "simulated", "signature")
 
@@ -73,8 +73,10 @@ def one_pass_card(
         trained_on=taught.items,
         format_steps=settings.format_steps,
         figures={
-            "before": _record(trained.before),
-            "validation": _record(trained.chosen),
+            "verdict": trained.verdict.model_dump(mode="json"),
+            "before": _record(trained.curve.at(0)),
+            "validation": _record(trained.curve.at(trained.best_step)),
+            "looks": [look.model_dump(mode="json") for look in trained.curve.looks],
             "steps": trained.steps,
             "best_step": trained.best_step,
             "seconds": round(trained.seconds, 1),
@@ -88,14 +90,17 @@ def one_pass_card(
 
 def one_pass_words(card: OnePassCard) -> str:
     """The card for people, as Markdown."""
-    before, after = card.figures["before"], card.figures["validation"]
-    counts = card.figures["answers"]
+    counts, verdict, kept = card.figures["answers"], card.figures["verdict"], card.figures["best_step"]
+    looks = [Look.model_validate(look) for look in card.figures["looks"]]
+    rows = [look_cells(look, kept) for look in shown_looks(looks, kept)]
     said = [
         f"# {inert(card.name)}",
         "",
         "A one-pass scorer by Salon: a vision-language model that gives one picture a number for each criterion in one "
         "greedy answer, trained by GRPO to keep the order of pseudo-scores.",
         *(["", "**Simulated: no model gave the labels it learned from.**"] if card.simulated else []),
+        "",
+        verdict["words"] if verdict["outcome"] == "learned" else f"**{verdict['words']}**",
         "",
         f"- criteria: {', '.join(inert(one.id) for one in card.criteria)}",
         f"- from: {card.backbone_name} ({card.backbone}); trained: {card.settings['learn']}",
@@ -112,13 +117,14 @@ def one_pass_words(card: OnePassCard) -> str:
         "Validation against the labels, by which the state was chosen (so it leans upwards; `salon distill evaluate` "
         "says what it is worth against people):",
         "",
-        "| | SRCC | answers read | mean score | spread |",
-        "|---|---:|---:|---:|---:|",
-        _row("before", before),
-        _row("kept", after),
+        f"| {' | '.join(LOOK_COLUMNS)} |",
+        "|---|" + "---:|" * (len(LOOK_COLUMNS) - 2) + "---|",
+        *(f"| {' | '.join(row)} |" for row in rows or [("no validation items",)]),
         "",
-        "An answer that cannot be read counts as the mean of those that can. Mean and spread say whether scores have "
-        "collapsed; the reward is about order, and does not hold them.",
+        *([f"{len(rows):,} of {len(looks):,} looks; `one_pass.json` has all.", ""] if len(rows) < len(looks) else []),
+        "An answer that cannot be read counts as the mean of those that can. *Scores* counts different scores: at "
+        "1, all items got the same, and the policy has collapsed. The reward holds neither mean nor "
+        "spread.",
         "",
         f"    {card.signature}",
         "",
@@ -133,17 +139,14 @@ def _format_words(steps: int) -> list[str]:
     return [f"- before that, {stage}: scores drawn at random, without regard to the image"]
 
 
-def _row(name: str, found: dict[str, Any] | None) -> str:
-    if found is None:
-        return f"| {name} | no validation images | | | |"
-    mean, sd = (("-" if found[key] is None else f"{found[key]:.2f}") for key in ("mean", "sd"))
-    return f"| {name} | {found['srcc']:.3f} | {found['read']} of {found['images']} | {mean} | {sd} |"
-
-
-def _record(found: Validation | None) -> dict[str, Any] | None:
-    return None if found is None else asdict(found)
+def _record(look: Look | None) -> dict[str, Any] | None:
+    return None if look is None else look.model_dump(mode="json")
 
 
 def _about_labels(labels: PseudoScores, card: LabelCard | None) -> dict[str, Any]:
     told: dict[str, Any] = {"source": labels.source, "low": labels.low, "high": labels.high}
-    return told if card is None else told | {name: getattr(card, name) for name in _LABELS}
+    if card is None:
+        return told
+    category = card.settings.get("category")
+    told |= {"category": category} if category else {}
+    return told | {name: getattr(card, name) for name in _LABELS}

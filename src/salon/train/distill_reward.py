@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import BadValue, UnknownReference
+from salon.evaluate.pseudo_scores import PseudoPairs, PseudoScores
 from salon.stats.closeness import closeness_rewards
 from salon.stats.fidelity import TAU, Fidelity, Weighing, fidelity_rewards, targets_from_scores, targets_from_votes
 from salon.study.noun import Noun
-from salon.train.pseudo_scores import PseudoPairs, PseudoScores
 
 Floats = NDArray[np.float64]
 

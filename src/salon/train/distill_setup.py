@@ -1,26 +1,34 @@
-"""Before a one-pass scorer is trained: what a run begins with and may go on with, and TRL's arguments for it."""
+"""Before and after a one-pass scorer is trained: what a run goes on with, its trainers' arguments, its weights."""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from salon.errors import BadValue, MissingExtra
+from salon.models.lora import linear_layers
 from salon.models.one_pass import chat
-from salon.models.vlm import LoadedVlm, TooLong
+from salon.models.vlm import LoadedVlm, TooLong, vlm_processor
 from salon.models.weights import load_whole
-from salon.store.atomic import whole_file
+from salon.store.atomic import PART, whole_file, whole_folder
 from salon.train.distill_data import OnePassData
+from salon.train.distill_processes import TorchProcesses
 from salon.train.distill_settings import FREE, DistillSettings
+from salon.train.distill_validation import STEP
 from salon.train.reward_setup import has_bfloat16, on_cpu
 
 try:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # TRL tells of its own experiments when it is imported
+        warnings.simplefilter("ignore")  # TRL warns of its own experiments when it is imported
+        from peft import LoraConfig, PeftModel
         from transformers import AutoModelForImageTextToText
+        from transformers.integrations.deepspeed import unset_hf_deepspeed_config
+        from transformers.utils import is_flash_attn_2_available
         from trl import GRPOConfig
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("distill") from None
@@ -30,9 +38,9 @@ _SUPPRESSED = ("image_token_id", "video_token_id", "vision_start_token_id", "vis
 """Tokens that no answer may hold: a network would look for a picture where there is none."""
 
 
-def last_checkpoint(run: Path) -> str | None:
+def last_checkpoint(run: Path, folder: str = CHECKPOINTS) -> str | None:
     """The newest whole checkpoint of a run; one that broke off while it was written is passed over."""
-    there = [path for path in (run / CHECKPOINTS).glob("checkpoint-*") if (path / "trainer_state.json").is_file()]
+    there = [path for path in (run / folder).glob("checkpoint-*") if (path / "trainer_state.json").is_file()]
     return str(max(there, key=lambda path: int(path.name.rpartition("-")[2]))) if there else None
 
 
@@ -56,6 +64,63 @@ def begin(run: Path, settings: DistillSettings, made_by: Mapping[str, Any]) -> N
         )
 
 
+def check_checkpoint(checkpoint: str | None, count: int, arguments: Any) -> None:
+    """Refuse what DeepSpeed would meet later: its checkpoints are in as many parts as there were processes."""
+    if checkpoint is None:
+        return
+    parts = len(list(Path(checkpoint).glob("global_step*/*_optim_states.pt")))
+    if bool(parts) != (arguments.deepspeed_plugin is not None):
+        raise BadValue(
+            "a run goes on with the engine that it began with",
+            found="a checkpoint by DeepSpeed, and none now" if parts else "a checkpoint without DeepSpeed, and it now",
+            where=checkpoint,
+            remedy="launch it as before, or begin anew with --overwrite",
+        )
+    if parts and parts != count:
+        raise BadValue(
+            "a run with DeepSpeed goes on in as many processes as it began with",
+            found=f"a checkpoint of {parts}, now {count}",
+            where=checkpoint,
+            remedy=f"launch {parts} processes, or begin anew with --overwrite",
+        )
+
+
+def check_engine(settings: DistillSettings, arguments: Any) -> None:
+    """Refuse a DeepSpeed configuration that trains to the end and then cannot write the weights."""
+    plugin = arguments.deepspeed_plugin
+    if settings.learn == "lora" or plugin is None or plugin.zero_stage != 3:
+        return
+    if not plugin.deepspeed_config["zero_optimization"].get("stage3_gather_16bit_weights_on_model_save"):
+        raise BadValue(
+            "ZeRO-3 must gather the weights to write them",
+            found="zero3_save_16bit_model is not true",
+            remedy="set it in the file that accelerate launch is given, as examples/distill/zero3.yaml does",
+        )
+
+
+def engine_arguments(settings: DistillSettings) -> dict[str, Any]:
+    """What every trainer of a run is told alike: where and how exactly it computes, and what it writes."""
+    half = settings.precision == "bfloat16" or (settings.precision == "auto" and has_bfloat16())
+    return {
+        "use_cpu": on_cpu(),
+        "bf16": half,
+        "max_grad_norm": settings.clip,
+        "gradient_checkpointing": not on_cpu() if settings.recompute is None else settings.recompute,
+        "save_strategy": "steps",
+        "save_steps": settings.save_every,
+        "logging_steps": 1,
+        "report_to": [],
+        "disable_tqdm": True,
+        "seed": settings.seed,
+        "data_seed": settings.seed,
+    }
+
+
+def largest_divisor(number: int, limit: int) -> int:
+    """The largest divisor of `number` that is not over `limit`."""
+    return max(size for size in range(1, min(limit, number) + 1) if number % size == 0)
+
+
 def grpo_arguments(settings: DistillSettings, run: Path, steps: int, count: int) -> GRPOConfig:
     """What TRL is told: one generation for each step, over all its images."""
     answers = settings.images * settings.group
@@ -66,12 +131,9 @@ def grpo_arguments(settings: DistillSettings, run: Path, steps: int, count: int)
             remedy=f"choose --images and --group so that their product is a multiple of {count}",
         )
     share = answers // count
-    at_once = max(size for size in range(1, min(settings.at_once, share) + 1) if share % size == 0)
-    half = settings.precision == "bfloat16" or (settings.precision == "auto" and has_bfloat16())
+    at_once = largest_divisor(share, settings.at_once)
     return GRPOConfig(
         output_dir=str(run / CHECKPOINTS),
-        use_cpu=on_cpu(),
-        bf16=half,
         max_steps=steps,
         per_device_train_batch_size=at_once,
         gradient_accumulation_steps=share // at_once,
@@ -83,35 +145,113 @@ def grpo_arguments(settings: DistillSettings, run: Path, steps: int, count: int)
         warmup_steps=round(settings.warmup * steps),
         lr_scheduler_type={"constant": "constant_with_warmup"}.get(settings.decay, settings.decay),
         weight_decay=settings.weight_decay,
-        max_grad_norm=settings.clip,
         beta=settings.beta,
         entropy_coef=settings.entropy_bonus,
         loss_type=settings.loss,
         scale_rewards="group",
         shuffle_dataset=False,
-        gradient_checkpointing=settings.recompute,
-        save_strategy="steps",
-        save_steps=settings.save_every,
         save_total_limit=settings.keep,
-        logging_steps=1,
-        report_to=[],
-        disable_tqdm=True,
-        seed=settings.seed,
-        data_seed=settings.seed,
+        use_vllm=settings.vllm != "off",
+        vllm_mode="colocate" if settings.vllm == "off" else settings.vllm,
+        **{name: getattr(settings, name) for name in type(settings).model_fields if name.startswith("vllm_")},
+        **engine_arguments(settings),
     )
 
 
-def loaded(source: str, dtype: str) -> Any:
-    """The VLM in a folder or under a hub name; MissingWeights where there is none."""
-    return load_whole(
-        AutoModelForImageTextToText.from_pretrained, source, what="a VLM", dtype=dtype, use_safetensors=True
+# -- weights ---------------------------------------------------------------------------------------------------------
+
+
+def loaded(source: str, settings: DistillSettings, *, half: bool) -> Any:
+    """The VLM to train, in a folder or under a hub name; MissingWeights where there is none.
+
+    Weights that are trained are in float32, those that only carry adapters in bfloat16 where the run computes in it.
+    """
+    dtype = "bfloat16" if half and settings.learn == "lora" else "float32"
+    chosen = {} if settings.attention == "auto" else {"attn_implementation": settings.attention}
+    return _load(source, dtype=dtype, **chosen)
+
+
+def _load(source: str, **options: Any) -> Any:
+    load = AutoModelForImageTextToText.from_pretrained
+    return load_whole(load, source, what="a VLM", use_safetensors=True, **options)
+
+
+def check_attention(settings: DistillSettings, *, half: bool) -> None:
+    """Refuse flash attention where it cannot run."""
+    if settings.attention == "flash_attention_2" and not (half and is_flash_attn_2_available()):
+        raise BadValue(
+            "--attention flash_attention_2 needs a GPU, bfloat16 and the package flash-attn",
+            found="no bfloat16" if not half else "no flash-attn that runs here",
+            remedy="--attention auto, or pip install flash-attn",
+        )
+
+
+def adapters(vlm: Any, settings: DistillSettings) -> LoraConfig:
+    """Where adapters go, and how large they are."""
+    return LoraConfig(
+        r=settings.lora_rank,
+        lora_alpha=settings.lora_alpha,  # type: ignore[arg-type]  # peft says int, and takes any number
+        lora_dropout=settings.lora_dropout,
+        target_modules=linear_layers(vlm, settings.lora_on),
     )
 
 
-def suppressed(vlm: Any) -> list[int]:
-    """The tokens that sampling leaves out."""
+def write_weights(trainer: Any, processor: Any, place: Path, *, step: int | None = None) -> None:
+    """Write what `trainer` has learned, a whole VLM or adapters, with the VLM's processor; every process takes part.
+
+    `step` is written beside the weights, so that both are always of the same state.
+    """
+    part = place.with_name(f".{place.name}{PART}")
+    trainer.save_model(str(part))
+    TorchProcesses().decide(lambda: _place_weights(part, processor, place, step))
+
+
+def _place_weights(part: Path, processor: Any, place: Path, step: int | None) -> None:
+    _save_processor(processor, part)
+    if step is not None:
+        (part / STEP).write_text(str(step))
+    with whole_folder(place) as stage:  # the weights of before are there until these are, both of them whole
+        for file in part.iterdir():
+            os.replace(file, stage / file.name)
+    part.rmdir()
+
+
+def save_merged(base: str, adapted: Path, folder: Path, *, half: bool) -> None:
+    """Write the VLM `base` with the adapters in `adapted` merged, in bfloat16 where the run computed in it.
+
+    In one process alone, on its CPU; the engine must have been released, or transformers would have all processes load
+    the weights, each its share.
+    """
+    model = PeftModel.from_pretrained(_load(base, dtype="float32"), str(adapted)).merge_and_unload()
+    (model.bfloat16() if half else model).save_pretrained(folder)
+    _save_processor(vlm_processor(base, model.config.model_type), folder)
+
+
+def release_engine() -> None:
+    """After training: models are loaded whole again, also where DeepSpeed had shared their weights out (ZeRO-3)."""
+    unset_hf_deepspeed_config()
+
+
+def _save_processor(processor: Any, folder: Path) -> None:
+    processor.tokenizer.save_pretrained(folder)
+    processor.image_processor.save_pretrained(folder)
+
+
+def copy_weights(weights: Path, folder: Path) -> None:
+    """Copy a whole VLM, without what only a trainer reads."""
+    shutil.copytree(weights, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("training_args.bin", STEP))
+
+
+# -- questions and answers -------------------------------------------------------------------------------------------
+
+
+def sampling_limits(vlm: Any, processor: Any, settings: DistillSettings) -> dict[str, Any]:
+    """What sampling leaves out: by token for transformers, by its text for vLLM."""
     found = (getattr(vlm.config, name, None) for name in _SUPPRESSED)
-    return sorted({token for token in found if isinstance(token, int)})
+    tokens = sorted({token for token in found if isinstance(token, int)})
+    if settings.vllm == "off":
+        return {"suppress_tokens": tokens}
+    return {"bad_words": processor.tokenizer.convert_ids_to_tokens(tokens)} if tokens else {}
 
 
 def check_length(vlm: Any, processor: Any, data: OnePassData, settings: DistillSettings) -> None:

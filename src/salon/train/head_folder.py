@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadFile
+from salon.evaluate.leaks import FILE, Guard, save_guard
+from salon.evaluate.pairs.validation_figures import HeadFigures
 from salon.models.encoder import Encoder
 from salon.models.preference import CARD, Criterionwise, ModelCard
 from salon.models.preference_model import save_heads
@@ -23,8 +25,6 @@ from salon.store.folder import written_inside
 from salon.store.markdown import inert
 from salon.study import Signature, Study
 from salon.train.data import HeadData
-from salon.train.head_figures import HeadFigures
-from salon.train.leaks import FILE, Guard, save_guard
 from salon.train.loop import Trained
 from salon.train.settings import HeadSettings
 
@@ -134,17 +134,29 @@ def card_words(card: ModelCard) -> str:
 def validation_words(card: ModelCard) -> list[str]:
     """The figures of a card by which its state was chosen, as a table."""
     figures = [HeadFigures.model_validate(one) for one in card.figures["validation"]]
-    rows = [f"| {inert(one.criterion or 'all')} | {one.pairs:,} | {_told(one.accuracy)} | {_told(one.ceiling)} |"
-            for one in figures]  # fmt: skip
     return [
         "Validation, by which the state was chosen (so these lean upwards; `salon evaluate` says what it is worth):",
         "",
-        "| criterion | pairs | accuracy | one more rater would reach |",
-        "|---|---:|---|---|",
-        *(rows or ["| no validation pairs | 0 | not known | not known |"]),
+        *_table(figures, "no validation pairs"),
         "",
         "Chance is .500. Pairs without a majority are left out; intervals draw prompts again.",
     ]
+
+
+def also_words(card: ModelCard) -> list[str]:
+    """The figures of a card on further pairs, by which nothing was chosen."""
+    words = []
+    for name, rows in card.figures.get("also", {}).items():
+        figures = [HeadFigures.model_validate(one) for one in rows]
+        words += ["", f"Also tried on {inert(name)}, by which nothing was chosen:", "", *_table(figures, "no pairs")]
+    return words
+
+
+def _table(figures: Sequence[HeadFigures], without: str) -> list[str]:
+    rows = [f"| {inert(one.criterion or 'all')} | {one.pairs:,} | {_told(one.accuracy)} | {_told(one.ceiling)} |"
+            for one in figures]  # fmt: skip
+    head = ["| criterion | pairs | accuracy | one more rater would reach |", "|---|---:|---|---|"]
+    return head + (rows or [f"| {without} | 0 | not known | not known |"])
 
 
 def _told(figure: Figure | None) -> str:

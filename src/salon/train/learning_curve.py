@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from salon.errors import BadValue, TooFew
+from salon.evaluate.pairs.evaluate_ceilings import Tops, ceiling_figures
+from salon.evaluate.pairs.evaluate_data import Contestant, Floats, Trial
+from salon.evaluate.pairs.evaluate_figures import hits, own_rng
+from salon.evaluate.pairs.evaluate_results import CurvePoint, LearningCurve
+from salon.evaluate.pairs.evaluate_settings import CurveSettings, EvaluateSettings
 from salon.report.estimate import Figure
 from salon.stats.judge_accuracy import match_rate
-from salon.train.evaluate_ceilings import Tops, ceiling_figures
-from salon.train.evaluate_data import Contestant, Floats, Trial
-from salon.train.evaluate_figures import hits, own_rng
-from salon.train.evaluate_results import CurvePoint, LearningCurve
-from salon.train.evaluate_settings import CurveSettings, EvaluateSettings
 
 Fit = Callable[[frozenset[str], int], Floats]
 """Log-odds of the trial's pairs by heads trained on these prompts with this seed; TooFew where they do not suffice."""

@@ -19,11 +19,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from salon.errors import BadValue, MissingExtra, NotConverged
+from salon.evaluate.pairs.validation_figures import hits
 from salon.models.preference_heads import REFERENCES, HeadShape, PreferenceHeads
 from salon.train.data import FlagRows, HeadData, PairRows
 from salon.train.rater_weights import Reliability
@@ -94,10 +96,11 @@ def _train(data: HeadData, settings: HeadSettings, device: torch.device, watch: 
     for number in range(1, settings.epochs + 1):
         started, total, rows = time.perf_counter(), 0.0, 0
         network.train()
-        for stream, batch in _batches(data, settings, generator):
-            if stream == 0:
+        for batch in _batches(data, settings, generator):
+            if isinstance(batch, tuple):
                 loss, count = _pair_loss(network, data, *batch, generator, reliability)
             else:
+                assert data.flag_train is not None
                 loss, count = _flag_loss(network, data, data.flag_train, batch), 0
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
@@ -189,11 +192,13 @@ def _optimizer(network: PreferenceHeads, reliability: Reliability | None, settin
 # -- losses ------------------------------------------------------------------------------------------------------------
 
 
-def _batches(data: HeadData, settings: HeadSettings, generator: torch.Generator) -> list[tuple[int, object]]:
-    streams = [criterion_batches(data.train.criterion, settings.batch, generator)]
-    if data.flag_train is not None:
-        streams.append(plain_batches(len(data.flag_train), settings.batch, generator))
-    return list(alternated(*streams))
+def _batches(data: HeadData, settings: HeadSettings, generator: torch.Generator) -> list[tuple[int, Tensor] | Tensor]:
+    """A criterion and rows of its pairs; or rows of flags, in turn with the pairs."""
+    pairs = criterion_batches(data.train.criterion, settings.batch, generator)
+    if data.flag_train is None:
+        return [*pairs]
+    flags = plain_batches(len(data.flag_train), settings.batch, generator)
+    return list(alternated(pairs, flags))
 
 
 def _pair_loss(
@@ -211,6 +216,7 @@ def _pair_loss(
         return cross_entropy(z, share, weight=weight), len(rows)
     # The prior belongs to all rows: each batch owes its part of it.
     prior = reliability.log_prior() / len(pairs)
+    assert pairs.rater is not None  # reliability is of raters
     return (weight * reliability.log_loss(z, share, pairs.rater[rows])).mean() - prior, len(rows)
 
 
@@ -238,12 +244,6 @@ def _logits(network: PreferenceHeads, data: HeadData, pairs: PairRows) -> NDArra
     return z.double().cpu().numpy()
 
 
-def hits(logits: NDArray[np.float64], share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 where log-odds and majority agree, 0 where not, 1/2 for log-odds of 0, NaN where there is no majority."""
-    agree = 0.5 + 0.5 * np.sign(logits) * np.sign(share - 0.5)
-    return np.where(share == 0.5, np.nan, agree)
-
-
 @torch.inference_mode()
 def _validated(network: PreferenceHeads, data: HeadData, number: int, train_loss: float, seconds: float) -> Epoch:
     pairs = data.validation
@@ -264,7 +264,9 @@ class _Best:
     """The state with the lowest loss so far."""
 
     def __init__(self) -> None:
-        self.loss, self.number, self.epoch, self.state = math.inf, 0, None, {}
+        self.loss, self.number = math.inf, 0
+        self.epoch: Epoch | None = None
+        self.state: dict[str, Tensor] = {}
 
     def offer(self, loss: float, epoch: Epoch, network: torch.nn.Module) -> None:
         """Keep a copy of the network's state if its loss is the lowest."""
@@ -299,16 +301,26 @@ def _enough_memory(settings: HeadSettings) -> Iterator[None]:
         ) from None
 
 
+Rows = TypeVar("Rows", PairRows, FlagRows)
+
+
 def _moved(data: HeadData, device: torch.device) -> HeadData:
     """The data on another device; as it is on the same."""
     if device.type == "cpu":
         return data
 
-    def there(rows: object) -> object:
-        if isinstance(rows, Tensor):
-            return rows.to(device)
-        if not isinstance(rows, PairRows | FlagRows):
-            return rows
-        return type(rows)(**{name: there(value) for name, value in vars(rows).items()})
+    def there(rows: Rows) -> Rows:
+        moved: dict[str, Any] = {
+            name: value.to(device) for name, value in vars(rows).items() if isinstance(value, Tensor)
+        }
+        return replace(rows, **moved)
 
-    return HeadData(**{name: there(value) for name, value in vars(data).items()})
+    return replace(
+        data,
+        pictures=data.pictures.to(device),
+        texts=data.texts.to(device),
+        train=there(data.train),
+        validation=there(data.validation),
+        flag_train=None if data.flag_train is None else there(data.flag_train),
+        flag_validation=None if data.flag_validation is None else there(data.flag_validation),
+    )

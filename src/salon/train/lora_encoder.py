@@ -67,7 +67,8 @@ class _Scores(nn.Module):
 
     def forward(self, text: Tensor, picture: Tensor, criterion: Tensor) -> Tensor:
         features = torch.cat([text, picture, text * picture, (text - picture).abs()], dim=-1)
-        return self.weights(features).gather(1, criterion[:, None])[:, 0] * self.log_scale.exp()
+        values: Tensor = self.weights(features).gather(1, criterion[:, None])[:, 0] * self.log_scale.exp()
+        return values
 
 
 def tune_encoder(
@@ -116,7 +117,8 @@ def tune_encoder(
 
 def _pairs(labels: pa.Table, split: str) -> list[dict[str, Any]]:
     rows = labels.filter(pc.equal(labels.column("split").cast(pa.string()), split))
-    return rows.select(["criterion", "item_a", "item_b", "text", "share"]).to_pylist()
+    result: list[dict[str, Any]] = rows.select(["criterion", "item_a", "item_b", "text", "share"]).to_pylist()
+    return result
 
 
 def _loss(

@@ -125,6 +125,8 @@ def win_loss(
     losses = win_losses(log_chances(law, mu1, mu2, log_sigma1, log_sigma2, tie=tie), target, ties=ties)
     loss = losses.mean() if weight is None else _weighted_mean(losses, weight)
     if prior and law in UNCERTAIN_LAWS:
+        assert log_sigma1 is not None
+        assert log_sigma2 is not None
         loss = loss + prior * (sigma_prior(log_sigma1) + sigma_prior(log_sigma2)).mean()
     return loss
 
@@ -162,7 +164,8 @@ def _log_mean_chance(m: Tensor, v: Tensor) -> Tensor:
 
 
 def _log_probit(m: Tensor, v: Tensor) -> Tensor:
-    return torch.special.log_ndtr(m / torch.sqrt(1 + v**2))
+    values: Tensor = torch.special.log_ndtr(m / torch.sqrt(1 + v**2))
+    return values
 
 
 def _released(m: Tensor, v: Tensor) -> LogChances:

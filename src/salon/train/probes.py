@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from salon.errors import BadFile, BadValue, TooFew
 from salon.report.estimate import Figure
-from salon.stats.resample import SHARE, Ends, bootstrap_totals
+from salon.stats.resample import SHARE, Ends, Resampling, bootstrap_totals
 from salon.store.pictures import read_picture
 from salon.study import Item, Prompt, Scorer, Study
 from salon.study.scorer import ScorerCard
@@ -197,9 +197,10 @@ def _row(
     change = np.where(known, (altered - scene.score) / scene.spread, 0.0)
     risen = known & (altered > scene.score)
     pairs = _overturned(scene, altered)
-    options = {"level": level, "settings": settings}
-    share = {**options, "ends": SHARE}
-    overturned = _mean(scene.cluster[pairs[0]], pairs[1], np.ones(len(pairs[1])), **share) if len(pairs[1]) else None
+    overturned = None
+    if len(pairs[1]):
+        cluster, counted = scene.cluster[pairs[0]], np.ones(len(pairs[1]))
+        overturned = _mean(cluster, pairs[1], counted, level=level, settings=settings, ends=SHARE)
     return ProbeRow(
         trick=trick.name,
         kind=trick.kind,
@@ -207,8 +208,8 @@ def _row(
         words=trick.words(strength),
         items=int(known.sum()),
         missing=int((~known).sum()),
-        change=_mean(scene.cluster, change, known, **options),
-        risen=_mean(scene.cluster, risen, known, **share),
+        change=_mean(scene.cluster, change, known, level=level, settings=settings),
+        risen=_mean(scene.cluster, risen, known, level=level, settings=settings, ends=SHARE),
         overturned=overturned,
     )
 
@@ -227,8 +228,8 @@ def _overturned(scene: _Scene, altered: Floats) -> tuple[NDArray[np.int64], NDAr
 
 def _mean(
     cluster: NDArray[np.int64],
-    values: NDArray,
-    counted: NDArray,
+    values: Floats | NDArray[np.bool_],
+    counted: Floats | NDArray[np.bool_],
     *,
     level: float,
     settings: ProbeSettings,
@@ -238,7 +239,7 @@ def _mean(
     sums = [np.bincount(cluster, weights=part) for part in (values, counted)]
     table = np.stack(sums, axis=1)
     table = table[table[:, 1] > 0]
-    draws = {"draws": settings.draws, "rng": np.random.default_rng([settings.seed, 1]), "level": level}
+    draws: Resampling = {"draws": settings.draws, "rng": np.random.default_rng([settings.seed, 1]), "level": level}
     return Figure.of(bootstrap_totals(lambda totals: totals[:, 0] / totals[:, 1], table, ends=ends, **draws))
 
 

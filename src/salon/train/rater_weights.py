@@ -18,12 +18,14 @@ as in crowd Bradley-Terry (`stats.crowd`), with the head's log-odds z in the pla
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections.abc import Iterable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from salon.errors import MissingExtra
+from salon.train.name_hashes import hash_names
 
 try:
     import torch
@@ -36,23 +38,32 @@ RIGHT, WRONG = 9.0, 1.0
 """The prior of eta: as if each rater had been seen right nine times in ten."""
 
 
-def agreement_weights(votes: pa.Table) -> dict[str, float]:
-    """w of every rater, from the training rows of a table of votes."""
-    rows = votes.filter(pc.equal(votes.column("split").cast(pa.string()), "train"))
-    names = ("criterion", "item_a", "item_b", "rater", "label")
-    tally: dict[tuple[str, str, str], dict[str, str]] = defaultdict(dict)
-    for criterion, a, b, rater, label in zip(*(rows.column(name).to_pylist() for name in names)):
-        tally[criterion, a, b][rater] = label
-    hits, n = defaultdict(int), defaultdict(int)
-    for said in tally.values():
-        lead = sum(_sign(label) for label in said.values())
-        for rater, label in said.items():
-            others = lead - _sign(label)
-            if others and _sign(label):
-                n[rater] += 1
-                hits[rater] += (others > 0) == (_sign(label) > 0)
-    raters = rows.column("rater").unique().to_pylist()
-    return {rater: max(0.0, 2 * (hits[rater] + 1) / (n[rater] + 2) - 1) for rater in raters}
+def agreement_weights(tables: Iterable[pa.Table]) -> dict[str, float]:
+    """w of every rater, from the training rows of tables of votes: of each rater the last answer to a pair.
+
+    In memory are 13 bytes a vote, and as many again while they are sorted.
+    """
+    raters: dict[str, int] = {}
+    pairs, places, signs = ([np.empty(0, kind)] for kind in (np.uint64, np.int32, np.int8))
+    for table in tables:
+        rows = table.filter(pc.equal(table.column("split").cast(pa.string()), "train"))
+        named = [rows.column(name).cast(pa.string()) for name in ("criterion", "item_a", "item_b")]
+        pairs.append(hash_names(pc.binary_join_element_wise(*named, "\x1f")))
+        names = rows.column("rater").to_pylist()
+        places.append(np.array([raters.setdefault(name, len(raters)) for name in names], np.int32))
+        signs.append(np.array([_sign(label) for label in rows.column("label").to_pylist()], np.int8))
+    pair, rater, sign = (np.concatenate(parts) for parts in (pairs, places, signs))
+    order = np.lexsort((rater, pair))  # stable: of one rater's answers to a pair the last stays last
+    pair, rater, sign = pair[order], rater[order], sign[order]
+    last = np.append((pair[1:] != pair[:-1]) | (rater[1:] != rater[:-1]), True)[: len(pair)]
+    pair, rater, sign = pair[last], rater[last], sign[last].astype(np.int64)
+    number = np.cumsum(np.append(False, pair[1:] != pair[:-1])[: len(pair)])
+    others = np.bincount(number, sign)[number] - sign if len(number) else sign
+    counts = (others != 0) & (sign != 0)
+    n = np.bincount(rater[counts], minlength=len(raters))
+    hits = np.bincount(rater[counts & (np.sign(others) == sign)], minlength=len(raters))
+    weights = np.maximum(0.0, 2 * (hits + 1) / (n + 2) - 1)
+    return dict(zip(raters, weights.tolist()))
 
 
 def _sign(label: str) -> int:

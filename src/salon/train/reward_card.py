@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from salon.evaluate.pairs.validation_figures import HeadFigures
 from salon.models.preference import Criterionwise, ModelCard
 from salon.store.markdown import inert
 from salon.study import Signature
-from salon.train.head_figures import HeadFigures
-from salon.train.head_folder import validation_words
+from salon.train.head_folder import also_words, validation_words
 from salon.train.reward_loop import Fitted
 from salon.train.reward_settings import FREE, RewardSettings
 from salon.train.reward_survey import Survey
 
-_STEPS = ("steps", "best_step", "seconds", "processes", "precision")
+_STEPS = ("steps", "best_step", "seconds", "processes", "precision", "shard")
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ def reward_card(
     survey: Survey,
     learned: Learned,
     figures: tuple[HeadFigures, ...],
+    also: Mapping[str, tuple[HeadFigures, ...]],
     *,
     backbone: str,
     backbone_name: str,
@@ -47,6 +48,7 @@ def reward_card(
     instruction: str,
 ) -> ModelCard:
     """All there is to know about a trained reward model."""
+    assert fitted.network is not None  # in the process that writes
     plain: dict[str, Any] = settings.model_dump(exclude={"seed"} | FREE)
     signature = Signature(
         method="reward", data=learned.data[:12], revision=learned.revision,
@@ -74,11 +76,13 @@ def reward_card(
         trained_on={**{f"{split} pairs": n for split, n in survey.rows.items()}, "pairs dropped": survey.dropped},
         figures={
             "validation": [one.model_dump(mode="json") for one in figures],
+            "also": {name: [one.model_dump(mode="json") for one in found] for name, found in also.items()},
             "steps": fitted.steps,
             "best_step": fitted.state.best_step if settings.choose == "best" and figures else fitted.steps,
             "seconds": round(fitted.state.seconds, 1),
             "processes": fitted.processes,
             "precision": "float32" if fitted.precision == "no" else "bfloat16",
+            "shard": fitted.shard,
         },
         licence="that of the backbone",
         signature=signature,
@@ -103,6 +107,7 @@ def reward_words(card: ModelCard) -> str:
         f"- licence: {card.licence}; that of the data is its own",
         "",
         *validation_words(card),
+        *also_words(card),
         "",
         f"    {card.signature}",
         "",

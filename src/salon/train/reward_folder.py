@@ -1,11 +1,14 @@
 """Checkpoints of a run, from which it goes on as if nothing had happened.
 
-RUN/checkpoints/step-000500/weights.safetensors    what is trained: all weights, or adapters and head
-RUN/checkpoints/step-000500/optimizer.pt           AdamW's moments
-RUN/checkpoints/step-000500/state.json             step, settings, data, the best validation so far
-RUN/best.safetensors                               the weights of the lowest validation loss
+RUN/checkpoints/step-000500/*.safetensors    what is trained, whole and in float32: NAME|weight, and AdamW's moments
+RUN/checkpoints/step-000500/state.json       step, settings, data, the best validation so far
+RUN/best/*.safetensors                       the weights of the lowest validation loss
 
-Order of the pairs and dropout follow from the seed and the step, so no state of chance is kept.
+Every process writes some of the files, each of which holds whole tensors: a checkpoint is read under any engine and by
+any number of processes. Each machine must see the run's folder. Order of the pairs and dropout follow from the seed and
+the step, so no state of chance is kept.
+
+All processes do the same: the first one decides, and an error of one is an error of all.
 """
 
 from __future__ import annotations
@@ -14,25 +17,30 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from salon.errors import BadFile, BadValue, MissingExtra
-from salon.models.weights import read_state
-from salon.store.atomic import PART, held, whole_folder
+from salon.errors import BadFile, BadValue, MissingExtra, SalonError
+from salon.store.atomic import held, whole_folder
+from salon.train.reward_engine import WEIGHT, Engine, learned
 from salon.train.reward_settings import FREE, RewardSettings
 
 try:
     import safetensors.torch
     import torch
+    from accelerate.utils import broadcast_object_list, gather_object
+    from safetensors import SafetensorError, safe_open
     from torch import nn
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("train") from None
 
 CHECKPOINTS = "checkpoints"
-BEST = "best.safetensors"
+BEST = "best"
+FILE_BYTES = 2 << 30
+"""A process writes a file when it holds this much: so much of the computer's memory a checkpoint takes."""
 
 
 @contextmanager
@@ -65,43 +73,52 @@ class RunFolder:
     data: str
     backbone: str
 
-    def save(self, state: RunState, network: nn.Module, optimizer: torch.optim.Optimizer) -> Path:
+    def save(self, state: RunState, engine: Engine) -> Path:
         """Write a checkpoint, whole or not at all, and remove the oldest beyond those to keep."""
         place = self.path / CHECKPOINTS / f"step-{state.step:06d}"
-        with whole_folder(place) as folder:
-            safetensors.torch.save_file(_learned_state(network), folder / "weights.safetensors")
-            torch.save(optimizer.state_dict(), folder / "optimizer.pt")
-            (folder / "state.json").write_text(json.dumps({**asdict(state), "made_by": self._made_by()}))
-            flush(folder)
-        for old in checkpoints(self.path)[: -self.settings.keep]:
-            shutil.rmtree(old)
+        record = {**asdict(state), "made_by": self._made_by()}
+        _write(place, engine, moments=True, record=record)
+        if engine.is_main:
+            for old in checkpoints(self.path)[: -self.settings.keep]:
+                shutil.rmtree(old)
         return place
 
-    def restore(self, network: nn.Module, optimizer: torch.optim.Optimizer) -> RunState:
+    def restore(self, engine: Engine) -> RunState:
         """Fill network and optimizer from the last checkpoint; the beginning where there is none."""
         there = checkpoints(self.path)
-        if not there:
+        last = _as_first(there[-1].name if there else None, engine)
+        if last is None:
             return RunState()
-        record = json.loads((there[-1] / "state.json").read_text())
-        self._check_same(record.pop("made_by"), there[-1])
-        fill(network, read_state(there[-1] / "weights.safetensors"), where=there[-1])
-        optimizer.load_state_dict(torch.load(there[-1] / "optimizer.pt", map_location="cpu", weights_only=True))
-        return RunState(**record)
+        place = self.path / CHECKPOINTS / last
+        with _all_succeed(engine, f"reading {place}"):
+            if not (place / "state.json").is_file():
+                raise BadFile(
+                    "a folder that every machine sees is needed for the model", found="no checkpoint", where=str(place)
+                )
+            record = json.loads((place / "state.json").read_text())
+            self._check_same(record.pop("made_by"), place)
+            state = RunState(**record)
+            _fill(engine, SavedWeights(place), step=state.step)
+        return state
 
-    def save_best(self, network: nn.Module) -> None:
+    def save_best(self, engine: Engine) -> None:
         """Keep these weights as the best so far."""
-        part = self.path / f".{BEST}{PART}"
-        safetensors.torch.save_file(_learned_state(network), part)
-        os.replace(part, self.path / BEST)
+        _write(self.path / BEST, engine, moments=False)
 
-    def restore_best(self, network: nn.Module) -> None:
-        """Fill the network with the best weights."""
-        fill(network, read_state(self.path / BEST), where=self.path / BEST)
+    def chosen_weights(self) -> SavedWeights:
+        """Those of the lowest validation loss, or of the last step, as the settings say."""
+        best = self.path / BEST
+        return SavedWeights(best if self.settings.choose == "best" and best.is_dir() else checkpoints(self.path)[-1])
+
+    def restore_weights(self, engine: Engine) -> None:
+        """Fill the network with the weights that are chosen."""
+        with _all_succeed(engine, "reading the weights that were chosen"):
+            _fill(engine, self.chosen_weights(), step=None)
 
     def forget(self) -> None:
         """Remove what only an unfinished run needs."""
         shutil.rmtree(self.path / CHECKPOINTS, ignore_errors=True)
-        (self.path / BEST).unlink(missing_ok=True)
+        shutil.rmtree(self.path / BEST, ignore_errors=True)
 
     def _made_by(self) -> dict[str, Any]:
         settings = {name: value for name, value in self.settings.model_dump().items() if name not in FREE}
@@ -125,20 +142,129 @@ def checkpoints(run: Path) -> list[Path]:
     return sorted((run / CHECKPOINTS).glob("step-*"))
 
 
-def trained(network: nn.Module) -> dict[str, nn.Parameter]:
-    """The parameters that are learned."""
-    return {name: parameter for name, parameter in network.named_parameters() if parameter.requires_grad}
+class SavedWeights:
+    """The tensors of a checkpoint's files, by name and kind, read as they are needed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._files: dict[str, Any] = {}
+        for file in sorted(folder.glob("*.safetensors")):
+            try:
+                opened: Any = safe_open(file, framework="pt")
+                self._files |= dict.fromkeys(opened.keys(), opened)
+            except (OSError, SafetensorError) as error:
+                raise BadFile("a whole checkpoint is needed", found=str(error), where=str(file)) from None
+
+    def names(self) -> set[str]:
+        """Of the weights."""
+        return {key.rpartition("|")[0] for key in self._files}
+
+    def read(self, name: str, kind: str) -> torch.Tensor | None:
+        """A weight or one of its moments, on the CPU; None where there is none."""
+        key = f"{name}|{kind}"
+        return self._files[key].get_tensor(key) if key in self._files else None
 
 
-def fill(network: nn.Module, state: Mapping[str, torch.Tensor], *, where: Path) -> None:
-    """Put saved weights into the parameters that are learned: all of them, and none left over."""
-    mine = trained(network)
-    if set(mine) != set(state):
-        odd = sorted(set(mine) ^ set(state))
-        raise BadFile("weights of the same run are needed", found=f"{len(odd)} other: {odd[:3]}", where=str(where))
-    with torch.no_grad():
-        for name, parameter in mine.items():
-            parameter.copy_(state[name])
+def fill_network(network: nn.Module, saved: SavedWeights) -> None:
+    """Put saved weights into a network that is whole on the CPU, in float32."""
+    mine = learned(network)
+    _check_names(list(mine), saved)
+    for name, parameter in mine.items():
+        value = saved.read(name, WEIGHT)
+        assert value is not None  # of the names
+        parameter.data = value.clone().reshape(parameter.shape)
+
+
+def _fill(engine: Engine, saved: SavedWeights, *, step: int | None) -> None:
+    _check_names(engine.names(), saved)
+    for name in engine.names():
+        engine.fill(name, partial(saved.read, name), step=step)
+
+
+def _check_names(mine: list[str], saved: SavedWeights) -> None:
+    odd = sorted(set(mine) ^ saved.names())
+    if odd:
+        found = f"{len(odd)} other: {odd[:3]}"
+        raise BadFile("weights of the same run are needed", found=found, where=str(saved.folder))
+
+
+# -- all processes together ------------------------------------------------------------------------------------------
+
+
+def _write(place: Path, engine: Engine, *, moments: bool, record: Mapping[str, Any] | None = None) -> None:
+    """Write what is trained to a folder that appears whole or not at all. All processes take part."""
+    with _all_succeed(engine, f"writing {place}"), ExitStack() as stack:
+        stage, fault = None, None
+        if engine.is_main:
+            try:
+                stage = str(stack.enter_context(whole_folder(place)))
+            except (SalonError, OSError) as error:  # told below, when the others no longer wait for the folder's name
+                fault = error
+        stage = _as_first(stage, engine)
+        if stage is None:
+            raise fault or SalonError("a place for a checkpoint is needed", where=str(place))
+        with _all_succeed(engine, f"writing {place}"):
+            _write_parts(Path(stage), engine, moments=moments)
+            if record is not None and engine.is_main:
+                (Path(stage) / "state.json").write_text(json.dumps(record))
+                flush(Path(stage))
+
+
+def _write_parts(folder: Path, engine: Engine, *, moments: bool) -> None:
+    """This process' share of the tensors; all gather each, and a fault of one waits until nobody does."""
+    held: dict[str, torch.Tensor] = {}
+    fault: Exception | None = None
+    files = 0
+
+    def write() -> None:
+        nonlocal held, files, fault
+        try:
+            target = folder / f"{engine.rank:05d}-{files:04d}.safetensors"
+            safetensors.torch.save_file(held, target)
+            with open(target, "rb") as file:
+                os.fsync(file.fileno())
+        except (OSError, SafetensorError) as error:
+            fault = error
+        held, files = {}, files + 1
+
+    for number, name in enumerate(engine.names()):
+        tensors = engine.whole(name, moments=moments)
+        if number % engine.processes == engine.rank and fault is None:
+            held |= {f"{name}|{kind}": tensor.cpu().contiguous() for kind, tensor in tensors.items()}
+            if sum(tensor.nbytes for tensor in held.values()) > FILE_BYTES:
+                write()
+    if held and fault is None:
+        write()
+    if fault is not None:
+        raise BadFile("room for a checkpoint is needed", found=str(fault), where=str(folder)) from fault
+
+
+def _as_first(value: Any, engine: Engine) -> Any:
+    """What the first process has, on all of them."""
+    values = [value]
+    if engine.processes > 1:
+        broadcast_object_list(values)
+    return values[0]
+
+
+@contextmanager
+def _all_succeed(engine: Engine, doing: str) -> Iterator[None]:
+    """A block that ends well on all processes, or with an error on all of them.
+
+    Any other fault than of files may have left processes waiting for each other in the middle: it ends this process at
+    once, upon which a launcher ends the others.
+    """
+    fault: SalonError | OSError | None = None
+    try:
+        yield
+    except (SalonError, OSError) as error:
+        fault = error
+    mine = [None if fault is None else f"process {engine.rank}: {fault}"]
+    faults = [text for text in (gather_object(mine) if engine.processes > 1 else mine) if text]
+    if fault is not None:
+        raise fault
+    if faults:
+        raise SalonError(f"all processes must succeed in {doing}", found="; ".join(faults))
 
 
 def flush(folder: Path) -> None:
@@ -147,7 +273,3 @@ def flush(folder: Path) -> None:
         if path.is_file():
             with open(path, "rb") as file:
                 os.fsync(file.fileno())
-
-
-def _learned_state(network: nn.Module) -> dict[str, torch.Tensor]:
-    return {name: parameter.detach().cpu().contiguous() for name, parameter in trained(network).items()}

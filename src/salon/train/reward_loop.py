@@ -14,25 +14,36 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from salon.errors import MissingExtra, NotConverged
 from salon.models.lora import merged
+from salon.models.quality import Quality
 from salon.models.reward_model import log_odds
-from salon.models.reward_network import Quality, RewardNetwork, RewardParts
+from salon.models.reward_network import RewardNetwork, RewardParts
 from salon.train.losses import TIE_LAWS, UNCERTAIN_LAWS, log_chances, sigma_prior, win_losses
-from salon.train.reward_data import PairFile, PairRow, ahead, pair_rows, read_pair
-from salon.train.reward_folder import RunFolder, RunState, checkpoints
+from salon.train.pair_order import PairRow
+from salon.train.reward_data import PairFile, ahead, pair_rows, read_pair
+from salon.train.reward_engine import Engine, engine_for
+from salon.train.reward_folder import RunFolder, RunState, checkpoints, fill_network
 from salon.train.reward_logs import RunLog
 from salon.train.reward_settings import RewardSettings
-from salon.train.reward_setup import accelerator_for, enough_memory, make_trainable, own_chance, parameter_groups
+from salon.train.reward_setup import (
+    accelerator_for,
+    chosen_shard,
+    enough_memory,
+    make_trainable,
+    own_chance,
+    set_attention,
+)
 from salon.train.reward_survey import Survey
+from salon.train.reward_test_sets import TestSet
 
 try:
     import torch
@@ -59,6 +70,8 @@ class Micro:
     rows: list[PairRow]
     pairs: int
     """Those of the whole step, everywhere."""
+    counts: bool = True
+    """Whether it is learned from: all processes pass through the network equally often, with or without pairs left."""
 
 
 @dataclass(frozen=True)
@@ -82,14 +95,19 @@ class Fitted:
     """A trained network, its adapters merged."""
 
     network: RewardNetwork
+    """Where weights were sharded, whole only in the process that writes."""
     state: RunState
     steps: int
     processes: int
     precision: str
+    shard: str
+    """Where the weights were: none (whole everywhere), fsdp2, zero2 or zero3."""
     validation: Validation | None
     """Of the weights that were chosen."""
     is_main: bool
     """Whether this process is the one that writes."""
+    also: tuple[Validation, ...] = ()
+    """Of the same weights, on further pairs."""
 
 
 def fit(
@@ -98,24 +116,26 @@ def fit(
     survey: Survey,
     run: RunFolder,
     *,
+    also: Sequence[TestSet] = (),
     progress: Callable[[int, int, float], None] = lambda step, steps, loss: None,
 ) -> Fitted:
     """Train `parts.network` on the training pairs; `progress` is told (step, steps, loss).
 
+    `also` are further pairs that are looked at whenever the validation pairs are, and decide nothing.
+
     Goes on from the last checkpoint in the run's folder, where there is one.
     """
     settings, network = run.settings, parts.network
-    accelerator = accelerator_for(settings)
+    shard, accelerator = chosen_shard(settings), accelerator_for(settings)
     is_main, device = accelerator.is_main_process, accelerator.device
+    set_attention(network.vlm, settings.attention)
     adapters = make_trainable(network, settings, ties=survey.ties)
-    network.to(device)
-    optimizer = torch.optim.AdamW(parameter_groups(network, settings), weight_decay=settings.weight_decay)
-    state = run.restore(network, optimizer)
-    wrapped, optimizer = accelerator.prepare(network, optimizer)
+    engine = engine_for(shard, network, settings, accelerator)
+    state = run.restore(engine)
 
     steps = settings.steps or math.ceil(survey.rows["train"] * settings.epochs / settings.batch)
     validation = list(pair_rows([pairs.validation()]))
-    rows = pairs.training(survey.rows["train"], start=state.step * settings.batch)
+    rows = pairs.training(start=state.step * settings.batch)
     micros = _micros(rows, range(state.step + 1, steps + 1), settings, accelerator)
     read = ahead(lambda micro: (micro, _inputs(parts, pairs, micro.rows)), micros,
                  threads=settings.readers, waiting=math.ceil(WAITING / settings.at_once))  # fmt: skip
@@ -126,50 +146,72 @@ def fit(
         for micro, inputs in read:
             torch.manual_seed(settings.seed * 1_000_003 + micro.number)
             network.train()
-            with nullcontext() if micro.last else accelerator.no_sync(wrapped):
-                quality = wrapped(_on(inputs, device))
-                losses, priors = pair_losses(quality, micro.rows, settings, network)
-                weight = torch.tensor([row.weight / survey.weight for row in micro.rows], device=device)
-                loss = (weight * losses + settings.prior * priors).sum() / micro.pairs
-                accelerator.backward(loss * accelerator.num_processes)  # gradients of processes are averaged
-            tally.add(loss=loss, sigma=quality.log_sigma.exp().sum() / (2 * micro.pairs))
+            engine.begin(last=micro.last)
+            quality, tie = engine(inputs)
+            losses, priors = pair_losses(quality, micro.rows, settings, tie)
+            weight = torch.tensor([row.weight / survey.weight for row in micro.rows], device=device)
+            share = micro.counts / micro.pairs
+            loss = (weight * losses + settings.prior * priors).sum() * share
+            engine.backward(loss)
+            tally.add(loss=loss, sigma=quality.log_sigma.exp().sum() * share / 2)
             if not micro.last:
                 continue
 
             step, figures = micro.step, tally.total()
-            figures["gradient"] = float(accelerator.clip_grad_norm_(network.parameters(), settings.clip))
-            if not math.isfinite(figures["loss"] + figures["gradient"]):
-                raise _not_a_number(step, figures, run)
             figures["rate"] = rate_at(step, steps, settings)
-            for group in optimizer.param_groups:
-                group["lr"] = group["scale"] * figures["rate"]
-            optimizer.step()
-            optimizer.zero_grad()
+            figures["gradient"] = engine.step(figures["rate"]) if math.isfinite(figures["loss"]) else math.nan
+            if not math.isfinite(figures["gradient"]):
+                raise _not_a_number(step, figures, run)
             state = replace(state, step=step, seconds=time.perf_counter() - started)
             log.write("train", step, {**figures, "pairs_per_second": step * settings.batch / state.seconds})
 
             if validation and (step % settings.validate_every == 0 or step == steps):
-                found = validate(network, parts, pairs, validation, accelerator)
+                found = validate(engine, parts, pairs, validation, accelerator)
                 log.write("validation", step, {"loss": found.loss, "accuracy": found.accuracy(validation)})
                 if state.best_loss is None or found.loss < state.best_loss:
                     state = replace(state, best_step=step, best_loss=found.loss)
-                    if is_main and settings.choose == "best":
-                        run.save_best(network)
-            if is_main and (step % settings.save_every == 0 or step == steps):
-                run.save(state, network, optimizer)
+                    if settings.choose == "best":
+                        run.save_best(engine)
+            for tests in also if step % settings.validate_every == 0 or step == steps else ():
+                found = validate(engine, parts, tests.pairs, tests.rows, accelerator)
+                log.write(f"also/{tests.name}", step, tests.summary(found.loss, found.logits))
+            if step % settings.save_every == 0 or step == steps:
+                run.save(state, engine)
             progress(step, steps, figures["loss"])
 
-        accelerator.wait_for_everyone()
-        if validation and settings.choose == "best":
-            run.restore_best(network)
-        chosen = validate(network, parts, pairs, validation, accelerator) if validation else None
-    if adapters is not None:
+        chosen = None
+        if validation:
+            if settings.choose == "best":
+                run.restore_weights(engine)
+            chosen = validate(engine, parts, pairs, validation, accelerator)
+        others = tuple(validate(engine, parts, tests.pairs, tests.rows, accelerator) for tests in also)
+    if shard != "none" and is_main:
+        network, adapters = _opened_whole(parts, run, survey)
+    if adapters is not None and (shard == "none" or is_main):
         merged(adapters)
-    return Fitted(network.eval(), state, steps, accelerator.num_processes, accelerator.mixed_precision, chosen, is_main)
+    return Fitted(
+        network.eval(),
+        state,
+        steps,
+        accelerator.num_processes,
+        accelerator.mixed_precision,
+        shard,
+        chosen,
+        is_main,
+        others,
+    )
+
+
+def _opened_whole(parts: RewardParts, run: RunFolder, survey: Survey) -> tuple[RewardNetwork, Any]:
+    """The network with the weights that were chosen, out of the files they were saved to, on the CPU."""
+    network = parts.open_again().network
+    adapters = make_trainable(network, run.settings, ties=survey.ties)
+    fill_network(network, run.chosen_weights())
+    return network, adapters
 
 
 def pair_losses(
-    quality: Quality, rows: list[PairRow], settings: RewardSettings, network: RewardNetwork
+    quality: Quality, rows: list[PairRow], settings: RewardSettings, tie: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """(pairs,) the loss of each pair under the law, and what the prior on log sigma charges for its two pictures.
 
@@ -179,7 +221,7 @@ def pair_losses(
     mu_a, mu_b = quality.mu[:half], quality.mu[half:]
     log_a, log_b = quality.log_sigma[:half], quality.log_sigma[half:]
     target, ties = (torch.tensor(column, device=mu_a.device) for column in zip(*((r.share, r.ties) for r in rows)))
-    tie = network.extra["tie"] if settings.law in TIE_LAWS else None
+    tie = tie if settings.law in TIE_LAWS else None  # a model that is trained on may have been of another law
     chances = log_chances(settings.law, mu_a, mu_b, log_a, log_b, tie=tie)
     losses = win_losses(chances, target, ties=ties)
     if settings.law not in UNCERTAIN_LAWS:
@@ -189,28 +231,31 @@ def pair_losses(
 
 @torch.no_grad()
 def validate(
-    network: RewardNetwork, parts: RewardParts, pairs: PairFile, rows: list[PairRow], accelerator: Accelerator
+    engine: Engine, parts: RewardParts, pairs: PairFile, rows: list[PairRow], accelerator: Accelerator
 ) -> Validation:
     """What the network says of the validation pairs, each process of its share of them."""
     settings, world, rank = pairs.settings, accelerator.num_processes, accelerator.process_index
-    network.eval()
-    mine, told = list(enumerate(rows))[rank::world], []
-    for start in range(0, len(mine), settings.at_once):
-        numbers, part = zip(*mine[start : start + settings.at_once])
-        with accelerator.autocast():
-            quality = network(_on(_inputs(parts, pairs, list(part)), accelerator.device))
-        losses, _ = pair_losses(quality, list(part), settings, network)
-        told += zip(numbers, losses.tolist(), _log_odds(quality, settings, network), strict=True)
-    everywhere = sorted(gather_object(told) if world > 1 else told)
+    engine.network.eval()
+    mine = list(enumerate(rows))[rank::world]
+    answers: list[tuple[int, float, float]] = []
+    for start in range(0, math.ceil(len(rows) / world), settings.at_once):
+        shown = mine[start : start + settings.at_once]
+        numbers, part = zip(*(shown or [(0, rows[0])]))  # all processes pass through the network equally often
+        quality, tie = engine(_inputs(parts, pairs, list(part)))
+        losses, _ = pair_losses(quality, list(part), settings, tie)
+        if shown:
+            answers += zip(numbers, losses.tolist(), _log_odds(quality, settings, tie), strict=True)
+    everywhere = sorted(gather_object(answers) if world > 1 else answers)
     return Validation(
         math.fsum(loss for _, loss, _ in everywhere) / len(everywhere), np.array([odds for _, _, odds in everywhere])
     )
 
 
-def _log_odds(quality: Quality, settings: RewardSettings, network: RewardNetwork) -> list[float]:
+def _log_odds(quality: Quality, settings: RewardSettings, tie: Tensor | None) -> list[float]:
     (mu_a, mu_b), (log_a, log_b) = (each.double().cpu().numpy().reshape(2, -1) for each in quality)
-    tie = network.extra["tie"].item() if settings.law in TIE_LAWS else None
-    return log_odds(settings.law, mu_a - mu_b, np.hypot(np.exp(log_a), np.exp(log_b)), tie).tolist()
+    number = tie.item() if tie is not None and settings.law in TIE_LAWS else None
+    odds: list[float] = log_odds(settings.law, mu_a - mu_b, np.hypot(np.exp(log_a), np.exp(log_b)), number).tolist()
+    return odds
 
 
 def rate_at(step: int, steps: int, settings: RewardSettings) -> float:
@@ -233,23 +278,19 @@ def _micros(
     world, rank = accelerator.num_processes, accelerator.process_index
     for step in steps:
         whole = list(islice(rows, settings.batch))
-        mine = whole[rank::world]
-        for start in range(0, len(mine), settings.at_once):
+        mine, most = whole[rank::world], math.ceil(len(whole) / world)
+        for start in range(0, most, settings.at_once):
             number = (step - 1) * settings.batch + rank + start * world
-            part, last = mine[start : start + settings.at_once], start + settings.at_once >= len(mine)
-            yield Micro(step, number, last, part, len(whole))
+            part, last = mine[start : start + settings.at_once], start + settings.at_once >= most
+            yield Micro(step, number, last, part or whole[:1], len(whole), counts=bool(part))
 
 
 def _inputs(parts: RewardParts, pairs: PairFile, rows: list[PairRow]) -> dict[str, Tensor]:
     """What the network reads of these pairs: all pictures a, then all pictures b."""
-    pictures = [read_pair(row, pairs.images) for row in rows]
+    pictures = [read_pair(row, pairs) for row in rows]
     images = [a for a, _ in pictures] + [b for _, b in pictures]
     criteria = [pairs.names.get(row.criterion, row.criterion) for row in rows]
     return parts.questions(images, [row.text for row in rows] * 2, criteria * 2)
-
-
-def _on(inputs: dict[str, Tensor], device: torch.device) -> dict[str, Tensor]:
-    return {name: tensor.to(device) for name, tensor in inputs.items()}
 
 
 class _Tally:

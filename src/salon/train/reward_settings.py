@@ -9,8 +9,8 @@ from pydantic import Field
 from salon.study.noun import Noun
 
 FULL_RATE, LORA_RATE = 2e-6, 1e-4
-FREE = frozenset({"at_once", "recompute", "readers", "save_every", "keep"})
-"""Settings that change memory and time but not the result: an interrupted run may go on under others."""
+FREE = frozenset({"at_once", "shard", "recompute", "attention", "readers", "save_every", "keep", "log"})
+"""Settings that change memory and time, and the result by rounding alone: a run may go on under others."""
 
 
 class RewardSettings(Noun):
@@ -70,8 +70,25 @@ class RewardSettings(Noun):
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="Numbers of the forward pass; auto: bfloat16 where a GPU has it, else float32."
     )
-    recompute: bool = Field(False, description="Keep fewer activations and compute them again: less memory, more time.")
-    shuffle: int = Field(16_384, ge=1, description="Rows that are kept in memory to draw from, in seeded order.")
+    shard: Literal["auto", "none", "fsdp2", "zero2", "zero3"] = Field(
+        "auto",
+        description="Where weights and optimizer live: whole on every process, or sharded over all by FSDP2 or "
+        "DeepSpeed ZeRO; auto: as the file of accelerate launch says, else none.",
+    )
+    recompute: bool | None = Field(
+        None,
+        description="Keep fewer activations and compute them again: less memory, more time  [default: on for a VLM of "
+        "more than a billion weights, unless only the head is trained]",
+    )
+    attention: Literal["auto", "sdpa", "flash_attention_2", "eager"] = Field(
+        "auto", description="How attention is computed, by transformers' names; auto: its own choice."
+    )
+    shuffle: int | None = Field(
+        None,
+        ge=1,
+        description="Pairs that are mixed at a time, those of a pool that moves through the source  [default: all of "
+        "them; as many as have 512 MiB of pictures where these are in Parquet]",
+    )
     readers: int = Field(4, ge=1, le=64, description="Threads that read pictures ahead.")
     validate_every: int = Field(500, ge=1, description="Steps between looks at the validation pairs.")
     validate_pairs: int = Field(2000, ge=1, description="Validation pairs to look at, the first of their file.")
@@ -80,10 +97,18 @@ class RewardSettings(Noun):
     )
     save_every: int = Field(500, ge=1, description="Steps between checkpoints that a run can go on from.")
     keep: int = Field(2, ge=1, le=100, description="Checkpoints to keep.")
+    log: str = Field(
+        "tensorboard",
+        description="Trackers that are told every step, with commas, as accelerate names them (tensorboard, wandb, "
+        "trackio, mlflow, ...) or python:MODULE:CLASS; none: log.jsonl alone.",
+    )
     train: float = Field(0.8, gt=0, le=1, description="Of a study: share of the prompts to train on.")
     validation: float = Field(0.1, ge=0, lt=1, description="Of a study: share of the prompts to choose the best by.")
     test: float = Field(0.1, ge=0, lt=1, description="Of a study: share of the prompts that is never looked at here.")
     split_seed: int = Field(0, ge=0, description="Of a study: seed of the split, by a hash of it and a prompt's id.")
+    recipe: str | None = Field(
+        None, description="Settings of a paper by name: hpsv3. Flags that are given override it."
+    )
     seed: int = Field(0, ge=0, description="Seed of the head, the adapters, the order of the pairs and dropout.")
 
     @property

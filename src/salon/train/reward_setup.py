@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 from salon.errors import BadValue, MissingExtra
@@ -15,14 +18,20 @@ from salon.train.reward_settings import RewardSettings
 try:
     import torch
     from accelerate import Accelerator, PartialState
+    from accelerate.state import AcceleratorState
     from accelerate.utils import parse_flag_from_env
     from torch import nn
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("train") from None
 
+LARGE = 1_000_000_000
+"""Weights of a VLM beyond which activations are computed again by default."""
+_PATIENCE = timedelta(hours=2)
+"""Longest wait for another process: the first one hashes, merges and writes large weights while the others wait."""
+
 
 def make_trainable(network: RewardNetwork, settings: RewardSettings, *, ties: float) -> Any:
-    """Choose what is learned, in float32; gives the adapters, if there are any."""
+    """Choose what is learned; gives the adapters, if there are any."""
     network.vlm.requires_grad_(settings.learn == "full")
     adapters = None
     if settings.learn == "lora":
@@ -35,30 +44,95 @@ def make_trainable(network: RewardNetwork, settings: RewardSettings, *, ties: fl
         out.weight.requires_grad_(False)  # no score depends on the words it would say
     network.rm_head.requires_grad_()
     if settings.law in TIE_LAWS:
-        network.extra["tie"] = nn.Parameter(torch.tensor(starting_tie(min(max(ties, 0.01), 0.9))))
-    for parameter in network.parameters():
-        if parameter.requires_grad:
-            parameter.data = parameter.data.float()
-    if settings.recompute:
+        network.extra["tie"] = nn.Parameter(torch.tensor([starting_tie(min(max(ties, 0.01), 0.9))]))
+    large = settings.learn != "head" and sum(weight.numel() for weight in network.vlm.parameters()) > LARGE
+    if large if settings.recompute is None else settings.recompute:
         network.vlm.gradient_checkpointing_enable({"use_reentrant": False})
+        network.vlm.disable_input_require_grads()  # else gradients run through all that is frozen, to no use
     return adapters
+
+
+def set_attention(vlm: Any, attention: str) -> None:
+    """Have attention computed that way; BadValue where it is not installed or the VLM does not know it."""
+    if attention == "auto":
+        return
+    try:
+        vlm.set_attn_implementation(attention)
+    except (ImportError, ValueError) as error:
+        raise BadValue(
+            f"--attention {attention} needs its package and a VLM that knows it",
+            found=" ".join(str(error).split())[:200],
+            remedy="install what is missing, or --attention sdpa",
+        ) from None
+
+
+def chosen_shard(settings: RewardSettings) -> str:
+    """none, fsdp2, zero2 or zero3: what was asked for, or what the file of accelerate launch says."""
+    launched = _launched_shard()
+    if settings.shard == "auto":
+        return launched or "none"
+    if launched and launched != settings.shard:
+        raise BadValue(
+            "--shard and the file of accelerate launch must say the same",
+            found=f"--shard {settings.shard} and {launched}",
+            remedy="leave out --shard, or start with torchrun",
+        )
+    return settings.shard
+
+
+def _launched_shard() -> str | None:
+    """What accelerate launch has put into the environment."""
+    if parse_flag_from_env("ACCELERATE_USE_FSDP"):
+        if os.environ.get("FSDP_VERSION", "1") != "2":
+            raise BadValue("FSDP of version 2 is needed", found="version 1", remedy="fsdp_version: 2 in the file")
+        if parse_flag_from_env("FSDP_OFFLOAD_PARAMS"):
+            raise BadValue(
+                "under FSDP2 weights stay on the GPU",
+                found="fsdp_offload_params: true",
+                remedy="take zero3",
+            )
+        return "fsdp2"
+    if parse_flag_from_env("ACCELERATE_USE_DEEPSPEED"):
+        file = os.environ.get("ACCELERATE_DEEPSPEED_CONFIG_FILE", "none")
+        stage = os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE", "2")
+        if file != "none":
+            with open(file, encoding="utf-8") as text:
+                stage = str(json.load(text).get("zero_optimization", {}).get("stage", 0))
+        if stage not in ("2", "3"):
+            raise BadValue("ZeRO of stage 2 or 3 is needed", found=f"stage {stage}", remedy="zero_stage: 3 in the file")
+        return f"zero{stage}"
+    return None
 
 
 def processes() -> PartialState:
     """All processes that torchrun started; those on CPUs too, which accelerate leaves alone unless told to use CPUs."""
-    return PartialState(cpu=on_cpu())
+    if on_cpu():  # else DeepSpeed, where it is installed, says on standard output that it found no GPU
+        os.environ.setdefault("DS_ACCELERATOR", "cpu")
+    return PartialState(cpu=on_cpu(), timeout=_PATIENCE)
 
 
 def accelerator_for(settings: RewardSettings) -> Accelerator:
-    """As many processes as torchrun started; each holds the whole network."""
-    half = settings.precision == "bfloat16" or (settings.precision == "auto" and has_bfloat16())
-    accelerator = Accelerator(mixed_precision="bf16" if half else "no", cpu=on_cpu())
+    """As many processes as torchrun or accelerate launch started."""
+    AcceleratorState._reset_state()  # an earlier run in this process may have had another precision
+    accelerator = Accelerator(mixed_precision="bf16" if in_half(settings) else "no", cpu=on_cpu())
     if settings.batch < accelerator.num_processes:
         raise BadValue(
             "a step needs a pair for each process",
             found=f"--batch {settings.batch} for {accelerator.num_processes} processes",
         )
     return accelerator
+
+
+def in_half(settings: RewardSettings) -> bool:
+    """Whether the forward pass is in bfloat16."""
+    return settings.precision == "bfloat16" or (settings.precision == "auto" and has_bfloat16())
+
+
+def loaded_dtype(settings: RewardSettings) -> str:
+    """How weights are read: what is frozen in the numbers of the forward pass, what is learned as it was saved."""
+    if not in_half(settings):
+        return "float32"
+    return "saved" if settings.learn == "full" else "bfloat16"
 
 
 def on_cpu() -> bool:
@@ -97,7 +171,9 @@ def enough_memory(settings: RewardSettings) -> Iterator[None]:
         if not isinstance(error, MemoryError | torch.OutOfMemoryError) and "allocate memory" not in str(error):
             raise
         smaller = max(1, settings.at_once // 2)
-        less = "--recompute, --learn lora, or fewer --pixels" if settings.at_once == 1 else f"--at-once {smaller}"
+        less = f"--at-once {smaller}"
+        if settings.at_once == 1:
+            less = "--recompute, --shard fsdp2 on several GPUs, --learn lora, or fewer --pixels"
         raise BadValue(
             "more memory is needed than there is",
             found=f"{settings.at_once} pairs at once, --learn {settings.learn}",

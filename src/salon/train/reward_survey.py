@@ -1,27 +1,43 @@
-"""A file of labelled pairs, looked through once before training: what it holds, and whether it can be learned from."""
+"""Labelled pairs, looked through once before training: what they are, and whether they can be learned from.
+
+One pass over the source counts rows, looks for every picture, and checks that nothing stands on two sides of the split.
+Names are kept as hashes, 8 bytes each (`name_hashes`). A run that goes on reads the outcome and looks at nothing again.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from salon.errors import BadColumns, BadFile, BadValue, TooFew
-from salon.train.reward_data import PairFile, opened
+from salon.errors import BadColumns, BadFile, BadValue, DesignError, TooFew
+from salon.store.atomic import write_json
+from salon.study.prompt import normalized
+from salon.train.name_hashes import Hashes, NameSet, contains, hash_names
+from salon.train.pair_pictures import FolderPictures
+from salon.train.reward_data import PairFile, store_pairs
 from salon.train.reward_settings import RewardSettings
 
 LEAST_PAIRS = 12
 """Training pairs without which nothing can be learned, as for heads."""
 _ORDER = "train validation test"
+_SURVEY, _PICTURES = "survey.json", "pictures.npy"
+_SIDES, _LEARNED, _PRESENT = 0b111111, 64, 128
+"""Flags of a name: the sides of the split it stands on, whether it is learned from, whether there is such a file."""
+_SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What a file holds, counted in one pass."""
+    """What a source holds, counted in one pass."""
 
     rows: dict[str, int]
     """By split, of those that are learned from."""
@@ -36,98 +52,211 @@ class Survey:
 
 
 def survey_pairs(pairs: PairFile) -> Survey:
-    """Count the rows and look for every picture; BadColumns, BadFile or TooFew where training could not start."""
-    check_columns(pairs.path, pairs.settings)
-    rows, read, seen = Counter[str](), 0, _Seen(pairs.images)
-    for table in pairs.tables():
-        kept = pairs.learned(table)
-        read += table.num_rows
-        rows.update(dict(zip(*_counted(kept.column("split")))))
-        seen.take(kept)
-    dropped = read - rows.total()
-    seen.check_pictures(pairs.path)
-    if rows["train"] < LEAST_PAIRS:
-        raise TooFew(
-            f"a reward model needs at least {LEAST_PAIRS} pairs to train on",
-            found=f"{rows['train']:,}" + (f", and {dropped:,} of all below --confident" if dropped else ""),
-            where=str(pairs.path),
-            remedy="collect more judgments, or lower --confident",
-        )
-    seen.check_classes(pairs.path)
-    seen.check_weights(pairs.path)
-    return Survey(
-        rows=dict(sorted(rows.items(), key=lambda split: _ORDER.find(split[0]))),
-        criteria=tuple(seen.shares),
-        dropped=dropped,
-        ties=seen.ties / rows["train"],
-        weight=seen.weight / rows["train"],
-        pictures=len(seen.pictures),
-    )
+    """Count the rows and look for every picture, unless that was done; BadColumns, BadFile, TooFew or DesignError where
+    training could not start."""
+    check_columns(pairs)
+    if not pairs.is_stored() or not (pairs.stored / _SURVEY).is_file():
+        seen = _Seen(pairs)
+        store_pairs(pairs, seen.take, seen.finish)
+    record = json.loads((pairs.stored / _SURVEY).read_text(encoding="utf-8"))
+    return Survey(**record | {"criteria": tuple(record["criteria"])})
 
 
-def check_columns(path: Path, settings: RewardSettings) -> None:
-    """BadColumns where the file lacks one that the settings need."""
-    with opened(path) as file:
-        names = file.schema_arrow.names
+def known_pictures(pairs: PairFile) -> Hashes:
+    """The names of all pictures of the source, as entries of a `NameSet`."""
+    names: Hashes = np.load(pairs.stored / _PICTURES)
+    return names
+
+
+def check_columns(pairs: PairFile) -> None:
+    """BadColumns where the source lacks one that the settings need."""
+    for name in needed_columns(pairs.settings):
+        if name not in pairs.shards.names:
+            raise BadColumns.missing(name, pairs.shards.names, where=str(pairs.path))
+
+
+def needed_columns(settings: RewardSettings) -> list[str]:
+    """The columns without which pairs cannot be learned from."""
     needed = ["image_a", "image_b", *(["rater", "label"] if settings.labels == "raters" else [])]
     needed += ["label"] if settings.labels == "hard" else ["share"]
     needed += [settings.weigh] if settings.weigh != "none" else []
-    needed += ["p_max"] if settings.confident else []
-    for name in needed:
-        if name not in names:
-            raise BadColumns.missing(name, names, where=str(path))
+    return needed + (["p_max"] if settings.confident else [])
 
 
 class _Seen:
-    """Pictures and answers met on the way through a file."""
+    """What was met on the way through a source."""
 
-    def __init__(self, images: Path) -> None:
-        self.images = images
-        self.pictures: set[str] = set()
+    def __init__(self, pairs: PairFile) -> None:
+        self.pairs, self.where = pairs, str(pairs.path)
+        self.folder = pairs.pictures.folder if isinstance(pairs.pictures, FolderPictures) else None
+        self.read, self.rows = 0, Counter[str]()
+        self.pictures, self.folders = NameSet(), NameSet()
+        self.others: dict[str, NameSet] = {}
+        self.sides: list[str] = []
+        self.is_split = "split" in pairs.shards.names or pairs.shards.is_split_by_name
         self.missing: list[str] = []
-        self.unnamed = 0
-        self.ties = 0.0
-        self.weight = 0.0
+        self.absent = self.unnamed = 0
+        self.ties = self.weight = 0.0
         self.shares: dict[str, tuple[float, float]] = {}
 
-    def take(self, table: pa.Table) -> None:
+    def take(self, table: pa.Table, learned: pa.Table) -> None:
         """Note what is new in these rows."""
-        for column in ("image_a", "image_b"):
-            fresh = [name for name in table.column(column).unique().to_pylist() if name not in self.pictures]
-            self.unnamed += table.column(column).null_count
-            self.pictures.update(name for name in fresh if name is not None)
-            self.missing += [name for name in fresh if name is not None and not (self.images / name).is_file()]
-        train = table.filter(pc.equal(table.column("split"), "train"))
+        self.read += table.num_rows if not self.pairs.criteria else int(
+            pc.sum(pc.is_in(table.column("criterion"), pa.array(self.pairs.criteria))).as_py() or 0
+        )  # fmt: skip
+        self.rows.update(dict(zip(*_counted(learned.column("split")))))
+        side = self._side(table.column("split"))
+        for kind, column in _guarded(table) if self.is_split else ():
+            names = self.pictures if kind == "image" else self.others.setdefault(kind, NameSet())
+            there = pc.fill_null(pc.not_equal(column, ""), False).to_numpy(zero_copy_only=False)
+            names.add(hash_names(column)[there], side[there])
+        self._look_for(learned)
+        self._tally(learned)
+
+    def _side(self, column: pa.ChunkedArray) -> NDArray[np.uint8]:
+        """A flag for each row's side of the split."""
+        encoded = column.combine_chunks().dictionary_encode()
+        self.sides += [name for name in encoded.dictionary.to_pylist() if name not in self.sides]
+        if len(self.sides) > 6:
+            raise BadValue("a split is train, validation or test", found=repr(self.sides[-1]), where=self.where)
+        flags: NDArray[np.uint8] = np.array(
+            [1 << self.sides.index(name) for name in encoded.dictionary.to_pylist()], np.uint8
+        )
+        places: NDArray[np.int32] = encoded.indices.to_numpy(zero_copy_only=False)
+        return flags[places]
+
+    def _look_for(self, learned: pa.Table) -> None:
+        for column, place in (("image_a", "place_a"), ("image_b", "place_b")):
+            names, places = learned.column(column), learned.column(place)
+            self.unnamed += names.null_count
+            names = names.filter(pc.is_valid(names))
+            self.pictures.add(hash_names(names), _LEARNED)
+            lost = learned.column(column).filter(pc.and_(pc.is_null(places), pc.is_valid(learned.column(column))))
+            self.absent += len(lost.unique())
+            self.missing += lost.unique().to_pylist()[:_SHOWN]
+            if self.folder is not None:
+                self._list_folders(pc.unique(pc.replace_substring_regex(names, "/?[^/]*$", "")))
+
+    def _list_folders(self, folders: pa.Array) -> None:
+        """Note the files of folders that were not listed yet."""
+        hashes = hash_names(folders)
+        fresh = ~contains(self.folders.entries(), hashes)
+        for name in folders.filter(pa.array(fresh)).to_pylist():
+            files = pa.array(_files(self.folder / name, f"{name}/" if name else ""), pa.string())
+            self.pictures.add(hash_names(files), _PRESENT)
+        self.folders.add(hashes)
+
+    def _tally(self, learned: pa.Table) -> None:
+        train = learned.filter(pc.equal(learned.column("split"), "train"))
         self.ties += float(pc.sum(train.column("tied")).as_py() or 0)
         self.weight += float(pc.sum(train.column("weight")).as_py() or 0)
-        for name in table.column("criterion").unique().to_pylist():
+        for name in learned.column("criterion").unique().to_pylist():
             share = train.filter(pc.equal(train.column("criterion"), name)).column("target").to_numpy()
             low, high = self.shares.get(name, (np.inf, -np.inf))
             self.shares[name] = (min(low, share.min(initial=np.inf)), max(high, share.max(initial=-np.inf)))
 
-    def check_pictures(self, where: Path) -> None:
-        """BadFile where a picture is not there."""
-        if self.missing or self.unnamed:
-            found = f"{self.unnamed:,} rows without a picture" if self.unnamed else ""
-            found = found or f"{len(self.missing):,} missing: {', '.join(self.missing[:3])}"
-            raise BadFile(
-                "every pair needs both of its pictures", found=found, where=str(where),
-                remedy=f"they are looked for below {self.images}; --images names another folder",
-            )  # fmt: skip
+    # -- after the pass ----------------------------------------------------------------------------------------------
 
-    def check_classes(self, where: Path) -> None:
-        """TooFew where every pair of a criterion is even: there is no preference to learn."""
+    def finish(self, folder: Path) -> None:
+        """Refuse what cannot be learned from; else write the survey."""
+        train, dropped = self.rows["train"], self.read - self.rows.total()
+        self._check_splits()
+        self._check_pictures()
+        if train < LEAST_PAIRS:
+            raise TooFew(
+                f"a reward model needs at least {LEAST_PAIRS} pairs to train on",
+                found=f"{train:,}" + (f", and {dropped:,} of all below --confident" if dropped else ""),
+                where=self.where,
+                remedy="collect more judgments, or lower --confident",
+            )
         for name, (low, high) in self.shares.items():
             if low == high == 0.5:
-                raise TooFew("pairs with a winner are needed", found="all even", where=f"{where}, criterion {name!r}")
-
-    def check_weights(self, where: Path) -> None:
-        """BadValue where no training pair counts."""
+                raise TooFew(
+                    "pairs with a winner are needed", found="all even", where=f"{self.where}, criterion {name!r}"
+                )
         if not self.weight:
             raise BadValue(
-                "a training pair with a weight above 0 is needed", found="none", where=str(where),
+                "a training pair with a weight above 0 is needed", found="none", where=self.where,
                 remedy="--rater-weights none: no two raters agree more often than coins; or --weigh none",
             )  # fmt: skip
+        used = self.pictures.select(_LEARNED)
+        np.save(folder / _PICTURES, used)
+        rows = dict(sorted(self.rows.items(), key=lambda split: _ORDER.find(split[0])))
+        survey = Survey(rows, tuple(self.shares), dropped, self.ties / train, self.weight / train, len(used))
+        write_json(folder / _SURVEY, asdict(survey))
+
+    def _check_pictures(self) -> None:
+        """BadFile where a picture is not there."""
+        if self.folder is not None:
+            lost = self.pictures.select(_LEARNED, _PRESENT)
+            for name in self._named(lost):  # spelled in another way than its folder's list, perhaps
+                if not (self.folder / name).is_file():
+                    self.absent += 1
+                    self.missing += [name] if len(self.missing) < _SHOWN else []
+        if self.absent or self.unnamed:
+            found = f"{self.unnamed:,} rows without a picture" if self.unnamed else ""
+            remedy = f"they are looked for below {self.pairs.images}; --images names another folder"
+            raise BadFile(
+                "every pair needs both of its pictures",
+                found=found or f"{self.absent:,} missing: {', '.join(self.missing[:_SHOWN])}",
+                where=self.where,
+                remedy="write the bytes of the pictures too" if self.pairs.shards.has_pictures else remedy,
+            )
+
+    def _named(self, hashes: Hashes) -> Iterator[str]:
+        """The names of pictures behind hashes, each once: another pass over the source."""
+        met: set[str] = set()
+        for _, table in self.pairs.tables() if len(hashes) else ():
+            learned = self.pairs.learned(table)
+            for column in ("image_a", "image_b"):
+                names = learned.column(column).drop_null().unique()
+                fresh = set(names.filter(pa.array(contains(hashes, hash_names(names)))).to_pylist()) - met
+                met |= fresh
+                yield from fresh
+
+    def _check_splits(self) -> None:
+        """DesignError where a prompt or its text, a group of pairs, an item or an image is in two splits."""
+        if len(self.sides) < 2:
+            return
+        for kind, names in {**self.others, "image": self.pictures}.items():
+            leaks = names.in_several(_SIDES)
+            where: dict[str, set[str]] = {}
+            for _, table in self.pairs.tables() if len(leaks) else ():
+                for found, column in _guarded(table):
+                    if found == kind:
+                        hit = pa.array(contains(leaks, hash_names(column)))
+                        for value, split in zip(column.filter(hit).to_pylist(), table.column("split").filter(hit)):
+                            where.setdefault(value, set()).add(split.as_py())
+                            if value and len(where[value]) > 1:
+                                raise _leak(kind, value, where[value], len(leaks))
+
+
+def _leak(kind: str, value: str, splits: set[str], count: int) -> DesignError:
+    return DesignError(
+        f"no {kind} may stand in two splits",
+        found=f"{kind} {value!r} in {' and '.join(sorted(splits))} ({count:,} such)",
+        where="labels",
+        remedy="split by prompt, as salon labels does, and unite prompts that share an image or a text",
+    )
+
+
+def _guarded(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    """Columns whose values may not stand on two sides of the split, with what they are."""
+    kinds = {"prompt": ("prompt",), "item": ("item", "item_a", "item_b"), "image": ("image", "image_a", "image_b")}
+    kinds |= {"group": ("group",)} if "item_a" in table.column_names else {}  # pairs stay in their group
+    for kind, names in kinds.items():
+        yield from ((kind, table.column(name)) for name in names if name in table.column_names)
+    texts = table.column("text").combine_chunks().dictionary_encode()
+    plain = pa.array([normalized(text) or None for text in texts.dictionary.to_pylist()], pa.string())
+    yield "prompt text", pa.chunked_array([plain.take(texts.indices)])
+
+
+def _files(folder: Path, prefix: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [prefix + entry.name for entry in entries if entry.is_file()]
+    except OSError:
+        return []
 
 
 def _counted(column: pa.ChunkedArray) -> tuple[list[str], list[int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from salon.errors import MissingExtra
 
@@ -12,6 +13,10 @@ try:
     from torch import Tensor
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("train") from None
+
+
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 def criterion_batches(criterion: Tensor, size: int, generator: torch.Generator) -> list[tuple[int, Tensor]]:
@@ -29,11 +34,13 @@ def plain_batches(rows: int, size: int, generator: torch.Generator) -> list[Tens
     return list(_even(torch.randperm(rows, generator=generator), size))
 
 
-def alternated(*streams: Iterable[object]) -> Iterator[tuple[int, object]]:
-    """One from each stream in turn, with the stream's number; when a shorter one ends, the others go on."""
-    done = object()
-    for turn in itertools.zip_longest(*streams, fillvalue=done):
-        yield from ((number, one) for number, one in enumerate(turn) if one is not done)
+def alternated(first: Iterable[A], second: Iterable[B]) -> Iterator[A | B]:
+    """One from each stream in turn; when the shorter one ends, the other goes on."""
+    for one, other in itertools.zip_longest(first, second):
+        if one is not None:
+            yield one
+        if other is not None:
+            yield other
 
 
 def _even(rows: Tensor, size: int) -> Iterator[Tensor]:

@@ -84,6 +84,7 @@ def overlaid(image: Image.Image, words: str, share: float) -> Image.Image:
     altered = image.copy()
     pen = ImageDraw.Draw(altered, "RGBA")
     font = ImageFont.load_default(max(6, round(min(image.size) * share)))
+    assert isinstance(font, ImageFont.FreeTypeFont)  # Pillow without FreeType has one size only
     lines = _lines(pen, words, font, image.width * 0.96)
     step = round(font.size * 1.25)
     top = max(0, image.height - step * len(lines) - round(font.size * 0.4))

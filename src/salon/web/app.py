@@ -10,8 +10,8 @@ from collections.abc import Callable
 from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.responses import JSONResponse
 
+from salon.collect.studio.studio import Studio
 from salon.errors import SalonError
-from salon.flows.studio.studio import Studio
 from salon.store.database import Database
 from salon.web import auth, errors, images, look
 from salon.web.api import owner as api_owner

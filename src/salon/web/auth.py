@@ -28,8 +28,8 @@ from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Scope
 
+from salon.collect.studio.studio import Studio
 from salon.errors import BadValue
-from salon.flows.studio.studio import Studio
 from salon.store.database import Database, Who
 from salon.store.database.connected import now_ms
 from salon.store.database.errors import BadLink

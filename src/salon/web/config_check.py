@@ -9,9 +9,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from salon.collect.settings import FILE
+from salon.collect.studio.open import database_file, describe_questions, first_plan, study_to_collect
 from salon.collect.workload import workloads
 from salon.errors import SalonError
-from salon.flows.studio.open import database_file, describe_questions, first_plan, study_to_collect
 from salon.generate.ready import ReadySettings, check_ready
 from salon.store.database import open_database
 from salon.store.database.errors import NoStudy, Unavailable

@@ -28,10 +28,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import Scope
 
+from salon.collect.studio.steps import TooEarly
 from salon.errors import BadFile, BadValue, ConflictingJudgment, DesignError, InputError, SalonError, StatsError
-from salon.flows.scoring import errors as scoring
-from salon.flows.scoring.decisions import UnknownDecision
-from salon.flows.studio.steps import TooEarly
+from salon.select.service import errors as scoring
+from salon.select.service.decisions import UnknownDecision
 from salon.store.database import errors as database
 from salon.web.pages.render import page
 from salon.web.words import PageWords

@@ -24,8 +24,8 @@ from fastapi import APIRouter, Request
 from PIL import Image
 from starlette.responses import FileResponse
 
+from salon.collect.studio.studio import Studio
 from salon.errors import BadFile
-from salon.flows.studio.studio import Studio
 from salon.store.atomic import whole_file
 from salon.store.database import Database
 from salon.store.pictures import is_inside, read_bytes, read_picture

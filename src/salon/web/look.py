@@ -25,7 +25,7 @@ class Static(StaticFiles):
         super().__init__(directory=STATIC, check_dir=False)
 
     def file_response(self, *arguments: object, **more: object) -> Response:
-        response = super().file_response(*arguments, **more)  # type: ignore[arg-type]
+        response = super().file_response(*arguments, **more)  # type: ignore[arg-type]  # whatever Starlette gives
         response.headers.update(ASK_AGAIN)
         return response
 

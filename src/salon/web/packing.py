@@ -10,8 +10,8 @@ from pathlib import Path
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse
 
+from salon.collect.studio.studio import Studio
 from salon.errors import BadFile, BadValue
-from salon.flows.studio.studio import Studio
 from salon.store.export import EXPORTS
 from salon.store.field_files import FIELD_FILES
 

@@ -22,7 +22,7 @@ from salon.web.settings import WebSettings
 try:
     import resource
 except ImportError:  # pragma: no cover - Windows has no such limit
-    resource = None  # type: ignore[assignment]
+    resource = None  # type: ignore[assignment]  # Windows has none
 
 log = logging.getLogger("salon.web")
 _RESERVED_FILES = 128
@@ -38,7 +38,7 @@ class BoundedProtocol(H11Protocol):
     """Connections without a request under way; the one that has waited longest is first."""
     _deadline: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn is given nothing else
         super().connection_made(transport)
         if len(self.connections) > self.most_connections:
             log.warning("more than %d connections are open: one without a request is closed", self.most_connections)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from pydantic import Field
@@ -32,7 +32,7 @@ from salon.errors import BadFile, BadValue
 from salon.report.estimate import Figure
 from salon.study.noun import Noun
 
-FORMAT = "salon.posters-compared/1"
+FORMAT: Final = "salon.posters-compared/1"
 OVERALL = "Overall"
 
 
@@ -281,9 +281,11 @@ def _values(
     def _edge(apart: FloatArray, at: int) -> tuple[float, float] | None:
         """Where draws show no spread: from the nearest to the farthest ends of the two intervals."""
         mine, best = figures[at], None if leader is None else figures[leader]
-        if np.ptp(apart) > 0 or mine is None or best is None or None in (mine.low, mine.high, best.low, best.high):
+        if np.ptp(apart) > 0 or mine is None or best is None:
             return None
-        ends = [sign * (one - other) for one in (best.low, best.high) for other in (mine.low, mine.high)]  # type: ignore[operator]
+        if mine.low is None or mine.high is None or best.low is None or best.high is None:
+            return None
+        ends = [sign * (one - other) for one in (best.low, best.high) for other in (mine.low, mine.high)]
         return min(ends), max(ends)
 
     return tuple(

@@ -62,7 +62,8 @@ def _pairs(answered: Answered, cap: int | None) -> Iterator[tuple[Box, list[Box]
 
 
 def _truth(record: Record) -> list[list[float]]:
-    return record["text_bbox"] if "text_bbox" in record else record["gt"]
+    result: list[list[float]] = record["text_bbox"] if "text_bbox" in record else record["gt"]
+    return result
 
 
 def _all_or_none(pots: dict[str, list[float]], answered: Answered) -> dict[str, list[float]]:

@@ -35,12 +35,11 @@ def _metric(task: Task) -> Metric:
 
 
 def _difficulties(one: Scored) -> dict[str, float]:
-    sizes = {SIZE: float(one.item.subtask)} if one.item.task.name == "font_size_ocr" and _is_size(one) else {}
+    size = one.item.subtask
+    sizes: dict[str, float] = {}
+    if one.item.task.name == "font_size_ocr" and isinstance(size, int | float):
+        sizes[SIZE] = float(size)
     return sizes | dict(one.item.difficulty)
-
-
-def _is_size(one: Scored) -> bool:
-    return isinstance(one.item.subtask, int | float)
 
 
 def _curve(task: Task, name: str, scored: Sequence[Scored], settings: ScoreSettings) -> DifficultyCurve | None:

@@ -179,7 +179,8 @@ def find_files(places: Sequence[Path]) -> list[PosterFile]:
             "one file for each task is needed", found=f"several of {', '.join(again)} ({', '.join(paths)})",
             where=str(places[0]), remedy="name the files of one contestant",
         )  # fmt: skip
-    return [file for task in TASKS if (file := _fullest(by_task.get(task.name, []))) is not None]
+    fullest = (_fullest(by_task.get(task.name, [])) for task in TASKS)
+    return [file for file in fullest if file is not None]
 
 
 def _fullest(files: Sequence[PosterFile]) -> PosterFile | None:
@@ -290,7 +291,7 @@ def _edits(text: str, start: int, fields: Mapping[str, Any], hand: _Hand) -> Ite
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
     """Where each element of the list stands; ValueError where the text is no list."""
-    at = _GAP.match(text, 1 if text.startswith("\ufeff") else 0).end()  # type: ignore[union-attr]
+    at = _skip(text, 1 if text.startswith("\ufeff") else 0)
     if text[at : at + 1] != "[":
         raise ValueError("no list")
     at = _skip(text, at + 1)
@@ -344,4 +345,6 @@ def _plain(value: Any) -> bool:
 
 
 def _skip(text: str, at: int) -> int:
-    return _GAP.match(text, at).end()  # type: ignore[union-attr]
+    gap = _GAP.match(text, at)
+    assert gap is not None  # it matches nothing too
+    return gap.end()

@@ -68,9 +68,9 @@ def _members(name: str, drawn: ByTask) -> list[Drawn]:
 
 def _mean(members: Sequence[Drawn]) -> tuple[float, np.ndarray, np.ndarray]:
     """Value, draws, and the ends to give where no member's draws have any spread."""
-    values = [one.value for one in members]
-    edges = [one.edge or (one.value, one.value) for one in members]
-    return float(np.mean(values)), np.mean([one.draws for one in members], axis=0), np.mean(edges, axis=0)
+    values = [(one.value, one.edge or (one.value, one.value)) for one in members if one.value is not None]
+    mean, edges = float(np.mean([value for value, _ in values])), np.mean([ends for _, ends in values], axis=0)
+    return mean, np.mean([one.draws for one in members], axis=0), edges
 
 
 def _figure(value: float, draws: np.ndarray, edge: np.ndarray, n: int, level: float) -> Figure:

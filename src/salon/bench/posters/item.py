@@ -147,10 +147,9 @@ def _boxes(value: Any, size: tuple[int, int], where: str) -> tuple[Box, ...]:
     width, height = size
     found: list[Box] = []
     for box in value:
-        numbers = box if isinstance(box, list) and len(box) == 4 else [None]
-        if not all(_is_number(one) for one in numbers):
+        if not isinstance(box, list) or len(box) != 4 or not all(_is_number(number) for number in box):
             raise _bad("boxes of four numbers, in pixels", box, where)
-        x1, y1, x2, y2 = numbers
+        x1, y1, x2, y2 = box
         if x2 <= x1 or y2 <= y1:
             raise _bad("boxes with x1 < x2 and y1 < y2", box, where)
         found.append((x1 / width, y1 / height, x2 / width, y2 / height))

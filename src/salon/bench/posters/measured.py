@@ -60,7 +60,7 @@ def measured_answer(task: str, prompt: str, pixels: Pixels, boxes: Convention = 
 
 def _alignment(prompt: str, pixels: Pixels) -> str | None:
     ink = far_from_ground(pixels)
-    lines = np.array([_extent(ink[top:bottom]) for top, bottom in runs(ink.any(axis=1))])
+    lines = np.array([_extent(ink[top:bottom]) for top, bottom in runs(np.asarray(ink.any(axis=1)))])
     if not len(lines):
         return None
     left, right = lines.T
@@ -184,7 +184,7 @@ def _traits(poster: Pixels) -> Sequence[float]:
     starts = np.array([box[0] for box in blocks])
     shared = (np.abs(starts[:, None] - starts[None]) < 0.006).sum(axis=1) > 1
     free = float((~drawn.any(axis=1)).mean())
-    rows = len(runs(drawn.any(axis=1)))
+    rows = len(runs(np.asarray(drawn.any(axis=1))))
     return -_touching(drawn), tallest, free, rows, float(shared.mean()) if len(blocks) else 0.0, float(drawn.mean())
 
 

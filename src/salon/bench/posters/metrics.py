@@ -114,7 +114,8 @@ def _parts(strata: Sequence[object]) -> list[list[int]]:
 def _mean_of_parts(values: FloatArray, weights: FloatArray, parts: Sequence[Sequence[int]]) -> FloatArray:
     """The mean over parts of each part's weighted mean, for each row of weights; NaN where a part is not drawn."""
     with np.errstate(invalid="ignore"):
-        return np.mean([weights[:, at] @ values[at] / weights[:, at].sum(axis=1) for at in parts], axis=0)
+        result: FloatArray = np.mean([weights[:, at] @ values[at] / weights[:, at].sum(axis=1) for at in parts], axis=0)
+        return result
 
 
 def _fixed(metric: Metric, scored: Sequence[Scored], value: Value) -> float | None:

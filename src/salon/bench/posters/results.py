@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -12,7 +12,7 @@ from salon.report.estimate import Figure
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
-FORMAT = "salon.posters/1"
+FORMAT: Final = "salon.posters/1"
 
 
 class ScoreSettings(Noun):

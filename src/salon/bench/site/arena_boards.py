@@ -116,8 +116,10 @@ def _scale(board: ArenaBoard) -> str:
 
 def win_matrix_chart(board: ArenaBoard, heading: str = "") -> Figure:
     """Shares won, row against column, of the best generators."""
-    names = board.matrix.generators[:MATRIX]
-    held = _duels(board.matrix.duels)
+    matrix = board.matrix
+    assert matrix is not None
+    names = matrix.generators[:MATRIX]
+    held = _duels(matrix.duels)
     shares, counts, notes = (
         [[held.get((row, column), UNMET)[part] for column in names] for row in names] for part in range(3)
     )
@@ -133,8 +135,8 @@ def win_matrix_chart(board: ArenaBoard, heading: str = "") -> Figure:
         limit=0.5,
         value_name="share won",
     )
-    cut = f" The best {MATRIX} of {len(board.matrix.generators)}." if len(board.matrix.generators) > MATRIX else ""
-    never = board.matrix.never_met
+    cut = f" The best {MATRIX} of {len(matrix.generators)}." if len(matrix.generators) > MATRIX else ""
+    never = matrix.never_met
     unmet = f" {numbers.count(never)} {'pair' if never == 1 else 'pairs'} never met." if never else ""
     return Figure(
         drawing,
@@ -157,6 +159,7 @@ def _duels(duels: Sequence[Duel]) -> dict[tuple[str, str], tuple[float | None, i
 def adjusted_blocks(board: ArenaBoard) -> Iterator[Block]:
     """Covariates, and the board without them."""
     adjusted = board.adjusted
+    assert adjusted is not None
     rows = [{"covariate": one.covariate, "beta": one.beta, "unit": one.unit, "p": one.p} for one in adjusted.effects]
     if rows:
         columns = [

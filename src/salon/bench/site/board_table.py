@@ -90,7 +90,7 @@ class BoardTable(SiteBlock):
     @cached_property
     def oracle(self) -> bool:
         """Whether any entry was read by a judge that knows."""
-        return any(one.result.oracle for one in self.material.published)
+        return any(one.computed.oracle for one in self.material.published)
 
     @cached_property
     def makers(self) -> list[str]:
@@ -110,7 +110,7 @@ class BoardTable(SiteBlock):
     def _row(self, index: int, one: Shown, *, starts: bool, shaded: bool) -> BoardRow:
         entry, label = one.entry, self.material.labels[one.name]
         cells = [self._cell(index, one, axis) for axis in self.axes]
-        oracle = one.result.oracle
+        oracle = one.computed.oracle
         seen = (entry.name, entry.title, entry.by, entry.licence, entry.generator)
         return BoardRow(
             label=label,
@@ -125,7 +125,7 @@ class BoardTable(SiteBlock):
         )
 
     def _cell(self, index: int, one: Shown, axis: Axis) -> AxisCell:
-        found = axis.of(one.result)
+        found = axis.of(one.computed)
         standing = self.material.standing[axis.id].get(one.name)
         return axis_cell(found, f"entries.{index}.axes.{axis.id}", standing, self.material.labels)
 

@@ -10,7 +10,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from salon.bench.results import AxisResult, EntryResult, PictureResult
 from salon.bench.site.frame import SitePage
@@ -20,8 +20,8 @@ from salon.report import Column, Section, Table, numbers
 from salon.report.svg import element
 from salon.study.noun import Noun
 
-FORMAT = "salon.site/1"
-HIDDEN = {"points": {}, "said": {}, "missing": None, "image": None}
+FORMAT: Final = "salon.site/1"
+HIDDEN: dict[str, object] = {"points": {}, "said": {}, "missing": None, "image": None}
 """What is left of a picture of a private prompt: its numbers."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -68,8 +68,7 @@ def board_document(material: Material) -> dict[str, Any]:
         "entries": [_entry_record(material, one) for one in material.published],
         "provisional": [_entry_record(material, one) for one in material.provisional],
         "retracted": [
-            {"name": one.name, "reason": one.entry.retracted.reason, "at": one.entry.retracted.at}
-            for one in material.retracted
+            {"name": one.name, "reason": one.retraction.reason, "at": one.retraction.at} for one in material.retracted
         ],
     }
 
@@ -120,11 +119,11 @@ def board_csv(material: Material) -> bytes:
 def _csv_row(material: Material, one: Shown) -> list[object]:
     row: list[object] = [one.entry.name, one.entry.title, one.entry.by, one.entry.licence]
     for axis in material.axes:
-        found, standing = axis.of(one.result), material.standing[axis.id].get(one.name)
+        found, standing = axis.of(one.computed), material.standing[axis.id].get(one.name)
         row += [found.figure.value, found.figure.low, found.figure.high] if found else [None] * 3
         row += [standing.rank, standing.low, standing.high, standing.tier] if standing else [None] * 4
-    oracle = one.result.oracle
-    return [*row, oracle.figure.value if oracle else None, one.result.digest, one.result.signature_line]
+    oracle = one.computed.oracle
+    return [*row, oracle.figure.value if oracle else None, one.computed.digest, one.computed.signature_line]
 
 
 def prompts_csv(material: Material) -> bytes:
@@ -144,7 +143,7 @@ def prompts_csv(material: Material) -> bytes:
 def public_result(material: Material, one: Shown) -> EntryResult:
     """A result without what would give private prompts away."""
     private = {prompt.prompt.id for prompt in material.suite.prompts if prompt.private}
-    return _hidden(one.result, private)
+    return _hidden(one.computed, private)
 
 
 def _hidden(result: EntryResult, private: set[str]) -> EntryResult:

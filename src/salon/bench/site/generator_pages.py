@@ -68,7 +68,7 @@ class GeneratorPages:
         return [
             Card(axis.title, numbers.fixed(found.figure.value, 1), self._place_words(one, axis.id, found))
             for axis in self.material.axes[:3]
-            if (found := axis.of(one.result))
+            if (found := axis.of(one.computed))
         ]
 
     def _place_words(self, one: Shown, axis: str, found: AxisResult) -> str:
@@ -89,7 +89,7 @@ class GeneratorPages:
         yield Section("Where it comes from", [self._about(one)])
 
     def _axes(self, one: Shown) -> Table:
-        result = one.result
+        result = one.computed
         rows = [
             self._axis_row(one, axis.title, axis.id, found) for axis in self.material.axes if (found := axis.of(result))
         ]
@@ -127,7 +127,7 @@ class GeneratorPages:
         rows = [
             (axis.title, found.figure.value, found.figure.low, found.figure.high, "")
             for axis in self.material.axes[2:]
-            if (found := axis.of(one.result))
+            if (found := axis.of(one.computed))
         ]
         if len(rows) > 1:
             drawing = charts.dot_intervals(
@@ -155,7 +155,7 @@ class GeneratorPages:
         )
 
     def _seen(self, one: Shown) -> Iterator[tuple[str, PictureResult]]:
-        for prompt in one.result.prompts:
+        for prompt in one.computed.prompts:
             for picture in prompt.pictures:
                 if isinstance(self.pictures.get((one.name, picture.item)), Thumb) and self._is_ordered(picture):
                     yield prompt.prompt, picture

@@ -42,7 +42,7 @@ def index_page(material: Material) -> SitePage:
 
 
 def _signature(material: Material) -> str:
-    shown = material.published[0].result.signature if material.published else None
+    shown = material.published[0].computed.signature if material.published else None
     return f"salon:{shown.version}" if shown else "no entry"
 
 
@@ -142,8 +142,8 @@ def _retracted(material: Material) -> Table:
     rows = [
         {
             "name": entry_link(material, one),
-            "reason": sentence(brief(one.entry.retracted.reason, 400)),
-            "at": one.entry.retracted.at[:10],
+            "reason": sentence(brief(one.retraction.reason, 400)),
+            "at": one.retraction.at[:10],
         }
         for one in material.retracted
     ]
@@ -161,10 +161,10 @@ def _scatter(material: Material) -> Figure:
     headline = next(axis for axis in material.axes if axis.id == material.headline)
     dots = [
         charts.ScatterMark(
-            material.labels[one.name], _triple(one.result.capability), _triple(found),
+            material.labels[one.name], _triple(one.computed.capability), _triple(found),
             f"overall rank {rank_range(material.standing[material.axes[0].id].get(one.name))}",
         )
-        for one in material.published if (found := headline.of(one.result))
+        for one in material.published if (found := headline.of(one.computed))
     ]  # fmt: skip
     drawing = charts.scatter(
         dots,
@@ -187,7 +187,7 @@ def _triple(axis: AxisResult) -> tuple[float, float | None, float | None]:
 
 
 def _notes(material: Material) -> list[str]:
-    policies = material.published[0].result.policies if material.published else ()
+    policies = material.published[0].computed.policies if material.published else ()
     return [*policies, "Ranks and tie groups depend on who stands on the board; published numbers never do."]
 
 

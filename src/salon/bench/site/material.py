@@ -5,13 +5,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from salon.bench import arena, rater_tables
 from salon.bench.arena import ArenaSnapshot
 from salon.bench.board import Board, entry_folder, read_published, shown_result
-from salon.bench.entry import Entry
+from salon.bench.entry import Entry, Retraction
 from salon.bench.numbered import read_snapshots
 from salon.bench.rater_tables import RaterTables
 from salon.bench.results import AxisResult, EntryResult, GroupResult, PromptResult
@@ -46,6 +46,18 @@ class Shown:
         """Its name on the board."""
         return self.entry.name
 
+    @property
+    def computed(self) -> EntryResult:
+        """The result of an entry that has one, as all published ones do."""
+        assert self.result is not None
+        return self.result
+
+    @property
+    def retraction(self) -> Retraction:
+        """Why an entry was taken back, of one that was."""
+        assert self.entry.retracted is not None
+        return self.entry.retracted
+
 
 @dataclass(frozen=True)
 class Material:
@@ -71,7 +83,7 @@ class Material:
                 rule.title,
                 "Chance to be preferred to the frozen reference"
                 + (f", by a scorer of {rule.criterion}." if rule.criterion else "."),
-                lambda one, id=rule.id: one.eps.get(id),
+                partial(_eps_of, rule.id),
             )
             for rule in sorted(self.suite.card.preferences, key=lambda rule: not rule.headline)
         ]
@@ -95,7 +107,7 @@ class Material:
         """Entries on the board, best first by its first axis."""
         held = [one for one in self.entries if not one.entry.retracted and one.result and one.published]
         first = self.axes[0].of
-        return tuple(sorted(held, key=lambda one: (-_value(first(one.result)), one.name)))
+        return tuple(sorted(held, key=lambda one: (-_value(first(one.computed)), one.name)))
 
     @cached_property
     def provisional(self) -> tuple[Shown, ...]:
@@ -115,7 +127,7 @@ class Material:
     @cached_property
     def standing(self) -> dict[str, dict[str, Standing]]:
         """By axis and name of the entry: ranks, their ranges, tie groups."""
-        results = [one.result for one in self.published]
+        results = [one.computed for one in self.published]
         return {
             axis.id: {one.entry: one for one in standings(results, axis.id).places} for axis in self.axes if results
         }
@@ -179,6 +191,10 @@ def read_material(board: Board, title: str | None = None) -> Material:
         arenas=read_snapshots(board.folder / arena.FOLDER, ArenaSnapshot),
         raters=read_snapshots(board.folder / rater_tables.FOLDER, RaterTables),
     )
+
+
+def _eps_of(column: str, result: EntryResult) -> AxisResult | None:
+    return result.eps.get(column)
 
 
 def _value(axis: AxisResult | None) -> float:

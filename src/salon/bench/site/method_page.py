@@ -8,7 +8,7 @@ from salon.bench.site.frame import SitePage
 from salon.bench.site.material import Material
 from salon.bench.site.wording import clause, code_line, coded
 from salon.bench.suite import CAPABILITY, EPS, PreferenceReference
-from salon.report import Cell, Column, Details, Note, Section, Table, numbers
+from salon.report import Block, Cell, Column, Details, Note, Section, Table, numbers
 from salon.report.words import brief, listed, sentence
 
 FIFTY = (
@@ -80,7 +80,7 @@ def _axes(material: Material) -> Iterator[str | Note]:
 def _intervals(material: Material) -> Iterator[str]:
     card = material.suite.card
     level = numbers.percent(card.level)
-    methods = sorted({one.result.capability.figure.method for one in material.published})
+    methods = sorted({one.computed.capability.figure.method for one in material.published})
     yield (
         f"Intervals are at {level}, over prompts: prompts are the units that could have been others, so pictures of "
         f"one prompt count together. Method: {'; '.join(methods) or card.interval}."
@@ -102,7 +102,7 @@ def _policies(material: Material) -> Table:
     )
 
 
-def _suite(material: Material) -> Iterator[object]:
+def _suite(material: Material) -> Iterator[Block | str]:
     suite, card = material.suite, material.suite.card
     known = [
         ("Suite", f"{card.name}, version {card.version}: {card.title}"),
@@ -124,7 +124,7 @@ def _suite(material: Material) -> Iterator[object]:
     )
 
 
-def _judges(material: Material) -> Iterator[object]:
+def _judges(material: Material) -> Iterator[Block | str]:
     rest = "all" if len(material.suite.routes) == 1 else "every other"
     rows = [
         {"tag": rest if route.tag == "*" else route.tag, "judges": listed(route.judges),
@@ -139,8 +139,9 @@ def _judges(material: Material) -> Iterator[object]:
     )
 
 
-def _reference(material: Material) -> Iterator[object]:
+def _reference(material: Material) -> Iterator[Block | str]:
     reference = material.suite.reference
+    assert reference is not None
     yield (
         f"For every prompt the median of the logits of {len(reference.field)} entries, computed once and frozen. "
         + (sentence(reference.note) if reference.note else "")
@@ -173,7 +174,7 @@ def _reference_row(titles: dict[str, str], one: PreferenceReference) -> dict[str
     }
 
 
-def _signatures(material: Material) -> Iterator[object]:
+def _signatures(material: Material) -> Iterator[Block | str]:
     rows = [
         {"entry": Cell(material.labels[one.name], under=code_line(one.result.signature_line))}
         for one in material.entries

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from markupsafe import Markup
 
-from salon.bench.site.material import Material, Shown
+from salon.bench.site.material import Axis, Material, Shown
 from salon.bench.site.wording import capital
 from salon.report import SMALL, Figure, Figures, Section, charts
 from salon.report import estimate as estimates
@@ -24,8 +25,7 @@ def group_multiples(material: Material) -> Iterator[Section]:
     """Capability by group of tags."""
     panels = []
     for name in material.tag_groups:
-        read = lambda one, name=name: _capability(material, one, name)  # noqa: E731
-        panels += panel(material, capital(name), read)
+        panels += panel(material, capital(name), partial(_capability, material, name))
     if panels and len(material.tag_groups) > 1:
         yield Section("By kind of task", [Figures(panels, caption=_caption(material, "Capability"))], "Capability.")
 
@@ -36,13 +36,16 @@ def criterion_multiples(material: Material) -> Iterator[Section]:
     for axis in material.axes[1:]:
         if axis.id in (material.headline, "capability"):
             continue
-        panels += panel(
-            material, axis.title, lambda one, axis=axis: found.figure if (found := axis.of(one.result)) else None
-        )
+        panels += panel(material, axis.title, partial(_figure_of, axis))
     if panels:
         yield Section(
             "By criterion", [Figures(panels, caption=_caption(material, "EPS"))], "EPS of each criterion's own scorer."
         )
+
+
+def _figure_of(axis: Axis, one: Shown) -> estimates.Figure | None:
+    found = axis.of(one.computed)
+    return found.figure if found else None
 
 
 def panel(material: Material, title: str, read: Read) -> list[Figure]:
@@ -57,7 +60,7 @@ def panel(material: Material, title: str, read: Read) -> list[Figure]:
     return [Figure(drawing, heading=title)]
 
 
-def _capability(material: Material, one: Shown, group: str) -> estimates.Figure | None:
+def _capability(material: Material, group: str, one: Shown) -> estimates.Figure | None:
     found = material.groups[one.name].get(("group", group))
     return found.capability if found else None
 

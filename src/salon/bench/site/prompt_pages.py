@@ -112,8 +112,9 @@ class PromptPages:
     def _shots(self, one: SuitePrompt, shown: Shown) -> Iterator[Shot]:
         label = self.material.labels[shown.name]
         found = self.material.by_prompt.get(shown.name, {}).get(one.prompt.id)
-        for number, picture in enumerate(found.pictures if found else (), 1):
-            several = f", picture {number}" if len(found.pictures) > 1 else ""
+        pictures = found.pictures if found else ()
+        for number, picture in enumerate(pictures, 1):
+            several = f", picture {number}" if len(pictures) > 1 else ""
             yield self._maker.shot(
                 shown.name,
                 one.prompt.id,

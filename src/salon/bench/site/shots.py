@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypedDict
 
 from salon.bench.results import PictureResult
 from salon.bench.site.frame import SiteBlock
@@ -89,6 +89,15 @@ class Shots(SiteBlock):
     small: bool = False
 
 
+class _Seen(TypedDict, total=False):
+    """The fields of a shot that show the picture, or say why there is none."""
+
+    src: str
+    width: int
+    height: int
+    missing: str
+
+
 @dataclass(frozen=True)
 class ShotMaker:
     """Makes shots of one page: knows the way to the pictures, and what columns and points are called."""
@@ -126,7 +135,7 @@ class ShotMaker:
             **self._seen(thumb, result),
         )
 
-    def _seen(self, thumb: Thumb | BadFile | None, result: PictureResult) -> dict[str, object]:
+    def _seen(self, thumb: Thumb | BadFile | None, result: PictureResult) -> _Seen:
         if isinstance(thumb, Thumb):
             return {"src": self.root + thumb.src, "width": thumb.width, "height": thumb.height}
         if isinstance(thumb, BadFile):

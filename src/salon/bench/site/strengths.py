@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from salon.bench.results import GroupResult
 from salon.bench.site.material import Material, Shown
 from salon.bench.site.wording import capital
-from salon.report import Column, Details, Figure, Section, Table, charts
+from salon.report import Block, Column, Details, Figure, Section, Table, charts, estimate
 from salon.report.words import listed
 
 NAMED = 6
@@ -38,8 +38,8 @@ def strength_sections(material: Material, one: Shown) -> Iterator[Section]:
     groups = compared(material, one, "group", [(name, capital(name)) for name in material.tag_groups])
     if not tags:
         return
-    blocks: list[object] = [_sentence(tags)] if len(material.published) > 1 else []
-    rows = [row for row in groups if row.held.capability]
+    blocks: list[Block | str] = [_sentence(tags)] if len(material.published) > 1 else []
+    rows = [(row, row.held.capability) for row in groups if row.held.capability]
     if len(rows) > 1:
         blocks.append(_chart(rows))
     blocks.append(Details(f"All {len(tags)} tags", [_table(material, tags)], open=len(tags) <= 12))
@@ -81,11 +81,9 @@ def _named(names: Sequence[str]) -> str:
     return listed([*names[:NAMED], *([f"{more} more"] if more > 0 else [])]).unescape()
 
 
-def _chart(rows: Sequence[Compared]) -> Figure:
-    dots = [
-        (row.name, row.held.capability.value, row.held.capability.low, row.held.capability.high, "") for row in rows
-    ]
-    middles = [row.capability for row in rows]
+def _chart(rows: Sequence[tuple[Compared, estimate.Figure]]) -> Figure:
+    dots = [(row.name, capability.value, capability.low, capability.high, "") for row, capability in rows]
+    middles = [row.capability for row, _ in rows]
     drawing = charts.dot_intervals(
         dots,
         title="Capability by group of tags",

@@ -54,7 +54,7 @@ def fit(pictures: Iterable[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 def features(pixels: np.ndarray) -> np.ndarray:
     """36 numbers: two for the normalised brightness and sixteen for products of neighbours, at each of two scales."""
-    gray = cv2.cvtColor(np.ascontiguousarray(pixels), cv2.COLOR_RGB2GRAY).astype(np.float64)
+    gray: np.ndarray = cv2.cvtColor(np.ascontiguousarray(pixels), cv2.COLOR_RGB2GRAY).astype(np.float64)
     scale = SIDE / min(gray.shape)
     if scale < 1:
         gray = cv2.resize(gray, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
@@ -74,7 +74,8 @@ def normalised(gray: np.ndarray) -> np.ndarray:
     """Brightness less its neighbourhood's mean, over its spread."""
     mean = cv2.GaussianBlur(gray, (7, 7), 7 / 6)
     spread = np.sqrt(np.maximum(cv2.GaussianBlur(gray**2, (7, 7), 7 / 6) - mean**2, 0))
-    return (gray - mean) / (spread + _FLAT)
+    values: np.ndarray = (gray - mean) / (spread + _FLAT)
+    return values
 
 
 def _symmetric(values: np.ndarray) -> tuple[float, float]:

@@ -124,4 +124,5 @@ _TO_LAB = np.array(
 
 def oklab_of(rgb: np.ndarray) -> np.ndarray:
     """OKLab (L, a, b) of bytes (n, 3), as `render.colors.oklab` has it for one color."""
-    return np.cbrt(LINEAR[rgb] @ _TO_CONES.T) @ _TO_LAB.T
+    values: np.ndarray = np.cbrt(LINEAR[rgb] @ _TO_CONES.T) @ _TO_LAB.T
+    return values

@@ -58,7 +58,8 @@ def letter_spans(pixels: np.ndarray) -> np.ndarray:
 def ink_of(pixels: np.ndarray) -> np.ndarray:
     """Which pixels (height, width, RGB) are ink: of light and dark, the one that the upper and lower edges lack."""
     light = np.log(LINEAR[pixels] @ _WEIGHTS + 0.05)
-    scaled = cv2.normalize(light, None, 0, 255, cv2.NORM_MINMAX).astype(np.uint8)
+    scaled = cv2.normalize(light, np.empty_like(light), 0, 255, cv2.NORM_MINMAX).astype(np.uint8)
     _, found = cv2.threshold(scaled, 0, 1, cv2.THRESH_OTSU)
     is_ground = np.concatenate([found[0], found[-1]]).mean() > 0.5  # the ground is the lighter
-    return (found == 0) if is_ground else (found == 1)
+    values: np.ndarray = (found == 0) if is_ground else (found == 1)
+    return values

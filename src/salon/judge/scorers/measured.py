@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from salon.errors import BadValue
 from salon.judge.measurements.seen import EXTREME, Seen
@@ -34,7 +35,7 @@ def measured(name: str, kept: Kept | None = None) -> PictureScorer:
     memory = kept or Kept()
 
     def look(shown: Sequence[Shown]) -> list[Result]:
-        return [_result(rule, Seen(one.image, one.prompt, lambda one=one: kept_reading(one, memory))) for one in shown]
+        return [_result(rule, Seen(one.image, one.prompt, partial(kept_reading, one, memory))) for one in shown]
 
     return PictureScorer(name, card, signature, look, batch=1)
 

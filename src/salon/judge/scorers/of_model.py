@@ -16,6 +16,8 @@ from salon.models.preference import Criterionwise
 KINDS = ("model", "onepass")
 MARK = "@"
 """Between the folder of a model and the criterion, in the name of a scorer."""
+ENDPOINT = "onepass:openai:"
+"""Begins the name of a VLM at an endpoint."""
 
 
 def scorer_names(folder: Path, criteria: Sequence[str] = (), *, flag: bool = True) -> list[str]:
@@ -33,7 +35,7 @@ def scorer_names(folder: Path, criteria: Sequence[str] = (), *, flag: bool = Tru
 def split_name(text: str) -> tuple[Path, str | None] | None:
     """The folder and the criterion in the name of a model's scorer; None for any other name."""
     kind, _, place = text.partition(":")
-    if kind not in KINDS or not place:
+    if kind not in KINDS or not place or text.startswith(ENDPOINT):
         return None
     folder, mark, criterion = (place, "", "") if Path(place).exists() else place.rpartition(MARK)
     return Path(folder if mark else place), criterion or None

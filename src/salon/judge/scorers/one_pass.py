@@ -11,7 +11,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -26,6 +26,9 @@ from salon.store.pictures import within
 from salon.study.scorer import ScorerCard
 from salon.study.signature import Signature
 
+UNREAD = "the answer gives no score"
+NO_REPLY = "no reply"
+"""How the problem of a question begins that a server left open."""
 _MOST_ANSWERS = 1 << 16
 """Answers remembered, some 30 MB: a service that runs for a year is asked about more pictures than memory holds."""
 _IN_MEMORY: WeakValueDictionary[tuple[Path, str | None, str], Reader] = WeakValueDictionary()
@@ -40,7 +43,7 @@ def one_pass_scorer(
     place = reader.form.ids.index(known.id)
 
     def look(shown: Sequence[Shown]) -> list[Result]:
-        return [_result(answer, place) for answer in reader.answers(shown)]
+        return [result_of(answer, place) for answer in reader.answers(shown)]
 
     signature = Signature(
         method="one-pass", data=reader.weights, settings={"model": reader.card.name, "criterion": known.id}
@@ -48,15 +51,15 @@ def one_pass_scorer(
     return PictureScorer(scores_name(reader.card, known.id), _card(reader.card, known), signature, look, batch=batch)
 
 
-class Reader:
-    """A loaded one-pass scorer that remembers what it said."""
+class Answers:
+    """What a VLM said to one question about pictures, remembered."""
 
-    def __init__(self, folder: Path, device: str | None, weights: str) -> None:
-        self.card, self.weights = read_one_pass_card(folder), weights
-        self.form = OnePass.parse(self.card.asked, where=str(folder / CARD))
-        self.vlm = LoadedVlm(folder, device=device or "auto")
+    def __init__(self, form: OnePass, *, show_prompt: bool) -> None:
+        self.form, self.show_prompt = form, show_prompt
         self.passes = 0
         """Pictures that were looked at."""
+        self.unread = ""
+        """The first answer that could not be read, to be quoted."""
         self._known: OrderedDict[bytes, OnePassAnswer] = OrderedDict()
         self._turn = threading.Lock()  # two models of a service may share one VLM, each on a thread of its own
 
@@ -73,37 +76,73 @@ class Reader:
             self._remember(told)
         return [told[key] for key in keys]
 
-    def _read(self, text: str | None) -> OnePassAnswer:
-        return OnePassAnswer(None, "too long") if text is None else self.form.read(text)
+    def _said(self, shown: Sequence[Shown]) -> list[str | OnePassAnswer]:
+        """The text about each picture, or why there is none."""
+        raise NotImplementedError
+
+    def _read(self, said: str | OnePassAnswer) -> OnePassAnswer:
+        if isinstance(said, OnePassAnswer):
+            return said
+        read = self.form.read(said)
+        self.unread = self.unread or ("" if read.scores else said)
+        return read
 
     def _remember(self, told: dict[bytes, OnePassAnswer]) -> None:
         """What was asked for now is the last to be forgotten."""
         for key, answer in told.items():
-            self._known[key] = answer
-            self._known.move_to_end(key)
+            if not (answer.problem or "").startswith(NO_REPLY):  # asked again when it is wanted again
+                self._known[key] = answer
+                self._known.move_to_end(key)
         while len(self._known) > _MOST_ANSWERS:
             self._known.popitem(last=False)
 
-    def _said(self, shown: Sequence[Shown]) -> list[str | None]:
-        asked = [(within(one.image, self.card.pixels), self._question(one)) for one in shown]
+    def question(self, one: Shown) -> str:
+        """The text that goes with a picture."""
+        return self.form.question(one.text if self.show_prompt else None)
+
+    def _key(self, one: Shown) -> bytes:
+        return hashlib.sha256(f"{one.sha256} {self.question(one)}".encode()).digest()
+
+
+class FolderAnswers(Answers):
+    """Those of a VLM in this process, greedy."""
+
+    def __init__(
+        self, folder: Path, device: str | None, form: OnePass, *, show_prompt: bool, pixels: int, max_tokens: int
+    ) -> None:
+        super().__init__(form, show_prompt=show_prompt)
+        self.pixels, self.max_tokens = pixels, max_tokens
+        self._folder, self._device = folder, device or "auto"
+
+    @cached_property
+    def vlm(self) -> LoadedVlm:
+        """Loaded when the first picture comes, so that several are in memory one after the other."""
+        return LoadedVlm(self._folder, device=self._device)
+
+    def _said(self, shown: Sequence[Shown]) -> list[str | OnePassAnswer]:
+        asked = [(within(one.image, self.pixels), self.question(one)) for one in shown]
         try:
             return list(
-                greedy_answers(
-                    self.vlm, len(asked), lambda n: asked[n], max_tokens=self.card.max_tokens, batch=len(asked)
-                )
+                greedy_answers(self.vlm, len(asked), lambda n: asked[n], max_tokens=self.max_tokens, batch=len(asked))
             )
         except TooLong as error:
             left = [number for number in range(len(shown)) if number not in error.rows]
-            told: list[str | None] = [None] * len(shown)
+            told: list[str | OnePassAnswer] = [OnePassAnswer(None, "too long")] * len(shown)
             for number, text in zip(left, self._said([shown[number] for number in left]) if left else []):
                 told[number] = text
             return told
 
-    def _question(self, one: Shown) -> str:
-        return self.form.question(one.text if self.card.show_prompt else None)
 
-    def _key(self, one: Shown) -> bytes:
-        return hashlib.sha256(f"{one.sha256} {self._question(one)}".encode()).digest()
+class Reader(FolderAnswers):
+    """A loaded one-pass scorer, asked as its card says."""
+
+    def __init__(self, folder: Path, device: str | None, weights: str) -> None:
+        card = read_one_pass_card(folder)
+        self.card, self.weights = card, weights
+        form = OnePass.parse(card.asked, where=str(folder / CARD))
+        super().__init__(
+            folder, device, form, show_prompt=card.show_prompt, pixels=card.pixels, max_tokens=card.max_tokens
+        )
 
 
 def opened(folder: Path, device: str | None = None) -> Reader:
@@ -134,7 +173,8 @@ def _card(card: OnePassCard, known: Criterionwise) -> ScorerCard:
     )
 
 
-def _result(answer: OnePassAnswer, place: int) -> Result:
+def result_of(answer: OnePassAnswer, place: int) -> Result:
+    """The score under the criterion at `place`, or why there is none."""
     if answer.scores is None:
-        return Unscored(f"the answer gives no score: {answer.problem}")
+        return Unscored(f"{UNREAD}: {answer.problem}")
     return Scored(answer.scores[place])

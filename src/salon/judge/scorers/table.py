@@ -87,6 +87,9 @@ def _told(path: Path, read: Any) -> dict[str, Any]:
     return told
 
 
+Cell = float | str | None
+
+
 def _read(file: Path) -> dict[str, Result]:
     table = read_plain(file, "scores", ("item", "value"))
     items = table.column("item").cast(pa.string()).to_pylist()
@@ -100,7 +103,7 @@ def _read(file: Path) -> dict[str, Result]:
     return found
 
 
-def _result(value: object, sigma: object, where: str) -> Result:
+def _result(value: Cell, sigma: Cell, where: str) -> Result:
     if value is None:
         return _NO_VALUE
     for name, one in (("value", value), ("sigma", sigma)):

@@ -13,6 +13,8 @@ from salon.render.arrangements.loud import LOUD
 from salon.render.arrangements.stacks import STACKS
 from salon.render.brief import Format, Place
 
+__all__ = ["ARRANGEMENTS", "Arrangement", "suitable"]
+
 ARRANGEMENTS: dict[str, Arrangement] = {a.name: a for a in (*HEROES, *COLUMNS, *STACKS, *LOUD)}
 
 

@@ -81,7 +81,7 @@ def lead(
 
 def breath(s: Sheet, head: Block) -> float:
     """What a large headline needs below it beyond the usual gap, in gaps."""
-    return 0.1 * head.piece("headline").set.size / s.gap
+    return 0.1 * head.piece("headline").text.size / s.gap
 
 
 def left_for_headline(

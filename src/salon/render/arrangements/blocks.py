@@ -37,6 +37,12 @@ class Piece:
         """Where it is drawn, before turning."""
         return shifted(self.frame if self.set is None else self.set.box, self.dx, self.dy)
 
+    @property
+    def text(self) -> SetText:
+        """The text of a piece that is one."""
+        assert self.set is not None
+        return self.set
+
     def moved(self, dx: float, dy: float) -> Piece:
         """The piece further right by dx and further down by dy."""
         return replace(self, dx=self.dx + dx, dy=self.dy + dy)

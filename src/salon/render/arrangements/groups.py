@@ -104,8 +104,8 @@ def _underlined(words: Block, size: float, color: str) -> Block:
 def _boxed(words: Block, size: float, pad: float, color: str, shape: ShapeKind) -> Block:
     """Words in a box, centred from capitals to last baseline, so that descenders do not push them up."""
     (piece,) = words.pieces
-    first, last = (piece.set.lines[at].baseline + piece.dy for at in (0, -1))
-    capitals, above = 0.71 * piece.set.size, 0.74 * size
+    first, last = (piece.text.lines[at].baseline + piece.dy for at in (0, -1))
+    capitals, above = 0.71 * piece.text.size, 0.74 * size
     frame = Box(x=0, y=0, width=words.width + 2 * pad, height=last - first + capitals + 2 * above)
     mark = Piece("cta-mark", "ornament", frame, color, shape=shape)
     return Block((mark, *words.at(pad, above + capitals - first).pieces), frame.width, frame.height)

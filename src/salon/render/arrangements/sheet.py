@@ -8,16 +8,28 @@ so a missing line never leaves a hole.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple, overload
 
 from salon.render.arrangements.blocks import Block, Piece, ShapeKind, across, column
 from salon.render.brief import Align, Format, Place
 from salon.render.chance import chance
-from salon.render.layout import Box, Face
+from salon.render.layout import Box, Face, Role
 from salon.render.plan import Plan
 from salon.render.typeset.setting import SetText, set_text
 
 Over = Literal["ground", "surface", "accent"]
+
+
+class _How(NamedTuple):
+    """How a text is set."""
+
+    align: Align
+    paint: str
+    size: float
+    smallest: float
+    leading: float
+    balanced: bool
+
 
 BODY: dict[Format, float] = {
     "poster": 0.0275,
@@ -60,7 +72,7 @@ class Sheet:
         self.sheets: list[Box] = []
         self.shapes: list[Piece] = []
         self.backs: list[Piece] = []
-        self._set: dict[tuple, SetText] = {}
+        self._set: dict[tuple[str, str, float, float, _How], SetText] = {}
 
     # Measures
 
@@ -97,6 +109,10 @@ class Sheet:
 
     # Putting things on the sheet
 
+    @overload
+    def put(self, block: Block, x: float, y: float) -> Block: ...
+    @overload
+    def put(self, block: None, x: float, y: float) -> None: ...
     def put(self, block: Block | None, x: float, y: float) -> Block | None:
         """The block, at (x, y) of the canvas."""
         if block is None:
@@ -132,7 +148,7 @@ class Sheet:
 
     def text(
         self,
-        role: str,
+        role: Role,
         width: float,
         height: float | None = None,
         *,
@@ -158,24 +174,35 @@ class Sheet:
             raise NoRoom
         ink, ground = colors or (self.ink(role, over), self.color(over))
         frame = Box(x=0, y=0, width=width, height=height or self.height)
-        options = {"size": size, "smallest": smallest or 0.8 * size, "leading": leading, "balanced": balanced}
-        done = self._lettered(role, face or self.plan.text, frame, align=align or self.align, paint=ink, **options)
+        how = _How(align or self.align, ink, size, smallest or 0.8 * size, leading, balanced)
+        done = self._lettered(role, face or self.plan.text, frame, how)
         box = done.box
         room = box.width if tight else width
         dx = across(box.width, room, done.align) - box.x
         piece = Piece(role, role, Box(x=-dx, y=box.y, width=room, height=box.height), ink, ground, done)
         return Block((piece.moved(dx, -box.y),), room, box.height)
 
-    def _lettered(self, role: str, face: Face, frame: Box, **options) -> SetText:
+    def _lettered(self, role: str, face: Face, frame: Box, how: _How) -> SetText:
         """The text of a role, set. Arrangements measure a text before they place it: the second time is free."""
-        key = (role, face.key, frame.width, frame.height, *options.values())
+        key = (role, face.key, frame.width, frame.height, how)
         if key not in self._set:
-            if role == "headline" and self.plan.kerning:
-                options |= {"kerning": self.plan.kerning, "shifts_rng": chance(self.plan.seed, "kerning")}
-            tracking = self.plan.tracking.get(role, 0.0)
-            self._set[key] = set_text(self.plan.texts[role], face, frame, tracking=tracking, role=role, **options)
+            uneven = role == "headline" and bool(self.plan.kerning)
+            self._set[key] = set_text(
+                self.plan.texts[role],
+                face,
+                frame,
+                tracking=self.plan.tracking.get(role, 0.0),
+                role=role,
+                kerning=self.plan.kerning if uneven else 0.0,
+                shifts_rng=chance(self.plan.seed, "kerning") if uneven else None,
+                **how._asdict(),
+            )
         return self._set[key]
 
+    @overload
+    def stack(self, blocks: tuple[Block | None, Block], gaps: float | Sequence[float], width: float) -> Block: ...
+    @overload
+    def stack(self, blocks: Sequence[Block | None], gaps: float | Sequence[float], width: float) -> Block | None: ...
     def stack(self, blocks: Sequence[Block | None], gaps: float | Sequence[float], width: float) -> Block | None:
         """Blocks below each other under the plan's alignment; gaps in units of the sheet's gap."""
         spaces = [gaps] * len(blocks) if isinstance(gaps, int | float) else gaps

@@ -48,7 +48,7 @@ _OTHER_SIDE: dict[Align, Align] = {"left": "right", "right": "left", "center": "
 def off_mood_style(plan: Plan, hand: Hand, strength: float) -> Bent:
     """Another style: the stronger, the fewer moods it shares with the brief's own."""
     brief = plan.brief
-    wanted = {brief.mood, *style_named(plan.style).moods}
+    wanted: set[str] = {brief.mood, *style_named(plan.style).moods}
     others = [name for name in STYLES if name != plan.style]
     misfit = sorted(others, key=lambda name: _misfit(name, brief.mood, wanted))
     chosen = misfit[min(len(misfit) - 1, int(strength * len(misfit)))]
@@ -110,16 +110,16 @@ def _turned(color: str, angle: float, strength: float) -> str:
 def wrong_position(plan: Plan, hand: Hand, strength: float) -> Bent:
     """The headline in another third, the texts on another side than the brief asks for."""
     brief, rng = plan.brief, chance(plan.seed, "wrong-position")
-    changes, said = {}, []
+    said: list[str] = []
     if brief.headline_at:
         far = _FAR[brief.headline_at]
         place = far[int(rng.integers(len(far)))] if strength >= 0.5 or brief.headline_at == "middle" else "middle"
-        changes["headline_at"] = place
+        plan = replace(plan, headline_at=place)
         said.append(f"headline at the {place} instead of the {brief.headline_at}")
     if brief.align and (strength >= 0.25 or not said):
-        changes["align"] = _OTHER_SIDE[brief.align]
-        said.append(f"aligned {changes['align']} instead of {brief.align}")
-    return replace(plan, **changes), ", ".join(said), ("headline",) if said else ()
+        plan = replace(plan, align=_OTHER_SIDE[brief.align])
+        said.append(f"aligned {plan.align} instead of {brief.align}")
+    return plan, ", ".join(said), ("headline",) if said else ()
 
 
 def missing_text(plan: Plan, hand: Hand, strength: float) -> Bent:

@@ -8,7 +8,7 @@ import numpy as np
 
 from salon.render.brief import SUBJECTS
 from salon.render.chance import chance
-from salon.render.layout import Box, DefectKind, Element, Line, Word
+from salon.render.layout import Box, DefectKind, Element, Lettering, Line, Word
 from salon.render.marks import Fill, Group
 from salon.render.motifs import emblem
 from salon.render.poster import Poster
@@ -50,7 +50,10 @@ def _kept_inside(box: Box, dx: float, dy: float, width: int, height: int) -> tup
 
 
 def _moved(poster: Poster, element: Element, dx: float, dy: float) -> Poster:
-    changed = {"box": _shifted(element.box, dx, dy), "frame": _shifted(element.frame, dx, dy)}
+    changed: dict[str, Box | Lettering] = {
+        "box": _shifted(element.box, dx, dy),
+        "frame": _shifted(element.frame, dx, dy),
+    }
     if element.lettering:
         lines = tuple(_moved_line(line, dx, dy) for line in element.lettering.lines)
         changed["lettering"] = element.lettering.model_copy(update={"lines": lines})
@@ -94,7 +97,7 @@ def _free_place(poster: Poster, side: float, rng: np.random.Generator) -> Box:
     layout = poster.layout
     texts = [e.box for e in layout.elements if e.kind == "text" or e.role == "extra"]
     reach = 0.13 * side
-    best, least = None, np.inf
+    best, least = Box(x=0, y=0, width=side, height=side), np.inf
     for _ in range(60):
         x = rng.uniform(reach, layout.width - side - reach)
         y = rng.uniform(reach, layout.height - side - reach)

@@ -33,7 +33,7 @@ def slip(word: str, rng: np.random.Generator) -> str:
     """`word` with one letter swapped, dropped, doubled or replaced; never the same word, and never its first letter."""
     ways = [_swapped, _dropped, _doubled, _replaced]
     for at in rng.permutation(len(ways)):
-        wrong = ways[at](word, rng)
+        wrong = ways[int(at)](word, rng)
         if wrong.casefold() != word.casefold():
             return wrong
     return word + word[-1]

@@ -221,8 +221,8 @@ def _face(s: Sketch) -> None:
         if k:
             place = x + size * (0.36 * k + (0.16 if k > 0 else -0.16))
             s.put(0.2, leaf, place, s.bottom, size * s.between(0.56, 0.72), turn=7 * k + s.between(-8, 8))
-    place = (x + s.one_of(-1, 1) * size * 0.5, max(y - size * 0.74, s.top + s.unit * 0.12))
-    s.put(0.3, butterfly(), *place, s.unit * 0.17, turn=s.between(-25, 25))
+    wings = (x + s.one_of(-1, 1) * size * 0.5, max(y - size * 0.74, s.top + s.unit * 0.12))
+    s.put(0.3, butterfly(), *wings, s.unit * 0.17, turn=s.between(-25, 25))
     s.put(0.6, cat_head(), x, y, size)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 
 import numpy as np
 
@@ -131,7 +132,7 @@ def forest(s: Sketch) -> None:
     s.one_of(_conifers, _trunks, _crowns)(s)
 
 
-def _row(s: Sketch, depth: float, foot: float, size: float, spacing: float, make) -> None:
+def _row(s: Sketch, depth: float, foot: float, size: float, spacing: float, make: Callable[[], Thing]) -> None:
     """Trees side by side over the whole width, with uneven gaps and heights."""
     x = s.left - size * spacing * s.between(0, 0.8)
     while x < s.right + size * spacing:
@@ -143,8 +144,12 @@ def _conifers(s: Sketch) -> None:
     tall = min(s.height * 0.5, s.unit * 0.75)
     for i, (tone, foot, share) in enumerate(((1, 0.66, 0.62), (2, 0.8, 0.8), (3, 0.96, 1.0))):
         depth = 0.2 + 0.25 * i
-        _row(s, depth, foot, tall * share, 0.42, lambda tone=tone: s.one_of(spruce, fir)(tone))
+        _row(s, depth, foot, tall * share, 0.42, partial(_conifer, s, tone))
         s.add(depth, tone, hill(s, foot - 0.07, s.between(-0.02, 0.02), 0.015))
+
+
+def _conifer(s: Sketch, tone: int) -> Thing:
+    return s.one_of(spruce, fir)(tone)
 
 
 def _trunks(s: Sketch) -> None:
@@ -198,7 +203,7 @@ def _birch_marks(s: Sketch, depth: float, x: float, half: float) -> None:
 def _crowns(s: Sketch) -> None:
     tall = min(s.height * 0.52, s.unit * 0.72)
     for i, (tone, foot, share) in enumerate(((1, 0.62, 0.66), (2, 0.78, 0.84), (3, 0.94, 1.0))):
-        _row(s, 0.2 + 0.25 * i, foot, tall * share, 0.55, lambda tone=tone: round_tree(s, tone, (2, 4, 4)[tone - 1]))
+        _row(s, 0.2 + 0.25 * i, foot, tall * share, 0.55, partial(round_tree, s, tone, (2, 4, 4)[tone - 1]))
         s.add(0.2 + 0.25 * i, tone, hill(s, foot - 0.06, s.between(-0.03, 0.03), 0.02))
 
 
@@ -285,7 +290,7 @@ def _roof(s: Sketch, x: float, y: float, wide: float) -> tuple[Path, ...]:
     """What tops a building: nothing, steps, a slant, a dome, a gable or a mast. It reaches into the wall below."""
     middle = x + wide / 2
     sink = wide * 0.05
-    choices = (
+    choices: tuple[tuple[Path, ...], ...] = (
         (),
         (
             rect(x + wide * 0.15, y - wide * 0.2, wide * 0.7, wide * 0.2 + sink),

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from salon.render.marks import Path
 from salon.render.motifs.belongings import book_stack
 from salon.render.motifs.sketch import Part, Sketch, Thing, bar, drawn, placed, retoned, ribbon, taper, thing
 from salon.render.motifs.staging import sky, wall
@@ -152,7 +153,7 @@ def _in_orbit(s: Sketch) -> None:
             s.add(0.3, s.one_of(5, 5, 4), star(px, py, s.unit * s.between(0.01, 0.028), s.unit * 0.006, 4))
 
 
-def _half_orbit():
+def _half_orbit() -> Path:
     """The near half of a slim ring about a ball of radius one, thickest in front."""
     outer, inner = [], []
     for a in np.linspace(0, math.pi, 25).tolist():
@@ -186,14 +187,14 @@ def earth() -> Thing:
     return (Part(2, circle(0, 0, 1)), Part(4, lands), Part(5, grid), Part(5, sector(0, 0, 0.9, 200, 240, 0.84)))
 
 
-def _latitude(level: float):
+def _latitude(level: float) -> Path:
     half = math.sqrt(1 - level * level) * 0.985
     return ribbon(
         [(-half, level), (-half / 2, level + 0.08), (0, level + 0.11), (half / 2, level + 0.08), (half, level)], 0.022
     )
 
 
-def _meridian(share: float):
+def _meridian(share: float) -> Path:
     sides = [
         ribbon(
             [(m * share * math.cos(a), 0.98 * math.sin(a)) for a in np.linspace(-math.pi / 2, math.pi / 2, 9).tolist()],

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from salon.render.marks import Path
 from salon.render.motifs.festive import HEART
 from salon.render.motifs.sketch import Part, Sketch, Thing, bar, drawn, placed, retoned, taper, thing
 from salon.render.motifs.staging import rays, sky
@@ -55,7 +56,7 @@ FOREARM = "M -0.13 0.34 L 0.13 0.34 L 0.17 1.6 L -0.17 1.6 Z"
 SLEEVE = "M -0.17 0.62 L 0.17 0.62 L 0.21 2.4 L -0.21 2.4 Z"
 
 
-def _hand(*fingers) -> Thing:
+def _hand(*fingers: Path) -> Thing:
     """An upright hand with its palm about the origin; a sleeve covers the arm."""
     palm = rounded(-0.18, -0.04, 0.36, 0.42, 0.13)
     return (Part(3, joined(palm, drawn(FOREARM), *fingers)), Part(4, drawn(SLEEVE)))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
-from salon.render.marks import Path
+from salon.render.marks import Command, Path
 from salon.render.motifs.sketch import Part, Sketch, Thing, bar, drawn, placed, retoned, ribbon, taper, thing
 from salon.render.motifs.staging import hill, sky, wall
 from salon.render.shapes import circle, ellipse, joined, rect, sector, turned
+
+Bloom = Callable[[], Thing]
 
 # Flower
 
@@ -29,7 +32,7 @@ def _meadow(s: Sketch) -> None:
     s.add(0.05, 1, circle(s.x(s.between(0.25, 0.75)), s.y(s.between(0.3, 0.45)), s.unit * s.between(0.36, 0.44)))
     kinds = [daisy, poppy, tulip, coneflower]
     s.rng.shuffle(kinds)
-    tones = ({3: 2, 4: 1, 5: 1}, {3: 4, 4: 5, 5: 3}, {})
+    tones: tuple[dict[int, int], ...] = ({3: 2, 4: 1, 5: 1}, {3: 4, 4: 5, 5: 3}, {})
     # All foliage is one tone, so that only blooms overlap blooms.
     for row, (depth, size, stem, low, high) in enumerate(
         ((0.2, 0.24, 2, 0.14, 0.4), (0.45, 0.36, 2, 0.2, 0.5), (0.7, 0.5, 2, 0.44, 0.7))
@@ -53,7 +56,9 @@ def _meadow(s: Sketch) -> None:
     s.add(0.9, 2, hill(s, 0.95, s.between(-0.02, 0.02), 0.015))
 
 
-def _stalk(s: Sketch, depth: float, stem: int, make, tones: dict[int, int], x: float, y: float, size: float) -> None:
+def _stalk(
+    s: Sketch, depth: float, stem: int, make: Bloom, tones: dict[int, int], x: float, y: float, size: float
+) -> None:
     """One flower: a bent stem with two leaves down to the lower edge, the bloom on top."""
     bend = size * s.between(-0.3, 0.3)
     foot = s.bottom + size * 0.1
@@ -78,7 +83,7 @@ def _vase(s: Sketch) -> None:
     size = min(s.height * 0.3, s.width * 0.34)
     x, foot = s.x(s.between(0.46, 0.54)), s.y(level + 0.06)
     neck = foot - size * 1.12
-    blooms = (
+    blooms: tuple[tuple[Bloom, float, float, float, dict[int, int]], ...] = (
         (daisy, -0.9, -1.02, 0.9, {}),
         (tulip, 0.95, -0.95, 0.75, {3: 4, 4: 5}),
         (coneflower, 0.05, -1.55, 0.85, {}),
@@ -302,7 +307,7 @@ def monstera() -> Thing:
 
 def _rounded_corners(points: list[tuple[float, float]], share: float) -> Path:
     """A polygon whose corners are rounded over `share` of the edges that meet there."""
-    commands: list[tuple] = []
+    commands: list[Command] = []
     for i, (x, y) in enumerate(points):
         (x0, y0), (x1, y1) = points[i - 1], points[(i + 1) % len(points)]
         start = (x + (x0 - x) * share, y + (y0 - y) * share)

@@ -8,15 +8,18 @@ composition may bleed freely and still never leave its place.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 
 from salon.render.layout import Box
-from salon.render.marks import Path
+from salon.render.marks import Command, Path
 from salon.render.shapes import Point, polygon, rounded, smooth, transformed, turned
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ def thing(*parts: Part | Thing) -> Thing:
 @lru_cache(maxsize=1024)
 def drawn(text: str) -> Path:
     """An outline from letters and numbers as SVG writes them: absolute M, L, Q, C and Z."""
-    commands: list[tuple] = []
+    commands: list[Command] = []
     for word in text.replace(",", " ").split():
         if word in "MLQCZ":
             commands.append((word,))
@@ -110,11 +113,12 @@ def retoned(parts: Thing, tones: dict[int, int]) -> Thing:
 
 def extent(paths: Iterable[Path]) -> tuple[float, float, float, float]:
     """Left, top, right and bottom of the points that steer the outlines; curves lie within."""
-    xs, ys = [], []
+    xs: list[float] = []
+    ys: list[float] = []
     for path in paths:
         for command in path.commands:
-            xs += command[1::2]
-            ys += command[2::2]
+            xs += command[1:][::2]
+            ys += command[1:][1::2]
     return min(xs), min(ys), max(xs), max(ys)
 
 
@@ -167,7 +171,7 @@ class Sketch:
         """A number drawn evenly from low..high."""
         return float(low + (high - low) * self.rng.random())
 
-    def one_of(self, *choices):
+    def one_of(self, *choices: T) -> T:
         """One of the choices, all equally likely."""
         return choices[int(self.rng.integers(len(choices)))]
 
@@ -227,13 +231,16 @@ def cut(path: Path, left: float, top: float, right: float, bottom: float) -> Pat
         (1, top, 1.0, b < top),
         (1, bottom, -1.0, d > bottom),
     )
-    commands: list[tuple] = []
+    commands: list[Command] = []
     for nodes in _subpaths(path):
         for axis, limit, side, crossed in sides:
             if crossed and nodes:
                 nodes = _one_side(nodes, axis, limit, side)
         if len(nodes) > 2 or any(len(node) > 2 for node in nodes):
-            commands += [("M", *nodes[0]), *((_LETTERS[len(node)], *node) for node in nodes[1:]), ("Z",)]
+            commands.append(("M", *nodes[0]))
+            for node in nodes[1:]:
+                commands.append((_LETTERS[len(node)], *node))
+            commands.append(("Z",))
     return Path(tuple(commands), path.even_odd) if commands else None
 
 
@@ -260,7 +267,7 @@ def _one_side(nodes: list[Node], axis: int, limit: float, side: float) -> list[N
     kept: list[Node] = []
     before = nodes[-1][-2:]
     for node in nodes:
-        steps = (node,)
+        steps: Sequence[Node] = (node,)
         if len(node) > 2:
             places = [side * (value - limit) for value in (before[axis], *node[axis::2])]
             if min(places) >= 0:
@@ -290,7 +297,7 @@ def _along(start: Node, node: Node) -> list[Node]:
     steps = min(
         48, 3 + int((abs(x1 - x0) + abs(y1 - y0) + abs(x2 - x1) + abs(y2 - y1) + abs(x3 - x2) + abs(y3 - y2)) / 16)
     )
-    points = []
+    points: list[Node] = []
     for k in range(1, steps + 1):
         t = k / steps
         s = 1 - t

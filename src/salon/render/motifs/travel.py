@@ -191,7 +191,10 @@ def _passing(s: Sketch) -> None:
     )
     front = s.x(s.between(0.14, 0.22))
     flip = s.chance(0.5)
-    mirror = (lambda v: s.left + s.right - v) if flip else (lambda v: v)
+
+    def mirror(v: float) -> float:
+        return s.left + s.right - v if flip else v
+
     if s.wide > 1.35:
         s.add(0.05, 4, circle(mirror(s.x(s.between(0.8, 0.86))), s.y(0.3), s.unit * s.between(0.12, 0.16)))
     s.put(0.6, engine(), mirror(front), foot, size, flip=flip)

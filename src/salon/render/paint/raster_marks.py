@@ -42,7 +42,21 @@ class Painter:
     def draw(self, marks: tuple[Mark, ...]) -> None:
         """All marks, the first lowest."""
         for mark in marks:
-            DRAWN_BY[type(mark)](self, mark)
+            match mark:
+                case Fill():
+                    self.fill(mark)
+                case Stroke():
+                    self.stroke(mark)
+                case Glyphs():
+                    self.glyphs(mark)
+                case Tile():
+                    self.tile(mark)
+                case Soft():
+                    self.soft(mark)
+                case Grain():
+                    self.grain(mark)
+                case Group():
+                    self.group(mark)
 
     def fill(self, mark: Fill) -> None:
         """A filled outline."""
@@ -268,17 +282,6 @@ class Painter:
             canvas.drawImageRect(image, over, sampling)
             canvas.restore()
         canvas.restore()
-
-
-DRAWN_BY: dict[type, Callable] = {
-    Fill: Painter.fill,
-    Stroke: Painter.stroke,
-    Glyphs: Painter.glyphs,
-    Tile: Painter.tile,
-    Soft: Painter.soft,
-    Grain: Painter.grain,
-    Group: Painter.group,
-}
 
 
 def _unblurred(mark: Fill | Glyphs) -> Fill | Glyphs:

@@ -59,4 +59,5 @@ def lattice(mark: Tile, seen: skia.Rect) -> list[list[float]]:
     reach = math.hypot(mark.width, mark.height) / 2
     near = (across > seen.left() - reach) & (across < seen.right() + reach)
     near &= (down > seen.top() - reach) & (down < seen.bottom() + reach)
-    return np.stack([x[near], y[near]], axis=1).tolist()
+    starts: list[list[float]] = np.stack([x[near], y[near]], axis=1).tolist()
+    return starts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 
-from salon.render.marks import Fill, Glyphs, Grain, Group, Linear, Mark, Paint, Path, Shadow, Soft, Stroke, Tile
+from salon.render.marks import Fill, Glyphs, Grain, Group, Linear, Mark, Paint, Path, Radial, Shadow, Soft, Stroke, Tile
 from salon.render.paint.svg_text import number, opened, path_data, relative_data, share, tag
 from salon.render.shapes import Matrix, transformed
 from salon.render.typeset.setting import outlines
@@ -25,7 +25,24 @@ class MarkWriter:
 
     def lines(self, marks: tuple[Mark, ...]) -> list[str]:
         """The marks as elements, one a line."""
-        return [line for mark in marks for line in WRITTEN_BY[type(mark)](self, mark)]
+        return [line for mark in marks for line in self._lines(mark)]
+
+    def _lines(self, mark: Mark) -> list[str]:
+        match mark:
+            case Fill():
+                return self.fill(mark)
+            case Stroke():
+                return self.stroke(mark)
+            case Glyphs():
+                return self.glyphs(mark)
+            case Tile():
+                return self.tile(mark)
+            case Soft():
+                return self.soft(mark)
+            case Grain():
+                return self.grain(mark)
+            case Group():
+                return self.group(mark)
 
     def fill(self, mark: Fill) -> list[str]:
         """A filled outline."""
@@ -132,17 +149,6 @@ class MarkWriter:
         return f"url(#{self._ids[key]})"
 
 
-WRITTEN_BY: dict[type, Callable] = {
-    Fill: MarkWriter.fill,
-    Stroke: MarkWriter.stroke,
-    Glyphs: MarkWriter.glyphs,
-    Tile: MarkWriter.tile,
-    Soft: MarkWriter.soft,
-    Grain: MarkWriter.grain,
-    Group: MarkWriter.group,
-}
-
-
 @lru_cache(maxsize=20_000)
 def _letter(face: str, size: float, glyph: int) -> str:
     """One glyph's outline in steps from its origin."""
@@ -155,7 +161,7 @@ def _letters(mark: Glyphs) -> str:
     return "".join(f"M{number(x)} {number(y)}{_letter(mark.face, mark.size, glyph)}" for glyph, x, y in places)
 
 
-def _gradient(paint: Paint, id_: str) -> list[str]:
+def _gradient(paint: Linear | Radial, id_: str) -> list[str]:
     if isinstance(paint, Linear):
         name = "linearGradient"
         place = {"x1": paint.x0, "y1": paint.y0, "x2": paint.x1, "y2": paint.y1}
@@ -216,8 +222,8 @@ def _around(marks: tuple[Mark, ...]) -> Span:
 
 def _path_span(path: Path) -> Span:
     """The box of all points of an outline, those that only pull a curve included."""
-    xs = [x for command in path.commands for x in command[1::2]] or [0.0]
-    ys = [y for command in path.commands for y in command[2::2]] or [0.0]
+    xs = [x for command in path.commands for x in command[1:][::2]] or [0.0]
+    ys = [y for command in path.commands for y in command[1:][1::2]] or [0.0]
     return min(xs), min(ys), max(xs), max(ys)
 
 

@@ -263,7 +263,8 @@ def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
     """Headlines of bright metal: light above, a hard horizon, their color below."""
     if role != "headline" or not is_bright(stage, glyphs):
         return Lettered(glyphs)
-    color = glyphs[0].paint if glyphs[0].paint != stage.palette.ink else stage.palette.accent
+    own = str(glyphs[0].paint)
+    color = own if own != stage.palette.ink else stage.palette.accent
     pale = mix(color, WHITE, 0.6)
     stops = ((0.0, WHITE, 1.0), (0.48, pale, 1.0), (0.52, color, 1.0), (1.0, mix(color, WHITE, 0.35), 1.0))
     return Lettered(by_line(stage, glyphs, stops), ("gradient_fill",))

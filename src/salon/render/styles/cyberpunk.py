@@ -254,7 +254,8 @@ def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
     if role != "headline" or not is_bright(stage, glyphs):
         return Lettered(glyphs)
     palette = stage.palette
-    shine = palette.primary if glyphs[0].paint in (palette.ink, palette.on_surface) else glyphs[0].paint
+    own = str(glyphs[0].paint)
+    shine = palette.primary if own in (palette.ink, palette.on_surface) else own
     return Lettered((*aglow(glyphs, shine, 0.09, 0.6), *glyphs), ("glow",))
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from salon.render.layout import Box
-from salon.render.marks import Color, Fill, Grain, Mark, Path, Stroke, Tile
+from salon.render.marks import Color, Command, Fill, Grain, Mark, Path, Stroke, Tile
 from salon.render.motifs import Shape, emblem
 from salon.render.shapes import circle, line, smooth
 from salon.render.style import Stage, Style
@@ -79,7 +79,7 @@ class Hand:
     def follow(self, path: Path, dx: float = 0.0, dy: float = 0.0) -> Path:
         """The outline as drawn, moved by (dx, dy)."""
         (a, b, c, d), (p, q, r, s) = self.waves, self.phases
-        commands = []
+        commands: list[Command] = []
         for name, *values in path.commands:
             strayed = []
             for x, y in zip(values[::2], values[1::2]):

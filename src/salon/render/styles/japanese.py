@@ -8,7 +8,7 @@ import numpy as np
 
 from salon.render.colors import difference, mix, oklch
 from salon.render.layout import Box
-from salon.render.marks import Color, Fill, Grain, Linear, Path, Stroke, Tile
+from salon.render.marks import Color, Command, Fill, Grain, Linear, Path, Stroke, Tile
 from salon.render.motifs import emblem
 from salon.render.plan import Palette
 from salon.render.shapes import circle, rounded
@@ -188,7 +188,7 @@ def finish(stage: Stage) -> Marks:
     seed = int(stage.rng.integers(2**31))
     starts = stage.rng.uniform(0, 1, (60, 2)) * (stage.width, stage.height)
     turns = stage.rng.normal(0, 16 * stage.unit, (60, 2))
-    commands: list[tuple] = []
+    commands: list[Command] = []
     for (x, y), (dx, dy) in zip(starts.tolist(), turns.tolist()):
         commands += [("M", x, y), ("Q", x + dx, y + dy * 0.2, x + dx * 1.5, y + dy)]
     fibres = Stroke(Path(tuple(commands)), stage.palette.ink, 0.9 * stage.unit, opacity=0.1)

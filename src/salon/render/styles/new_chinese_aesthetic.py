@@ -8,7 +8,7 @@ import numpy as np
 
 from salon.render.colors import mix, oklch
 from salon.render.layout import Box
-from salon.render.marks import Color, Fill, Linear, Path, Stroke
+from salon.render.marks import Color, Fill, Linear, Mark, Path, Stroke
 from salon.render.motifs import Shape, emblem, motif
 from salon.render.plan import Palette
 from salon.render.shapes import circle, joined, rect, rounded, smooth
@@ -140,7 +140,7 @@ def _ridges(stage: Stage, box: Box) -> Marks:
     """Three ranges at the foot of the picture, paler the farther, each with a gold crest."""
     palette, leaf = stage.palette, gold(stage)
     main = apart(palette.primary, palette.ground, 1.5)
-    marks: list = []
+    marks: list[Mark] = []
     for k in range(3):
         top = box.bottom - box.height * (0.4 - 0.12 * k)
         crest = _crest(stage, box, top, box.height * 0.08)
@@ -175,7 +175,7 @@ def _cloud(stage: Stage, x: float, y: float, size: float) -> Marks:
     heads = ((-0.55, -0.1, 0.36), (0.0, -0.32, 0.48), (0.58, -0.08, 0.34))
     band = rounded(x - size * 1.5, y, size * 3.0, size * 0.26, size * 0.13)
     width = max(1.6 * stage.unit, size * 0.022)
-    marks: list = []
+    marks: list[Mark] = []
     for dx, dy, r in heads:
         cx, cy = x + dx * size, y + dy * size + size * 0.1
         for k, share in enumerate((1.0, 0.68, 0.36)):

@@ -9,7 +9,7 @@ import numpy as np
 
 from salon.render.colors import from_oklch, mix, oklch
 from salon.render.layout import Box
-from salon.render.marks import Color, Fill, Glyphs, Path
+from salon.render.marks import Color, Command, Fill, Glyphs, Path
 from salon.render.motifs import Shape
 from salon.render.plan import Palette
 from salon.render.shapes import joined, rect
@@ -85,7 +85,7 @@ def _covered(path: Path, xs: np.ndarray, ys: np.ndarray) -> np.ndarray:
     winding = np.zeros((len(ys), len(xs) + 1), dtype=np.int32)
     np.add.at(winding, (row, np.searchsorted(xs, crossing)), np.where(down[edge, row], 1, -1))
     turns = winding.cumsum(axis=1)[:, :-1]
-    return turns % 2 != 0 if path.even_odd else turns != 0
+    return np.asarray(turns % 2 != 0 if path.even_odd else turns != 0)
 
 
 def _near(shape: Shape, xs: np.ndarray, ys: np.ndarray, step: int) -> np.ndarray:
@@ -133,7 +133,7 @@ def runs(mask: np.ndarray, x: float, y: float, step: float) -> Path:
     edges = np.diff(np.pad(mask.astype(np.int8), ((0, 0), (1, 1))), axis=1)
     rows, starts = np.nonzero(edges == 1)
     ends = np.nonzero(edges == -1)[1]
-    commands: list[tuple] = []
+    commands: list[Command] = []
     for row, start, end in zip(rows.tolist(), starts.tolist(), ends.tolist()):
         left, right, top = x + start * step, x + end * step, y + row * step
         bottom = top + step
@@ -159,7 +159,7 @@ def _lower_parts(grid: np.ndarray, tone: int) -> np.ndarray:
     rows = np.nonzero(here.any(axis=1))[0]
     share = np.zeros(grid.shape[0])
     share[rows[0] : rows[-1] + 1] = np.linspace(-0.35, 0.75, rows[-1] - rows[0] + 1)
-    return here & _dithered(share, grid.shape[1])
+    return np.asarray(here & _dithered(share, grid.shape[1]))
 
 
 def _rim(grid: np.ndarray) -> np.ndarray:

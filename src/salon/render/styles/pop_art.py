@@ -10,7 +10,7 @@ import numpy as np
 
 from salon.render.colors import contrast, mix, oklch
 from salon.render.layout import Box
-from salon.render.marks import Color, Fill, Glyphs, Mark, Path, Stroke, Tile
+from salon.render.marks import Color, Command, Fill, Glyphs, Mark, Path, Stroke, Tile
 from salon.render.motifs import Shape, emblem
 from salon.render.plan import Palette
 from salon.render.shapes import circle, moved, polygon
@@ -78,7 +78,7 @@ def _halftone(stage: Stage, x: float, y: float, reach: float) -> Path:
     pitch = 30 * stage.unit
     side_x, side_y = (1 if x == 0 else -1), (1 if y == 0 else -1)
     steps = int(reach / pitch) + 1
-    commands: list[tuple] = []
+    commands: list[Command] = []
     for row in range(steps + 2):
         for column in range(steps):
             dx, dy = (column + 0.5 * (row % 2)) * pitch, row * pitch * 0.87

@@ -154,7 +154,7 @@ def letter(stage: Stage, role: str, glyphs: tuple[Glyphs, ...]) -> Lettered:
     if role != "headline" or not stands_out(stage, glyphs):
         return Lettered(glyphs)
     size, palette = size_of(glyphs), stage.palette
-    ink = glyphs[0].paint
+    ink = str(glyphs[0].paint)
     steps = [color for color in (palette.primary, palette.accent) if contrast(color, ink) > 1.7]
     shift = size * 0.035
     behind = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from salon.render.layout import Box, Face
-from salon.render.marks import Color, Fill, Glyphs, Group
+from salon.render.marks import Color, Fill, Glyphs, Group, Mark
 from salon.render.shapes import rect
 from salon.render.style import Stage, Style
 from salon.render.styles.ways import (
@@ -112,7 +112,7 @@ def _bars(stage: Stage, box: Box) -> Marks:
     heights = ratio ** np.arange(count)
     unit = box.height / float(heights.sum() * (1 + gap) - gap * heights[-1])
     special = int(stage.rng.integers(2, count - 1))
-    marks: list = []
+    marks: list[Mark] = []
     y = box.y
     for k, height in enumerate(heights * unit):
         color = apart(stage.palette.accent, stage.palette.ground, 1.5) if k == special else _color(stage)

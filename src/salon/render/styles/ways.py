@@ -200,8 +200,8 @@ def shifted(marks: Marks, dx: float, dy: float) -> Group:
 
 def spread(path: Path) -> Box:
     """About the box of an outline, from the points that steer it: quick, and never too small."""
-    xs = [x for command in path.commands for x in command[1::2]]
-    ys = [y for command in path.commands for y in command[2::2]]
+    xs = [x for command in path.commands for x in command[1:][::2]]
+    ys = [y for command in path.commands for y in command[1:][1::2]]
     return Box.model_construct(x=min(xs), y=min(ys), width=max(xs) - min(xs), height=max(ys) - min(ys))
 
 

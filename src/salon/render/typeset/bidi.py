@@ -128,7 +128,7 @@ def _neutrals(kinds: list[str], direction: str) -> None:
     for start, end in _runs(kinds, NEUTRAL):
         before = _strong(kinds[start - 1]) if start else direction
         after = _strong(kinds[end]) if end < len(kinds) else direction
-        kinds[start:end] = [before if before == after else direction] * (end - start)
+        kinds[start:end] = [before if before is not None and before == after else direction] * (end - start)
 
 
 def _strong(kind: str) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 from salon.errors import BadValue
 
@@ -61,15 +61,31 @@ GREEK_CYRILLIC: tuple[Script, ...] = ("latin", "greek", "cyrillic")
 LATIN_CYRILLIC: tuple[Script, ...] = ("latin", "cyrillic")
 
 
-def _cut(name: str, kind: Kind, weights: tuple[int, ...] = ONE, **attributes) -> Family:
+class _Traits(TypedDict, total=False):
+    """The fields of a family that have defaults."""
+
+    looks: int
+    italic: bool
+    serif: bool
+    width: Width
+    caps: bool
+    joined: bool
+    scripts: tuple[Script, ...]
+    axes: dict[str, float]
+
+
+def _cut(
+    name: str, kind: Kind, weights: tuple[int, ...] = ONE, *, package: str | None = None, **traits: Unpack[_Traits]
+) -> Family:
     """A family of static files."""
-    return Family(name, attributes.pop("package", name), kind, weights, **attributes)
+    return Family(name, package or name, kind, weights, **traits)
 
 
-def _variable(name: str, kind: Kind, lightest: int, heaviest: int, **attributes) -> Family:
+def _variable(
+    name: str, kind: Kind, lightest: int, heaviest: int, *, package: str | None = None, **traits: Unpack[_Traits]
+) -> Family:
     """A family with a weight axis."""
-    weights = _weights(lightest, heaviest)
-    return Family(name, attributes.pop("package", name), kind, weights, variable=True, **attributes)
+    return Family(name, package or name, kind, _weights(lightest, heaviest), variable=True, **traits)
 
 
 _ALL = (

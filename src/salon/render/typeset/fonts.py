@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import pathlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import fontpkg
@@ -16,7 +17,7 @@ import uharfbuzz
 
 from salon.errors import BadValue, MissingExtra
 from salon.render.layout import Face
-from salon.render.marks import Path
+from salon.render.marks import Command, Path
 from salon.render.shapes import bounds
 from salon.render.typeset.families import FAMILIES, Family, find_family
 from salon.render.typeset.font_hashes import read_font
@@ -49,12 +50,12 @@ class LoadedFont:
     characters: frozenset[int] = field(repr=False)
     """Every code point it has a glyph for."""
     _extents: dict[int, Extents | None] = field(default_factory=dict, repr=False)
-    _outlines: dict[int, tuple[tuple, ...]] = field(default_factory=dict, repr=False)
+    _outlines: dict[int, tuple[Command, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def upem(self) -> int:
         """Font units to the size."""
-        return self.hb.face.upem
+        return int(self.hb.face.upem)
 
     @functools.cached_property
     def cap_height(self) -> float:
@@ -71,10 +72,10 @@ class LoadedFont:
             self._extents[glyph] = box if left < right and bottom < top else None
         return self._extents[glyph]
 
-    def outline(self, glyph: int) -> tuple[tuple, ...]:
+    def outline(self, glyph: int) -> tuple[Command, ...]:
         """The commands of `marks.Path` for a glyph, in font units, y upwards."""
         if glyph not in self._outlines:
-            commands: list[tuple] = []
+            commands: list[Command] = []
             self.hb.draw_glyph(glyph, _drawing(), commands)
             self._outlines[glyph] = tuple(commands)
         return self._outlines[glyph]
@@ -123,7 +124,9 @@ def _load(key: str) -> LoadedFont:
     return LoadedFont(family, face, face.key, file, data, 0, variations, slanted, font, frozenset(hb_face.unicodes))
 
 
-def _variations(axes: dict, family: Family, weight: int, italic: bool) -> dict[str, float]:
+def _variations(
+    axes: Mapping[str, uharfbuzz.OTVarAxisInfo], family: Family, weight: int, italic: bool
+) -> dict[str, float]:
     """A place on every axis, so that a painter need not know any default."""
     places = {tag: float(axis.default_value) for tag, axis in axes.items()} | family.axes
     if "wght" in axes:

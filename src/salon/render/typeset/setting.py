@@ -18,7 +18,7 @@ import numpy as np
 from salon.errors import BadValue, shorten
 from salon.render.brief import Align
 from salon.render.layout import Box, Face, Line
-from salon.render.marks import Glyphs, Paint, Path
+from salon.render.marks import Command, Glyphs, Paint, Path
 from salon.render.typeset.characters import cleaned
 from salon.render.typeset.fonts import load_font
 from salon.render.typeset.lines import Paragraph, best, fewest, paragraph, with_cut_words
@@ -129,7 +129,7 @@ def outlines(glyphs: Glyphs) -> Path:
     """The letters' outlines as one path on the canvas."""
     font = load_font(glyphs.face)
     unit = glyphs.size / font.upem
-    commands = []
+    commands: list[Command] = []
     for glyph, x, y in zip(glyphs.ids, glyphs.xs, glyphs.ys):
         for command in font.outline(glyph):
             points = (
@@ -165,8 +165,8 @@ class _Fit:
         block = self._fitting(parts, most * STEP)
         if block is None:
             most = _last_true(lambda steps: self._fitting(parts, steps * STEP) is not None, low, most - 1)
-            block = most and self._fitting(parts, most * STEP)
-        return block and (most * STEP, block)
+            block = self._fitting(parts, most * STEP) if most else None
+        return (most * STEP, block) if most and block else None
 
     def _fitting(self, parts: list[Paragraph], size: float) -> _Block | None:
         """The lines at this size, if they do fit the frame."""
@@ -178,9 +178,12 @@ class _Fit:
 
     def _seems_to_fit(self, parts: list[Paragraph], size: float) -> bool:
         """By measures of the characters alone, without shaping any line."""
-        found = [fewest(part, self.frame.width / size) for part in parts]
-        if any(breaks is None for breaks in found):
-            return False
+        found: list[list[int]] = []
+        for part in parts:
+            breaks = fewest(part, self.frame.width / size)
+            if breaks is None:
+                return False
+            found.append(breaks)
         count = sum(len(breaks) - 1 for breaks in found)
         if self.max_lines is not None and count > self.max_lines:
             return False
@@ -193,6 +196,7 @@ class _Fit:
         lines = []
         for part in parts:
             breaks = best(part, self.frame.width / size, balanced=self.balanced)
+            assert breaks is not None  # it seemed to fit
             found = (part.line(*pair) for pair in itertools.pairwise(breaks))
             lines += [line for line in found if line.ink]  # a line of joiners or blanks would be an empty row
         leading = self.leading
@@ -200,8 +204,8 @@ class _Fit:
             for pair in itertools.pairwise(lines):
                 leading = _least_leading(*pair, self.align, leading)
         cap = next(glyph.font for glyph in lines[0].glyphs if glyph.ink).cap_height
-        width = max(line.ink[2] - line.ink[0] for line in lines)
-        top, bottom = max(cap, -lines[0].ink[1]), max(0.0, lines[-1].ink[3])
+        width = max(line.inked[2] - line.inked[0] for line in lines)
+        top, bottom = max(cap, -lines[0].inked[1]), max(0.0, lines[-1].inked[3])
         return _Block(tuple(lines), leading, cap, top, bottom, width)
 
     def _cut(self, smallest: float) -> list[Paragraph]:
@@ -222,9 +226,9 @@ def _last_true(holds: Callable[[int], bool], low: int, high: int) -> int | None:
 
 def _least_leading(upper: EmLine, lower: EmLine, align: Align, enough: float) -> float:
     """The distance of baselines, from `enough` up, at which no letter's box touches one of the line above."""
-    if upper.ink[3] - lower.ink[1] + CLEARANCE <= enough:
+    if upper.inked[3] - lower.inked[1] + CLEARANCE <= enough:
         return enough
-    to_left, to_right = upper.ink[0] - lower.ink[0], upper.ink[2] - lower.ink[2]
+    to_left, to_right = upper.inked[0] - lower.inked[0], upper.inked[2] - lower.inked[2]
     shift = {"left": to_left, "right": to_right, "center": (to_left + to_right) / 2}[align]
     above = [glyph.ink for glyph in upper.glyphs if glyph.ink]
     least = enough
@@ -276,7 +280,7 @@ def _places(block: _Block, size: float, frame: Box, align: Align, valign: str) -
     baseline = max(highest, min(lowest, wanted[valign]))
     places = []
     for number, line in enumerate(block.lines):
-        left, _, right, _ = line.ink
+        left, _, right, _ = line.inked
         room = frame.width - (right - left) * size
         x = frame.x + {"left": 0.0, "center": room / 2, "right": room}[align] - left * size
         places.append((line, x, baseline + number * block.leading * size))

@@ -45,6 +45,12 @@ class EmLine(NamedTuple):
     ink: Extents | None
     """Around all of it."""
 
+    @property
+    def inked(self) -> Extents:
+        """The ink of a line that has some."""
+        assert self.ink is not None
+        return self.ink
+
 
 class Cluster(NamedTuple):
     """What one character (or a ligature, at its first) adds to a line, in ems, in reading direction."""

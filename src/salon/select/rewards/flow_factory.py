@@ -21,7 +21,7 @@ def flow_factory_reward(reward: Reward, base: type, output: type, *, missing: Mi
     """The class; `base` and `output` are Flow-Factory's PointwiseRewardModel and RewardModelOutput."""
     check_missing(missing)
 
-    class SalonReward(base):  # type: ignore[misc]
+    class SalonReward(base):  # type: ignore[misc]  # a class of a library that is not here
         """A reward of Salon as Flow-Factory calls it."""
 
         required_fields = ("image", "prompt")

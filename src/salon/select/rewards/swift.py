@@ -23,7 +23,7 @@ def swift_reward(
 ) -> type:
     """The class for `orms`; `base` is ms-swift's ORM. The prompt is the last that a user said in `messages`."""
 
-    class SalonReward(base):  # type: ignore[misc]
+    class SalonReward(base):  # type: ignore[misc]  # a class of a library that is not here
         """A reward of Salon as ms-swift calls it."""
 
         def __init__(self, args: Any = None, **kwargs: Any) -> None:

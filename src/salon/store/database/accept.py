@@ -14,6 +14,7 @@ from salon.errors import BadValue, UnknownReference, WrongPrompt
 from salon.store.database.errors import NotYours
 from salon.store.database.records import KIND_OF, Answer, as_json, payload_of, plain
 from salon.study import Checklist, Comparison, Criterion, Judgment, Rating
+from salon.study.judgment import Choice, Ranking
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,8 @@ def items_of(judgment: Judgment) -> tuple[str, ...]:
         return judgment.a, judgment.b
     if isinstance(judgment, Rating | Checklist):
         return (judgment.item,)
-    items: tuple[str, ...] = judgment.items  # type: ignore[attr-defined]
-    return items
+    assert isinstance(judgment, Ranking | Choice)
+    return judgment.items
 
 
 def _check_scale(criterion: Criterion, value: float) -> None:

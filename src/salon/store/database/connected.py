@@ -118,7 +118,7 @@ class Connected:
         with self._named_errors():
             if mine.leads:
                 self._write_all()
-            return mine.outcome()  # type: ignore[no-any-return]
+            return mine.outcome()  # type: ignore[no-any-return]  # what `work` gave
 
     def _write_all(self) -> None:
         """Write for all who wait, in one transaction; then call the first of those who came meanwhile to do so."""

@@ -1,10 +1,15 @@
-"""The field's files, in: `recognize` a file, read it with `import_files`, or only its study with `read_study`."""
+"""The field's files, in: `recognize` a file, read it with `import_files`, or only its study with `read_study`.
+
+A kind may be a plugin's: the name of an installed one, or python:MODULE:NAME (see `salon.study.plugins`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from salon.errors import BadColumns, BadFile, BadValue, SalonError
 from salon.store.formats import (
@@ -30,6 +35,7 @@ from salon.store.formats.options import Columns, ImportOptions, Policies
 from salon.store.formats.source import LEFT_OUT, Draft, Imported, Source
 from salon.store.formats.text import read_records
 from salon.study import Design, Study
+from salon.study.plugins import load_plugin, plugin_lines
 
 __all__ = [
     "KINDS",
@@ -38,7 +44,11 @@ __all__ = [
     "ImportOptions",
     "Imported",
     "Policies",
+    "as_format",
+    "format_named",
     "import_files",
+    "import_form",
+    "plugin_formats",
     "read_study",
     "recognize",
 ]
@@ -60,6 +70,8 @@ class Format:
     """Whether its records name pictures by path."""
     folder: bool = False
     """Whether it is a folder and no file."""
+    origin: str | None = None
+    """Of a plugin: where it comes from."""
 
 
 def _has(*needed: str) -> Callable[[Head], bool]:
@@ -169,12 +181,39 @@ NAMED = {
 KINDS: dict[str, Format] = {**GENERIC, **NAMED}
 
 
+def format_named(kind: str) -> Format:
+    """The format that `kind` names, built in or a plugin's; BadValue otherwise."""
+    if kind in KINDS:
+        return KINDS[kind]
+    loaded = load_plugin("formats", kind, KINDS)
+    if loaded is None:
+        known = [*KINDS, *(name for name, _ in plugin_lines("formats", KINDS))]
+        raise BadValue("a known kind of file is needed", found=repr(kind), remedy="one of " + ", ".join(known))
+    return as_format(loaded.part, name=kind, origin=loaded.origin)
+
+
+def as_format(part: Any, *, name: str | None = None, origin: str | None = None) -> Format:
+    """A plugin as a Format; one that is a Format already keeps its flags."""
+    if isinstance(part, Format):
+        return replace(part, name=name or part.name, origin=origin)
+    return Format(name or part.name, part.about, part.recognise, part.read, origin=origin)
+
+
+def plugin_formats() -> list[Format]:
+    """The formats that other packages add; one that cannot be loaded is left out."""
+    formats = []
+    for name, _ in plugin_lines("formats", KINDS):
+        with suppress(BadValue):
+            formats.append(format_named(name))
+    return formats
+
+
 def recognize(path: str | Path) -> str:
     """The kind of a file by its beginning; BadFile listing the kinds when none or several fit."""
     head = head_of(Path(path))
     found: list[str] = []
-    for forms in (NAMED, GENERIC):  # a table of known origin goes before a table in general
-        found = found or [form.name for form in forms.values() if form.recognise(head)]
+    for forms in ([*NAMED.values(), *plugin_formats()], GENERIC.values()):  # a known origin before a table in general
+        found = found or [form.name for form in forms if form.recognise(head)]
     if len(found) == 1:
         return found[0]
     if head.suffix in (".json", ".jsonl") and not head.columns:
@@ -197,15 +236,21 @@ def read_study(kind: str, paths: Sequence[str | Path], options: ImportOptions | 
 
 def import_files(kind: str, paths: Sequence[str | Path], options: ImportOptions | None = None) -> Imported:
     """The study in these files, with every decision taken on the way."""
-    if kind not in KINDS:
-        raise BadValue("a known kind of file is needed", found=repr(kind), remedy="one of " + ", ".join(KINDS))
+    return import_form(format_named(kind), paths, options)
+
+
+def import_form(form: Format, paths: Sequence[str | Path], options: ImportOptions | None = None) -> Imported:
+    """The same for a format that is at hand."""
+    kind = form.name
     if not paths:
         raise BadFile("at least one file is needed", found="none")
     options = options or ImportOptions()
     source = Source(kind, tuple(Path(path) for path in paths), options)
-    _check_flags(source, KINDS[kind])
+    _check_flags(source, form)
+    if form.origin is not None:
+        source.say(f"read by the plugin {form.origin}")
     try:
-        draft = KINDS[kind].read(source)
+        draft = form.read(source)
     except BadColumns as error:
         raise _of_another_kind(error, source) from None
     study = _build(source, draft)

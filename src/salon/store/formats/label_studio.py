@@ -17,6 +17,7 @@ from salon.store.formats.record import Record
 from salon.store.formats.source import CROWD, Draft, Source
 from salon.store.formats.words import WORDS, parse_values, spelled
 from salon.study import Criterion, Design
+from salon.study.study import CompareWithin
 
 
 def is_label_studio(head: Head) -> bool:
@@ -36,7 +37,7 @@ def read_label_studio(source: Source) -> Draft:
             found="none",
             where=str(source.paths[0]),
         )
-    compare_within = "prompt" if ledger.named["prompts"] else "all"
+    compare_within: CompareWithin = "prompt" if ledger.named["prompts"] else "all"
     return Draft(tuple(criteria.values()), ledger.tables(), compare_within, Design())
 
 

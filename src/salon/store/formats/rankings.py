@@ -26,6 +26,7 @@ from salon.store.formats.criteria import name_criteria
 from salon.store.formats.mapping import Cells, guess_columns, open_sheets, read_cells
 from salon.store.formats.ratings import item_column
 from salon.store.formats.source import Draft, Source
+from salon.study.study import CompareWithin
 
 OPTIONAL = ("rater", "prompt", "prompt_text", "criterion", "generator", "category", "repeat")
 
@@ -174,5 +175,5 @@ def _draft(source: Source, heads: Cells, listed: dict[str, Any], items: pa.Table
     tables = {"items": items, "raters": raters, "rankings": pa.table(columns)}
     if prompts is not None:
         tables["prompts"] = prompts
-    within = source.options.policies.compare_within or ("all" if prompts is None else "prompt")
+    within: CompareWithin = source.options.policies.compare_within or ("all" if prompts is None else "prompt")
     return Draft(criteria, tables, within)

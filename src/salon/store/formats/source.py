@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from salon.study import Criterion, Design, Study
+from salon.study.study import CompareWithin
 
 LEFT_OUT = "left out"
 """How a note about rows that did not reach the study begins."""
@@ -51,7 +52,7 @@ class Draft:
 
     criteria: tuple[Criterion, ...]
     tables: dict[str, pa.Table]
-    compare_within: str = "prompt"
+    compare_within: CompareWithin = "prompt"
     design: Design = field(default_factory=Design)
 
 

@@ -14,9 +14,9 @@ from starlette.responses import Response
 
 from salon.calls.scores_shapes import ServiceError
 from salon.collect.question import Given
+from salon.collect.studio.steps import Step
+from salon.collect.studio.studio import Studio
 from salon.errors import BadValue
-from salon.flows.studio.steps import Step
-from salon.flows.studio.studio import Studio
 from salon.web.api.shapes import Me, SavedShape, Shape, StepShape, step_shape
 from salon.web.auth import Anyone, signed_in
 
@@ -50,7 +50,7 @@ Key = Annotated[str, Header(alias="Idempotency-Key", min_length=8, max_length=20
 @router.get("/me")
 def me(session: Anyone) -> Me:
     """Whom this session stands for, and its CSRF token."""
-    return Me(role=session.role, rater=session.who.rater, csrf=session.csrf)  # type: ignore[arg-type]
+    return Me(role=session.role, rater=session.who.rater, csrf=session.csrf)
 
 
 @router.get("/next", response_model=StepShape)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from salon.collect.assign import Finished, Rest
-from salon.flows.studio.steps import Needs, RaterProgress, ShownTask, Step
+from salon.collect.studio.steps import Needs, RaterProgress, ShownTask, Step
 from salon.study import Criterion
 from salon.web.images import Images
 

@@ -14,8 +14,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from salon.collect.adjudicate import Agreement, Disagreement
-from salon.errors import BadValue
-from salon.flows.studio.adjudicate import (
+from salon.collect.studio.adjudicate import (
     Disputes,
     KeptRuling,
     adjudicator_name,
@@ -23,7 +22,8 @@ from salon.flows.studio.adjudicate import (
     rulings_of,
     screen_order,
 )
-from salon.flows.studio.studio import Studio
+from salon.collect.studio.studio import Studio
+from salon.errors import BadValue
 from salon.report.numbers import percent, with_interval
 from salon.store.database.connected import now_ms
 from salon.web.auth import Session, signed_in, studio_of

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse
 
-from salon.flows.studio.steps import RaterProgress
-from salon.flows.studio.studio import Studio
+from salon.collect.studio.steps import RaterProgress
+from salon.collect.studio.studio import Studio
 from salon.report.numbers import count, duration
 from salon.store.database import AuditLine
 from salon.store.database.connected import now_ms

@@ -10,9 +10,9 @@ from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, HTMLResponse, Response
 
+from salon.collect.studio.imported import ImportReport, import_answers
+from salon.collect.studio.studio import Studio
 from salon.errors import BadFile, SalonError
-from salon.flows.studio.imported import ImportReport, import_answers
-from salon.flows.studio.studio import Studio
 from salon.store.atomic import whole_file
 from salon.store.formats import KINDS
 from salon.store.pictures import ENDINGS, read_picture

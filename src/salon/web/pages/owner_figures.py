@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from salon.check.results import CheckReport, CriterionFigures, Figure
+from salon.check.results import CheckReport, CriterionFigures
 from salon.collect.quality import Finding
-from salon.flows.studio.figures import PANEL, Figures
-from salon.flows.studio.owner import LiveCheck
+from salon.collect.studio.figures import PANEL, Figures
+from salon.collect.studio.owner import LiveCheck
+from salon.report.estimate import Figure
 from salon.report.numbers import THIN, count, duration, estimate, p_value, significant, with_interval
 
 HOURS = 48

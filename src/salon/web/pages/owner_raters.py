@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from salon.collect.studio.adjudicate import ADJUDICATORS
+from salon.collect.studio.steps import Invitation, RaterProgress
 from salon.errors import BadValue
-from salon.flows.studio.adjudicate import ADJUDICATORS
-from salon.flows.studio.steps import Invitation, RaterProgress
 from salon.store.database.connected import now_ms
 from salon.web.auth import OwnerSession, Session, studio_of
 from salon.web.pages.owner import ago, owner_page

@@ -14,9 +14,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from salon.collect.language import languages
 from salon.collect.settings import StudioSettings
+from salon.collect.studio.change import changed, current_text, with_values
+from salon.collect.studio.studio import Studio
 from salon.errors import BadValue, SalonError
-from salon.flows.studio.change import changed, current_text, with_values
-from salon.flows.studio.studio import Studio
 from salon.web.auth import OwnerSession, Session, studio_of
 from salon.web.images import study_images
 from salon.web.pages.owner import owner_page

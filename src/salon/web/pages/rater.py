@@ -17,9 +17,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from salon.collect.assign import Finished, Rest
 from salon.collect.settings_phase import Phase
+from salon.collect.studio.steps import Needs, ShownTask, Step, TooEarly
+from salon.collect.studio.studio import Studio
 from salon.errors import BadValue
-from salon.flows.studio.steps import Needs, ShownTask, Step, TooEarly
-from salon.flows.studio.studio import Studio
 from salon.store.database.errors import AlreadyAnswered, KeyReused, NothingToUndo
 from salon.web.api.rater import client_class
 from salon.web.auth import RaterSession, door, read_form, studio_of

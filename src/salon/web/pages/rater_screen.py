@@ -10,9 +10,9 @@ from fastapi import Request
 
 from salon.collect.language import criterion_question
 from salon.collect.merge_ranking import NextPair, Settled, most_questions, next_merge_step
-from salon.flows.studio.ranking import is_merged
-from salon.flows.studio.steps import ShownTask
-from salon.flows.studio.studio import Studio
+from salon.collect.studio.ranking import is_merged
+from salon.collect.studio.steps import ShownTask
+from salon.collect.studio.studio import Studio
 from salon.study import Criterion
 from salon.web.images import Images
 from salon.web.pages.rater_form import short_pairs

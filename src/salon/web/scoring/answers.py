@@ -11,12 +11,12 @@ from starlette.responses import Response
 
 from salon.calls.scores_shapes import Answer, CriterionInfo, PictureScores, Score
 from salon.errors import UnknownReference
-from salon.flows.scoring.decisions import Decision
-from salon.flows.scoring.model import ScoringModel
-from salon.flows.scoring.parts import Looked, ServedCriterion
-from salon.flows.scoring.service import Answered
 from salon.judge.scorers.picture import Result, Scored, Unscored
 from salon.select.reference import ScoreReference
+from salon.select.service.decisions import Decision
+from salon.select.service.model import ScoringModel
+from salon.select.service.parts import Looked, ServedCriterion
+from salon.select.service.service import Answered
 from salon.select.weights import Blend, ScoreColumn, blend, read_weights
 from salon.web.scoring.intake import Taken
 from salon.web.scoring.shapes import ExplainIn, LookIn, PickIn

@@ -16,12 +16,12 @@ from typing import Protocol
 
 from fastapi import FastAPI
 
-from salon.flows.explain.served import Measuring, Neighbourhood
-from salon.flows.scoring.decisions import Decision
-from salon.flows.scoring.drift import WatchedLog
-from salon.flows.scoring.service import ScoringService
+from salon.select.explain_served import Measuring, Neighbourhood
 from salon.select.gate import Gate
 from salon.select.reference import ScoreReference
+from salon.select.service.decisions import Decision
+from salon.select.service.drift import WatchedLog
+from salon.select.service.service import ScoringService
 from salon.study.signature import salon_version
 from salon.web import errors, look
 from salon.web.guard import HEADERS, Guard
@@ -92,7 +92,7 @@ def create_scoring_app(
         app.include_router(router)
     known = frozenset(str(getattr(route, "path", "")) for router in _ROUTERS for route in router.routes)
     app.mount("/static", look.Static())
-    app.openapi = described(app)  # type: ignore[method-assign]
+    app.openapi = described(app)  # type: ignore[method-assign]  # as FastAPI documents it
     headers = dict(HEADERS) | _POLICY
     app.add_middleware(Guard, settings=settings, may_upload=places.enter, uploads=WITH_PICTURES, headers=headers)
     app.add_middleware(Leaving, places=places)

@@ -24,8 +24,8 @@ from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from salon.errors import BadFile, BadValue
-from salon.flows.scoring.batch import Asked
-from salon.flows.scoring.errors import BadPicture
+from salon.select.service.batch import Asked
+from salon.select.service.errors import BadPicture
 from salon.store.pictures import is_inside, open_header
 from salon.study.prompt import Prompt
 from salon.web.scoring.forms import Field, read_form

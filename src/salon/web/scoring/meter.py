@@ -10,8 +10,8 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from salon.flows.scoring.batch import BatchFacts
-from salon.flows.scoring.service import ScoringService
+from salon.select.service.batch import BatchFacts
+from salon.select.service.service import ScoringService
 from salon.web.scoring.places import Places
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)

@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from salon.flows.scoring.errors import QueueFull
+from salon.select.service.errors import QueueFull
 from salon.web.scoring.settings import ScoringSettings
 from salon.web.scoring.tokens import caller_of
 

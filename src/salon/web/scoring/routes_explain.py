@@ -9,10 +9,6 @@ from fastapi import APIRouter, Request
 from pydantic import Field
 
 from salon.calls.scores_shapes import Answer
-from salon.flows.explain.served import Measuring, Neighbourhood
-from salon.flows.scoring.errors import TooLate
-from salon.flows.scoring.parts import ServedCriterion
-from salon.flows.scoring.service import Answered
 from salon.judge.scorers.picture import Unscored
 from salon.select.explain import (
     NOT_CAUSES,
@@ -24,6 +20,10 @@ from salon.select.explain import (
     spread_of,
     total_of,
 )
+from salon.select.explain_served import Measuring, Neighbourhood
+from salon.select.service.errors import TooLate
+from salon.select.service.parts import ServedCriterion
+from salon.select.service.service import Answered
 from salon.select.weights import Blend
 from salon.web.scoring import answers
 from salon.web.scoring.intake import Taken, take

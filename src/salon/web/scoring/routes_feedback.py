@@ -11,8 +11,9 @@ from prometheus_client.registry import Collector
 from pydantic import Field, StrictInt, StrictStr
 from starlette.concurrency import run_in_threadpool
 
-from salon.flows.scoring.decisions import DecisionLog, Feedback
-from salon.flows.scoring.drift import DriftMonitor, DriftReport, WatchedLog
+from salon.select.service.decisions import DecisionLog, Feedback
+from salon.select.service.drift import DriftMonitor, WatchedLog
+from salon.select.service.drift_results import DriftReport
 from salon.study.noun import Noun
 from salon.web.errors import NoSuchPage
 from salon.web.scoring.openapi import REFUSALS

@@ -6,9 +6,9 @@ from fastapi import APIRouter, Request
 
 from salon.calls.scores_shapes import GateAnswer, GatedPicture
 from salon.errors import BadValue, UnknownReference
-from salon.flows.scoring.model import ScoringModel
-from salon.flows.scoring.parts import ServedCriterion
 from salon.select.gate import Gate
+from salon.select.service.model import ScoringModel
+from salon.select.service.parts import ServedCriterion
 from salon.web.scoring import answers
 from salon.web.scoring.intake import take
 from salon.web.scoring.openapi import REFUSALS, body

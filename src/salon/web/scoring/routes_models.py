@@ -8,11 +8,11 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 
 from salon.calls.scores_shapes import ModelInfo, ModelsAnswer
-from salon.flows.scoring.errors import LoadFailed, LoadRefused
-from salon.flows.scoring.model import LoadOrder
-from salon.flows.scoring.service import Loaded, ScoringService
 from salon.judge.measurements.table import MEASUREMENTS
 from salon.judge.scorers.named import COMPOSITES, RELEASED
+from salon.select.service.errors import LoadFailed, LoadRefused
+from salon.select.service.model import LoadOrder
+from salon.select.service.service import Loaded, ScoringService
 from salon.store.pictures import is_inside
 from salon.web.errors import log
 from salon.web.scoring import answers

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import JSONResponse, Response
 
-from salon.flows.scoring.service import ScoringService
+from salon.select.service.service import ScoringService
 from salon.web.scoring.tokens import MetricsCaller
 
 router = APIRouter(include_in_schema=False)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
+import numpy as np
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from salon.calls.scores_shapes import CompareAnswer, Compared, PickAnswer, PickStanding, ScoreAnswer
-from salon.flows.scoring.parts import ServedCriterion
-from salon.flows.scoring.service import Answered
 from salon.select.pick import Pick, PickSettings, pick
 from salon.select.reference import ScoreReference
+from salon.select.service.parts import ServedCriterion
+from salon.select.service.service import Answered
 from salon.web.scoring import answers
 from salon.web.scoring.intake import Taken, take
 from salon.web.scoring.openapi import REFUSALS, body
@@ -114,7 +115,8 @@ def _picked(
     values = [[answers.number(looked, id) for id in ids] for looked in answered.looked]
     sds = [[answers.spread(looked, id) for id in ids] for looked in answered.looked]
     settings = PickSettings(k=sent.k, least=sent.least, level=sent.level)
-    return pick(values, sds, answers.blended(sent, criteria, reference), settings=settings)
+    blend = answers.blended(sent, criteria, reference)
+    return pick(np.array(values, float), np.array(sds, float), blend, settings=settings)
 
 
 def _standings(found: Pick, taken: Taken) -> tuple[PickStanding, ...]:

@@ -36,7 +36,7 @@ from salon.web.settings import check_private, write_private
 try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows: one process at a time
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # Windows has none
 
 Scope = Literal["score", "admin", "metrics"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)

@@ -108,7 +108,7 @@ def gen_style(number: int, seed: int) -> Made:
     style = dealt(STYLES, number, seed, "gen_style")
 
     def written(rng: np.random.Generator) -> tuple[Brief, str]:
-        brief = make_brief("style", rng, texts=3, style=style)  # type: ignore[arg-type]
+        brief = make_brief("style", rng, texts=3, style=style)
         return brief, (
             f"Design a poster. Motif of the picture: {brief.subject}; mood: {brief.mood}. The whole poster is in "
             f"the style {style}. The client wants to {brief.intent}. Set these texts, every word as written:\n"

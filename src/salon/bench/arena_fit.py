@@ -1,0 +1,314 @@
+"""What the raters of a study say of its generators: boards by criterion and category, who beats whom, who for what.
+
+Composes `fuse` (scores, intervals, ranks), `stats` (covariates) and `bench` (win matrix, routing, the snapshot). Raters
+may be people, models or simulated: the snapshot says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field
+
+from salon.bench.arena import (
+    ArenaBoard,
+    ArenaCoverage,
+    ArenaSnapshot,
+    Place,
+    RaterKinds,
+    board_points,
+)
+from salon.bench.arena_adjusted import Covariates, adjusted_board, study_covariates
+from salon.bench.arena_fits import LOGIT, Scored, fitted_chance, joint_fits, scored_part
+from salon.bench.routing_table import BoardFit, Candidate, Job, RoutingTable, weighted_job
+from salon.bench.win_matrix import WinMatrix, win_matrix
+from salon.errors import BadValue, TooFew
+from salon.evaluate.duels import Duels, item_generators, item_prompts, study_duels, study_parts
+from salon.fuse.results import FuseReport, ScoreRow
+from salon.fuse.settings import Cluster, FuseSettings
+from salon.report.estimate import Figure
+from salon.study import Signature, Study
+from salon.study.noun import Noun
+
+ALIKE, WEIGHED = "all criteria alike", "as weighed"
+POLICIES = (
+    "Each criterion is scored from its most frequent kind of answer: comparisons (Bradley-Terry, or Davidson with "
+    "ties), rankings (Plackett-Luce) or ratings (mean); others are counted as unused.",
+    "A board whose answers identify no finite scores has none, and says why; other boards stand.",
+    "Win matrix: a tie is half an answer for each side; pictures of one generator never meet.",
+    "Routing: weighted mean of logits; a generator without a score under one of the criteria is left out and named.",
+)
+
+
+class ArenaSettings(Noun):
+    """How `salon bench arena` works."""
+
+    prior: float | None = Field(
+        None,
+        gt=0,
+        le=100,
+        description="Standard deviation of a normal prior on scores, in logits: generators that never lost get finite "
+        "scores. Without it their board says so and has none.",
+    )
+    cluster: Literal["auto", Cluster] = Field(
+        "auto",
+        description="What intervals take as drawn anew; auto: prompts from five on, and raters too from three "
+        "with names on; else raters or answers.",
+    )
+    both_bad: Literal["exclude", "tie"] = Field(
+        "exclude", description="'Both bad' answers order nothing: left out and counted, or taken as ties."
+    )
+    level: float = Field(0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
+    seed: int = Field(42, ge=0, description="Seed of everything drawn by chance.")
+
+    @property
+    def fuse(self) -> FuseSettings:
+        """The same for `salon fuse`."""
+        return FuseSettings(**dict(self), by="generator")
+
+
+def arena_snapshot(
+    study: Study,
+    settings: ArenaSettings | None = None,
+    *,
+    folder: Path | None = None,
+    criteria: Sequence[str] = (),
+    by_category: bool = False,
+    covariates: Sequence[str] = (),
+    weights: Mapping[str, float] | None = None,
+    progress: Callable[[str], None] = lambda step: None,
+) -> ArenaSnapshot:
+    """Boards of the generators of `study`, as an unpublished snapshot (`bench.numbered.publish` numbers it).
+
+    `covariates` name tables of scores in `folder`, or 'position'; `weights` of criteria add a job to the routing table.
+    """
+    settings = settings or ArenaSettings()
+    weights = _checked_weights(study, criteria, weights or {})
+    found = study_covariates(study, folder, covariates) if covariates else None
+    parts = list(study_parts(study, criteria, by_category=by_category))
+    if not parts:
+        raise TooFew(
+            "an arena needs comparisons, rankings or ratings",
+            found=", ".join(f"{n:,} {kind}" for kind, n in study.counts.items()) or "an empty study",
+            where=f"study {study.name!r}",
+            remedy="collect some, or let a judge compare: salon judge run STUDY; flags need --criterion",
+        )
+    scored = [scored_part(part, settings.fuse, progress) for part in parts]
+    fits = joint_fits(scored, seed=settings.seed, progress=progress)
+    boards = []
+    for place, one in enumerate(scored):
+        progress(one.part.criterion)
+        boards.append(_board(study, one, fits.get(place), found, settings))
+    signature = _signature(study, settings, criteria, by_category, found, weights)
+    return ArenaSnapshot(
+        study=study.name,
+        study_hash=study.hash,
+        revision=study.revision,
+        simulated=study.simulated,
+        level=settings.level,
+        covariates=() if found is None else found.names,
+        boards=tuple(boards),
+        routing=_routing(boards, fits, weights, settings),
+        policies=(*POLICIES, *_fused_policies(scored)),
+        signature=signature,
+        signature_line=str(signature),
+    )
+
+
+def _checked_weights(study: Study, criteria: Sequence[str], weights: Mapping[str, float]) -> dict[str, float]:
+    for id, weight in weights.items():
+        study.criterion(id)
+        if criteria and id not in criteria:
+            raise BadValue("a weight is for a criterion of the arena", found=id, remedy=f"--criterion {id} adds it")
+        if not 0 <= weight < np.inf:
+            raise BadValue("a weight is a number from 0 up", found=f"{id}={weight}")
+    if weights and not sum(weights.values()) > 0:
+        raise BadValue("one weight at least must be more than 0", found="only zeros")
+    return {id: float(weight) for id, weight in weights.items()}
+
+
+def _signature(
+    study: Study,
+    settings: ArenaSettings,
+    criteria: Sequence[str],
+    by_category: bool,
+    covariates: Covariates | None,
+    weights: Mapping[str, float],
+) -> Signature:
+    told = {name: value for name, value in settings if name != "seed"} | {"by_category": by_category}
+    if criteria:
+        told["criteria"] = ",".join(criteria)
+    if covariates is not None:
+        named = [f"{name}@{covariates.digests[name]}" for name in covariates.values]
+        told["covariates"] = ",".join([*named, *(["position"] if covariates.position else [])])
+    if weights:
+        told["weights"] = ",".join(f"{id}={weight:g}" for id, weight in weights.items())
+    return Signature(method="arena", data=study.hash[:12], revision=study.revision, settings=told, seed=settings.seed)
+
+
+def _fused_policies(scored: Sequence[Scored]) -> tuple[str, ...]:
+    """What the fusions did with answers, each sentence once."""
+    said = (words for one in scored if one.report is not None for words in one.report.policies)
+    return tuple(dict.fromkeys(said))
+
+
+# -- one board ---------------------------------------------------------------------------------------------------------
+
+
+def _board(
+    study: Study, scored: Scored, fit: BoardFit | None, covariates: Covariates | None, settings: ArenaSettings
+) -> ArenaBoard:
+    part, report = scored.part, scored.report
+    duels = study_duels(part, both_bad=settings.both_bad)
+    figures = None if report is None else report.groups[0]
+    places = () if report is None else tuple(_place(row, report) for row in report.scores)
+    matrix = _matrix(study, scored, fit, duels, [one.generator for one in places], settings.level)
+    return ArenaBoard(
+        criterion=part.criterion,
+        name=study.criteria[part.number].title,
+        category=part.category,
+        method=scored.method,
+        scale=LOGIT if report is None else report.scale,
+        places=places,
+        alike=() if figures is None else figures.alike,
+        tie=None if figures is None else figures.tie,
+        matrix=matrix,
+        adjusted=None
+        if covariates is None
+        else adjusted_board(study, duels, covariates, prior=settings.prior, level=settings.level, seed=settings.seed),
+        coverage=_coverage(study, scored, matrix),
+        errors="" if figures is None else figures.errors,
+        warnings=() if report is None else report.warnings,
+        reason=scored.reason,
+    )
+
+
+def _place(row: ScoreRow, report: FuseReport) -> Place:
+    score = Figure(
+        value=row.value,
+        low=row.low,
+        high=row.high,
+        n=row.n,
+        unit="judgment",
+        level=report.level,
+        method=report.groups[0].errors,
+    )
+    return Place(
+        generator=row.generator or "",
+        score=score,
+        points=board_points(score) if report.scale == LOGIT else None,
+        n=row.n,
+        rank=row.rank,
+        rank_low=row.rank_low,
+        rank_high=row.rank_high,
+        tier=row.tier,
+        error=row.error,
+    )
+
+
+def _matrix(
+    study: Study, scored: Scored, fit: BoardFit | None, duels: Duels, order: Sequence[str], level: float
+) -> WinMatrix | None:
+    """Generators stand as on the board; where it has no scores, by name."""
+    names, of_item = item_generators(study)
+    a, b = of_item[duels.a], of_item[duels.b]
+    met = [names[code] for code in np.unique([a, b])] if len(duels) else []
+    shown = [*order, *(name for name in met if name not in order)]
+    place = np.array([shown.index(name) if name in shown else -1 for name in names], np.int64)
+
+    def fitted(first: int, second: int) -> Figure | None:
+        pair = shown[first], shown[second]
+        if fit is None or not all(name in fit.generators for name in pair):
+            return None
+        return fitted_chance(scored, fit, *pair, level)
+
+    prompts = item_prompts(study)[duels.a]
+    return win_matrix(place[a], place[b], duels.outcome, prompts, shown, fitted, level=level)
+
+
+def _coverage(study: Study, scored: Scored, matrix: WinMatrix | None) -> ArenaCoverage:
+    group = scored.group
+    parts = () if group is None else (group.compared, group.ranked, group.rated)
+    sizes = [len(part) for part in parts] or [0, 0, 0]
+    prompts = np.unique(np.concatenate([part.prompt for part in parts])) if parts else np.zeros(0)
+    generators = 0 if matrix is None else len(matrix.generators)
+    return ArenaCoverage(
+        comparisons=sizes[0],
+        rankings=sizes[1],
+        ratings=sizes[2],
+        unused=scored.part.unused,
+        both_bad=0 if group is None else group.both_bad,
+        repeats=0 if group is None else group.repeats,
+        same=0 if group is None else group.same,
+        generators=generators if group is None else group.items,
+        pairs_met=0 if matrix is None else len(matrix.duels),
+        pairs=generators * (generators - 1) // 2,
+        prompts=int((prompts >= 0).sum()),
+        raters=_rater_kinds(study, np.zeros(0, np.int64) if group is None else group.raters),
+    )
+
+
+def _rater_kinds(study: Study, raters: np.ndarray) -> RaterKinds:
+    table = study.table("raters")
+    kinds = ["person"] * table.num_rows
+    if "kind" in table.column_names:
+        kinds = [kind or "person" for kind in table.column("kind").cast(pa.string()).to_pylist()]
+    here = [kinds[rater] for rater in raters.tolist()]
+    return RaterKinds(
+        people=here.count("person"),
+        crowds=here.count("crowd"),
+        models=here.count("model"),
+        simulated=study.simulated,
+    )
+
+
+# -- who for what ------------------------------------------------------------------------------------------------------
+
+
+def _routing(
+    boards: Sequence[ArenaBoard], fits: Mapping[int, BoardFit], weights: Mapping[str, float], settings: ArenaSettings
+) -> RoutingTable:
+    """In all categories together and in each: criteria alike, each alone, and as weighed."""
+    jobs: list[Job] = []
+    for category in dict.fromkeys(board.category for board in boards):
+        here = {board.criterion: (board, fits.get(n)) for n, board in enumerate(boards) if board.category == category}
+        known = {criterion: fit for criterion, (_, fit) in here.items() if fit is not None}
+        alike = {criterion: 1.0 for criterion, (board, _) in here.items() if board.scale == LOGIT}
+        wanted = [(ALIKE, alike)] if len(alike) > 1 else []
+        wanted += [(WEIGHED, dict(weights))] if weights else []
+        jobs += [
+            weighted_job(name, shares, category, known, level=settings.level, seed=settings.seed)
+            for name, shares in wanted
+        ]
+        jobs += [_single_job(board, fit, settings.level) for board, fit in here.values()]
+    return RoutingTable(jobs=tuple(jobs))
+
+
+def _single_job(board: ArenaBoard, fit: BoardFit | None, level: float) -> Job:
+    """One criterion alone: its board."""
+    first = [place.generator for place in board.places[:2]]
+    return Job(
+        name=board.name,
+        weights={board.criterion: 1.0},
+        category=board.category,
+        candidates=tuple(
+            Candidate(
+                generator=place.generator,
+                score=place.score,
+                rank=place.rank,
+                rank_low=place.rank_low,
+                rank_high=place.rank_high,
+                tier=place.tier,
+                error=place.error,
+            )
+            for place in board.places
+        ),
+        recommended=first[0] if first else None,
+        best=tuple(place.generator for place in board.places if place.tier in (1, None)),
+        margin=fit.lead(first[0], first[1], level) if fit is not None and len(first) == 2 else None,
+        reason=board.reason,
+    )

@@ -1,0 +1,360 @@
+"""Have a contestant answer the public files, and have a judge say what its answers cover.
+
+    OUT/und_task/NAME.json      the files with responses in them, as PosterIQ's runner leaves them
+    OUT/run.json                who answered
+
+Answers are saved as they come: the same command goes on where it was stopped, and asks again what got no answer. A
+reply that the token limit cut off is no answer. What a run would ask and cost is known before (`forecast_named`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import Field
+
+from salon.bench.posters import contestants, engines, measured
+from salon.bench.posters.answers_boxes import Convention
+from salon.bench.posters.files import PosterFile, find_picture, started_at
+from salon.bench.posters.item import PosterItem
+from salon.bench.posters.run_card import RunCard, claim
+from salon.bench.posters.spend import RunForecast, Spend, run_forecast, spend_of, task_forecast
+from salon.calls.errors import BudgetSpent
+from salon.engine.processes import over_processes
+from salon.errors import BadFile, BadValue
+from salon.judge.named import Named, calls_file, named_vlm
+from salon.judge.vlm import Conversation, Decoding, Reply, Sight, Vlm
+from salon.store.pictures import read_picture
+from salon.study import Study
+from salon.study.noun import Noun
+
+_ADDED, _SAME = ("response", "judge"), ("task", "name", "path", "prompt")
+SAVED_EVERY = 25
+"""Answers after which a file is written again."""
+MAX_TOKENS = 5000
+"""Most tokens of an answer, as in the released runner: models that think need them."""
+CUT_OFF = "cut off"
+Asked = Sequence[tuple[PosterItem, Path]]
+"""Items with their pictures."""
+Answered = Iterator[tuple[int, str | None, str]]
+"""(index, response or None, why there is none), in the order they come."""
+Watch = Callable[[int, int], None]
+
+
+class RunReport(Noun):
+    """What a run did."""
+
+    contestant: str = Field(description="Who answered.")
+    asked: int = Field(description="Items of the tasks it was asked.")
+    kept: int = Field(description="Answers that were there already.")
+    answered: int = Field(description="Answers given now.")
+    not_asked: dict[str, int] = Field(description="Items of tasks it has no answer to, by task.")
+    failed: dict[str, int] = Field(description="Items without an answer, by reason: worth nothing when scored.")
+    files: tuple[str, ...] = Field(description="Files that were written.")
+    output: str = Field(description="Their folder.")
+    left: int = Field(0, description="Items left for another run by the limit, or by a budget that was spent.")
+    stopped: str = Field("", description="Why the run ended early; empty where it did not.")
+    spend: Spend | None = Field(None, description="What it cost; null where nothing was asked over a network.")
+
+
+def run_blind(
+    files: Sequence[PosterFile], name: contestants.Name, out: Path, *, seed: int = 0, boxes: Convention = "share"
+) -> RunReport:
+    """A contestant that needs no pictures, over all files."""
+    claim(out, RunCard(contestant=name, signature=f"{name}|seed:{seed}", boxes=boxes))
+    for file in files:
+        contestants.fill_in(file, name, seed=seed, boxes=boxes).write(out / file.task.place)
+    items = sum(len(file.items) for file in files)
+    places = tuple(file.task.place for file in files)
+    return RunReport(
+        contestant=name, asked=items, kept=0, answered=items, not_asked={}, failed={}, files=places, output=str(out)
+    )
+
+
+def run_engine(
+    files: Sequence[PosterFile],
+    name: engines.EngineName,
+    pictures: Path,
+    out: Path,
+    *,
+    boxes: Convention = "share",
+    workers: int | None = 1,
+    watch: Watch = lambda done, wanted: None,
+) -> RunReport:
+    """An OCR engine, over the files whose questions it has an answer to."""
+    card = RunCard(contestant=name, signature=engines.engine_signature(name), boxes=boxes)
+
+    def answer(asked: Asked) -> Answered:
+        seen = over_processes(engines.READERS[name], (path for _, path in asked), processes=workers)
+        for index, lines in seen:
+            if isinstance(lines, Exception):
+                yield index, None, "broken picture" if isinstance(lines, BadFile) else type(lines).__name__
+            else:
+                yield index, engines.engine_response(asked[index][0], lines, boxes), ""
+
+    return _run(files, card, pictures, out, answer, engines.can_answer, watch)
+
+
+def run_measured(
+    files: Sequence[PosterFile],
+    pictures: Path,
+    out: Path,
+    *,
+    boxes: Convention = "share",
+    workers: int | None = 1,
+    watch: Watch = lambda done, wanted: None,
+) -> RunReport:
+    """Rules about pixels, over the files they have a rule for; they get the prompt and the picture, as a VLM does."""
+    card = RunCard(contestant=measured.NAME, signature=measured.SIGNATURE, boxes=boxes)
+
+    def answer(asked: Asked) -> Answered:
+        shown = ((item.task.name, item.prompt, path, boxes) for item, path in asked)
+        for index, said in over_processes(_measured, shown, processes=workers):
+            if isinstance(said, Exception):
+                yield index, None, "broken picture" if isinstance(said, BadFile) else type(said).__name__
+            else:
+                yield index, said, "no rule for it" if said is None else ""
+
+    return _run(files, card, pictures, out, answer, lambda item: measured.can_measure(item.task.name), watch)
+
+
+def _measured(shown: tuple[str, str, Path, Convention]) -> str | None:
+    task, prompt, path, boxes = shown
+    return measured.measured_answer(task, prompt, np.asarray(read_picture(path).image), boxes)
+
+
+def run_vlm(
+    files: Sequence[PosterFile],
+    vlm: Vlm,
+    pictures: Path,
+    out: Path,
+    *,
+    boxes: Convention = "share",
+    max_tokens: int = MAX_TOKENS,
+    limit: int | None = None,
+    shown_pixels: int | None = None,
+    picture_first: bool = False,
+    watch: Watch = lambda done, wanted: None,
+) -> RunReport:
+    """Any VLM, over all questions about posters, asked in the files' own words; `limit` items at the most.
+
+    The question stands before the picture, as in the released runner, unless `picture_first`. `shown_pixels` is what
+    pictures are made smaller to when they are sent.
+    """
+    card = RunCard(
+        contestant=vlm.name, signature=str(vlm.signature), boxes=boxes, shown_pixels=shown_pixels,
+        picture_first=picture_first,
+    )  # fmt: skip
+    answer = partial(_ask, vlm, Decoding(max_tokens=max_tokens), picture_first)
+    report = _run(files, card, pictures, out, answer, _is_asked, watch, limit=limit, is_answered=_has_words)
+    return report.model_copy(update={"spend": spend_of(vlm)})
+
+
+def run_named(
+    files: Sequence[PosterFile],
+    named: Named,
+    pictures: Path,
+    out: Path,
+    *,
+    max_tokens: int = MAX_TOKENS,
+    limit: int | None = None,
+    picture_first: bool = False,
+    **settings: Any,
+) -> RunReport:
+    """The VLM that the command line names. A budget that is not enough for one question is refused before."""
+    shown = named.pixels if named.looks and named.picture_url is None else None  # a server that fetches decides itself
+    with _named(named, out) as vlm:
+        if named.budget is not None:
+            _forecast(files, vlm, named, pictures, out, max_tokens, limit, picture_first)
+        return run_vlm(
+            files, vlm, pictures, out, max_tokens=max_tokens, limit=limit, shown_pixels=shown,
+            picture_first=picture_first, **settings,
+        )  # fmt: skip
+
+
+def forecast_named(
+    files: Sequence[PosterFile],
+    named: Named,
+    pictures: Path,
+    out: Path,
+    *,
+    max_tokens: int = MAX_TOKENS,
+    limit: int | None = None,
+    picture_first: bool = False,
+) -> RunForecast:
+    """What `run_named` would ask, and what that costs at the most. Nothing is sent, and no file is left behind."""
+    store = calls_file(named, out)
+    is_new = not store.exists()
+    try:
+        with _named(named, out) as vlm:
+            return _forecast(files, vlm, named, pictures, out, max_tokens, limit, picture_first)
+    finally:
+        if is_new:
+            store.unlink(missing_ok=True)
+
+
+@contextmanager
+def _named(named: Named, out: Path) -> Iterator[Vlm]:
+    if not (named.looks or named.script is not None):
+        raise BadValue(
+            "a VLM that can be shown a poster and asked anything is needed", found=named.judge,
+            remedy="--model NAME --endpoint URL, --transformers FOLDER or --script FILE",
+        )  # fmt: skip
+    with named_vlm(named, Study("posters", ()), out) as vlm:
+        yield vlm
+
+
+def _is_asked(item: PosterItem) -> bool:
+    return item.task.side == "understanding"
+
+
+def _has_words(item: PosterItem) -> bool:
+    """Whether a model has answered: one that said nothing may have been cut off, and the store knows if it was not."""
+    return bool(item.response and item.response.strip())
+
+
+def _ask(vlm: Vlm, decoding: Decoding, picture_first: bool, asked: Asked) -> Answered:
+    for index, reply in vlm.reply(_conversation(item, path, decoding, picture_first) for item, path in asked):
+        if not isinstance(reply, Reply):
+            yield index, None, reply.kind
+        elif reply.cut:
+            yield index, None, CUT_OFF
+        else:
+            yield index, reply.text, ""
+
+
+def _conversation(item: PosterItem, path: Path, decoding: Decoding, picture_first: bool) -> Conversation:
+    sight = Sight(item=item.name, path=path)
+    parts = (sight, item.prompt) if picture_first else (item.prompt, sight)
+    return Conversation(parts=parts, decoding=decoding)
+
+
+def _forecast(
+    files: Sequence[PosterFile],
+    vlm: Vlm,
+    named: Named,
+    pictures: Path,
+    out: Path,
+    max_tokens: int,
+    limit: int | None,
+    picture_first: bool,
+) -> RunForecast:
+    started = _started([file for file in files if _is_asked(file.items[0])], out)
+    todo = [_open_items(file, pictures, _has_words) for file in started]
+    shares = _shares([len(asked) for asked, _ in todo], limit)
+    decoding = Decoding(max_tokens=max_tokens)
+    tasks = [
+        task_forecast(
+            file,
+            vlm,
+            [_conversation(item, path, decoding, picture_first) for item, path in asked[:share]],
+            len(asked),
+            unseen,
+        )
+        for file, (asked, unseen), share in zip(started, todo, shares)
+    ]
+    return run_forecast(vlm, tasks, left=sum(len(asked) for asked, _ in todo) - sum(shares), budget=named.budget)
+
+
+# -- asking, saving, going on ----------------------------------------------------------------------------------------
+
+
+def _run(
+    files: Sequence[PosterFile],
+    card: RunCard,
+    pictures: Path,
+    out: Path,
+    answer: Callable[[Asked], Answered],
+    can_answer: Callable[[PosterItem], bool],
+    watch: Watch,
+    *,
+    limit: int | None = None,
+    is_answered: Callable[[PosterItem], bool] = lambda item: item.response is not None,
+) -> RunReport:
+    claim(out, card)
+    asked = [file for file in files if can_answer(file.items[0])]
+    skipped = {file.task.name: len(file.items) for file in files if file not in asked}
+    started = _started(asked, out)
+    wanted = sum(len(file.items) for file in asked)
+    kept = sum(is_answered(item) for file in started for item in file.items)
+    failed: Counter[str] = Counter()
+    given = done = 0
+    stopped = ""
+    todo = [_open_items(file, pictures, is_answered) for file in started]
+    shares = _shares([len(items) for items, _ in todo], limit)
+    try:
+        for file, (items, unseen), share in zip(started, todo, shares):
+            if unseen:
+                failed["no picture"] += unseen
+                done += unseen
+            for news in _answers(file, items[:share], answer, failed, out / file.task.place):
+                given += news
+                done += 1
+                watch(kept + done, wanted)
+    except BudgetSpent as error:  # what was answered is saved
+        stopped = str(error)
+    return RunReport(
+        contestant=card.contestant,
+        asked=wanted,
+        kept=kept,
+        answered=given,
+        not_asked=skipped,
+        failed=dict(sorted(failed.items())),
+        files=tuple(file.task.place for file in asked),
+        output=str(out),
+        left=wanted - kept - given - failed.total(),
+        stopped=stopped,
+    )
+
+
+def _started(files: Sequence[PosterFile], out: Path) -> list[PosterFile]:
+    return [started_at(file, out / file.task.place, added=_ADDED, same=_SAME) for file in files]
+
+
+def _open_items(
+    file: PosterFile, pictures: Path, is_answered: Callable[[PosterItem], bool]
+) -> tuple[list[tuple[PosterItem, Path]], int]:
+    """Items that have no answer, with their pictures; and how many have no picture either."""
+    open_items = [(item, find_picture(pictures, item.path)) for item in file.items if not is_answered(item)]
+    asked = [(item, path) for item, path in open_items if path is not None]
+    return asked, len(open_items) - len(asked)
+
+
+def _shares(counts: Sequence[int], limit: int | None) -> list[int]:
+    """How many of each file are asked: all, or up to the limit, evenly, so that a short run says something of all."""
+    if limit is None or limit >= sum(counts):
+        return list(counts)
+    shares = [0] * len(counts)
+    for turn in range(max(counts, default=0)):
+        for at, count in enumerate(counts):
+            if turn < count and sum(shares) < limit:
+                shares[at] += 1
+    return shares
+
+
+def _answers(
+    file: PosterFile,
+    asked: Asked,
+    answer: Callable[[Asked], Answered],
+    failed: Counter[str],
+    place: Path,
+) -> Iterator[bool]:
+    """Ask these items, saving as it goes; True for each answer, False for each item that got none."""
+    news: dict[int, dict[str, Any]] = {}
+    try:
+        for index, response, why in answer(asked):
+            if response is None:
+                failed[why] += 1
+            else:
+                news[asked[index][0].number] = {"response": response}
+                if len(news) % SAVED_EVERY == 0:
+                    file.edited(news).write(place)
+            yield response is not None
+    finally:
+        file.edited(news).write(place)

@@ -1,0 +1,82 @@
+"""The commands about plugins: which there are, and whether one keeps to its Protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from salon.cli.console import json_option, print_json, print_table, say
+from salon.cli.plugin_list import builtin_words, list_plugins
+from salon.conformance import check_plugin
+from salon.errors import BadValue
+from salon.study.plugins import GROUPS, find_plugin, is_own
+
+
+@click.group()
+def plugins() -> None:
+    """Parts that other packages add: scorers, generators, judges, formats, fits, rewards.
+
+    \b
+      salon plugins list
+      salon plugins check redness
+      salon plugins check python:my_module:Redness --kind scorers
+    """
+
+
+@plugins.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """The installed plugins with their package and version; no plugin is loaded.
+
+    \b
+      salon plugins list --json
+    """
+    found = list_plugins()
+    if as_json:
+        print_json({"plugins": [one.model_dump(mode="json") for one in found]})
+        return
+    if not found:
+        say("no plugins are installed; python:MODULE:NAME takes an object without a package")
+        return
+    rows = [(one.group, one.name, one.place, one.package or "", one.refused or "") for one in found]
+    print_table(None, ("kind", "name", "object", "package", "refused"), rows, left=(0, 1, 2, 3, 4))
+
+
+@plugins.command()
+@click.argument("word")
+@click.option("--kind", type=click.Choice(list(GROUPS)), help="Which kind it is  [default: where the name is known]")
+@click.option("--file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Of a format: a file of it.")
+@json_option
+def check(word: str, kind: str | None, file: Path | None, as_json: bool) -> None:
+    """Does the plugin WORD do what Salon relies on? Exit code 1 when a check fails.
+
+    It is loaded and tried on small drawn pictures and judgments: one answer for each question, the same input the same
+    output, no influence of the batch, numbers on the declared scale, no number for what cannot be read.
+
+    \b
+      salon plugins check redness
+      salon plugins check duel --file votes.duel
+      salon plugins check python:my_module:Redness --kind scorers
+    """
+    kind = kind or _kind_of(word)
+    report = check_plugin(kind, word, builtin_words(kind), file=file)
+    if as_json:
+        print_json(report.model_dump(mode="json"))
+    else:
+        say(f"{word}, one of salon.{kind}: {report.origin}", bold=True)
+        rows = [("yes" if one.passed else "NO", one.name, one.found) for one in report.checks]
+        print_table(None, ("passed", "check", "found"), rows, left=(0, 1, 2))
+    raise SystemExit(0 if report.passed else 1)
+
+
+def _kind_of(word: str) -> str:
+    """The kind that an installed plugin has."""
+    kinds = [] if is_own(word) else [kind for kind in GROUPS if find_plugin(kind, word, builtin_words(kind))]
+    if len(kinds) != 1:
+        raise BadValue(
+            "the kind of the plugin is needed",
+            found=f"{word!r} is of {' and '.join(kinds)}" if kinds else f"no installed plugin {word!r}",
+            remedy=f"--kind {'|'.join(kinds or GROUPS)}; salon plugins list names those installed",
+        )
+    return kinds[0]

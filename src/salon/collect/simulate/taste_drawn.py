@@ -1,0 +1,152 @@
+"""A study in the shape of TASTE whose pictures are really drawn: what a model learns from pictures can be proven on it.
+
+Nine criteria, each with 80 prompts of its own; each prompt drawn by four houses, with the defects that befall their
+work; two cohorts of five simulated designers, each with its own view of the prompt, who rank the four posters of every
+prompt of their criteria (`designers`). All its settings stand in taste_drawn.toml, fixed before anything was learned.
+
+Prompts are made of the built-in briefs. There are 240 of these: every third one gives its words to a criterion, so a
+criterion never meets the same words twice, and three criteria share them. From the second turn on a brief is asked for
+in the look of another one (style, mood, colors, places). Colors and the headline's place are always named: where a
+brief leaves them open they are drawn by lot, since nobody can miss what was not asked for.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from salon.collect.simulate.designers import FLAG, Asked, DesignerSettings, designers_planted, designers_study
+from salon.collect.simulate.panel import Planted
+from salon.errors import BadFile, BadValue
+from salon.generate.houses import house_generator
+from salon.generate.prompts import builtin_briefs
+from salon.generate.run import generate_items
+from salon.generate.settings import GenerateSettings
+from salon.render.brief import SIZES, Brief, Place
+from salon.render.brief_text import brief_prompt
+from salon.render.palettes import BY_MOOD
+from salon.store.folder import is_study, open_study, save_study
+from salon.study import Study
+
+TURNS = 3
+"""How often the words of a brief are asked for, each time by another criterion and in another look."""
+BORROWED = 79
+"""How many briefs further on the next look is borrowed: in another category."""
+
+
+def drawn_study(
+    folder: Path, *, prompts: int | None = None, scale: float | None = None, seed: int | None = None,
+    processes: int | None = None,
+) -> tuple[Study, tuple[Planted, ...]]:  # fmt: skip
+    """Draw the posters into `folder`, have them judged, and save the study there; also what was planted in it.
+
+    `prompts` of each criterion, the `scale` of pictures and the `seed` are those of taste_drawn.toml unless given.
+    A run that was interrupted goes on where it stopped.
+    """
+    plan = _plan()
+    settings = DesignerSettings(seed=plan["seed"] if seed is None else seed)
+    briefs = drawn_briefs(prompts, seed=settings.seed)
+    _check_own(folder, briefs)
+    _draw(briefs, folder, plan["scale"] if scale is None else scale, settings.seed, processes)
+    asked = _asked(briefs)
+    study = designers_study(folder, settings, asked)
+    study = Study.build(
+        plan["name"],
+        study.criteria,
+        tables={kind: study.table(kind) for kind in study.counts},
+        **{name: getattr(study, name) for name in ("compare_within", "cohorts", "design", "simulated", "note")},
+    )
+    save_study(study, folder, overwrite=True)
+    return study, designers_planted(folder, settings, asked)
+
+
+def _check_own(folder: Path, briefs: dict[str, list[Brief]]) -> None:
+    """A folder may hold what an earlier run of the same study left there, and nothing else."""
+    if not is_study(folder):
+        return
+    known = {brief.id for group in briefs.values() for brief in group}
+    foreign = [id for id in open_study(folder).ids("prompts").to_pylist() if id not in known]
+    if foreign:
+        raise BadFile(
+            "a folder of its own is needed to draw into",
+            found=f"a study with other prompts, {foreign[0]!r} among them",
+            where=str(folder),
+            remedy="choose another place",
+        )
+
+
+def drawn_briefs(prompts: int | None = None, *, seed: int) -> dict[str, list[Brief]]:
+    """The briefs of every criterion; their ids say which criterion they belong to."""
+    each = _plan()["prompts"] if prompts is None else prompts
+    words = builtin_briefs()
+    if not 1 <= each <= len(words) // TURNS:
+        raise BadValue(f"1 to {len(words) // TURNS} prompts for each criterion are needed", found=each)
+    rng = np.random.default_rng(seed)
+    found = {}
+    for number, criterion in enumerate(_criteria()):
+        own = range(number % TURNS, len(words), TURNS)[:each]
+        away = number // TURNS * BORROWED
+        stem = criterion.removeprefix("taste/")
+        found[criterion] = [
+            _brief(f"{stem}-{k:02}", words[i], words[(i + away) % len(words)], rng) for k, i in enumerate(own, 1)
+        ]
+    return found
+
+
+def _brief(id: str, words: Brief, look: Brief, rng: np.random.Generator) -> Brief:
+    """The words of one brief in the look of another; free words about the look stay with their own brief."""
+    palettes, places = BY_MOOD[look.mood], get_args(Place)
+    palette = palettes[rng.integers(len(palettes))][:3]
+    place = places[rng.integers(len(places))]
+    return words.model_copy(
+        update={
+            "id": id,
+            "style": look.style,
+            "mood": look.mood,
+            "palette": look.palette or palette,
+            "headline_at": look.headline_at or place,
+            "align": look.align,
+            "aesthetics": words.aesthetics if look is words else "",
+        }
+    )
+
+
+def _draw(
+    briefs: dict[str, list[Brief]], folder: Path, scale: float, seed: int, processes: int | None,
+) -> None:  # fmt: skip
+    """Every format at `scale` of its usual size."""
+    generators = [house_generator(name, processes) for name in _plan()["houses"]]
+    asked = [brief for group in briefs.values() for brief in group]
+    for format, (width, height) in SIZES.items():
+        wanted = [brief_prompt(brief) for brief in asked if brief.format == format]
+        if wanted:
+            size = f"{round(width * scale)}x{round(height * scale)}"
+            generate_items(wanted, generators, GenerateSettings(size=size, seed=seed), folder)
+
+
+def _asked(briefs: dict[str, list[Brief]]) -> tuple[Asked, ...]:
+    return tuple(
+        Asked(cohort["id"], cohort["id"], tuple(cohort["view"]), dict(_prompts_of(cohort, briefs)))
+        for cohort in _plan()["cohort"]
+    )
+
+
+def _prompts_of(cohort: dict[str, Any], briefs: dict[str, list[Brief]]) -> Iterator[tuple[str, frozenset[str]]]:
+    for criterion in cohort["criteria"]:
+        yield criterion, frozenset(brief.id for brief in briefs[criterion])
+    yield FLAG, frozenset(brief.id for brief in briefs[cohort["flags"]])
+
+
+def _criteria() -> list[str]:
+    return [criterion for cohort in _plan()["cohort"] for criterion in cohort["criteria"]]
+
+
+@cache
+def _plan() -> dict[str, Any]:
+    return tomllib.loads((resources.files("salon.collect.simulate") / "taste_drawn.toml").read_text(encoding="utf-8"))

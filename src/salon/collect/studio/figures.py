@@ -1,0 +1,142 @@
+"""What an owner watches while answers come in, computed from one moment of the study.
+
+    figures = figures_of(database, settings)
+    figures.report.criteria[0].alpha          as in `salon check`, with fewer draws
+    figures.panel["left_rate"]                mean over raters, with its interval, n and method
+    figures.flags                             what quality control found about each rater
+
+Everything here grows with the answers: `live` runs it in a process of its own. The studio's own process needs the types
+only, so what computes is imported when it is called.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from salon.check.results import CheckReport, RaterRow
+from salon.check.settings import CheckSettings
+from salon.collect.plan import make_plan
+from salon.collect.quality import RaterFindings, rater_flags
+from salon.collect.settings import StudioSettings
+from salon.collect.studio.adjudicate import Disputes, disputes_of, settled_study
+from salon.collect.studio.asked import records_of
+from salon.errors import SalonError
+from salon.report.estimate import Figure
+from salon.store.database import Database
+from salon.store.database.connected import now_ms
+from salon.study import Study
+from salon.study.tables import JUDGMENTS
+
+LIVE = CheckSettings(draws=300, tie_repeats=4, null_draws=20_000)
+"""Fewer draws than `salon check`: figures to watch, not to print."""
+PANEL = {
+    "repeat_agreement": "Repeats answered alike",
+    "intransitive": "Triples that run in circles",
+    "left_rate": "Pairs won by the left side",
+    "median_seconds": "Time for a judgment",
+}
+"""What is averaged over raters, and its name."""
+_HOUR = len("2026-01-31T12")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What the answers up to one revision say."""
+
+    revision: int
+    at: int
+    """When the answers were read, in milliseconds."""
+    took: float
+    """Seconds the figures took."""
+    report: CheckReport | None
+    """None where the answers are too few to say anything; `words` tells why."""
+    words: str | None
+    panel: dict[str, Figure | None] = field(default_factory=dict)
+    """By the keys of `PANEL`: mean over raters; None where no rater has such a figure."""
+    flags: tuple[RaterFindings, ...] = ()
+    hours: dict[str, int] = field(default_factory=dict)
+    """Judgments by hour of the day they were given in, UTC: 2026-01-31T12."""
+    judged: dict[str, int] = field(default_factory=dict)
+    """Judgments about each item."""
+    disputes: Disputes = field(default_factory=Disputes)
+
+
+def figures_of(database: Database, settings: StudioSettings) -> Figures:
+    """The figures of the answers there are now."""
+    began, at = time.perf_counter(), now_ms()
+    study = database.read_study()
+    plan = make_plan(study, settings)
+    flags = rater_flags(records_of(database, plan, {one.id: one for one in study.criteria}))
+    hours, judged, disputes = hours_of(study), judged_of(study), disputes_of(database, study)
+    report, words = _checked(settled_study(database, study, adjudicators=False))
+    panel = {} if report is None else {name: over_raters(report.raters, name) for name in PANEL}
+    seconds = time.perf_counter() - began
+    return Figures(study.revision, at, seconds, report, words, panel, flags, hours, judged, disputes)
+
+
+def _checked(study: Study) -> tuple[CheckReport | None, str | None]:
+    from salon.check.check import check_study
+
+    try:
+        return check_study(study, LIVE), None
+    except SalonError as error:
+        return None, error.needed
+
+
+def over_raters(rows: Sequence[RaterRow], name: str) -> Figure | None:
+    """The mean of the raters' own figures with Student's t interval: raters are the units, not their answers.
+
+    Raters without the figure are left out of n. No interval for one rater, or where all are alike;
+    shares end at 0 and 1.
+    """
+    found = [getattr(row, name) for row in rows]
+    values = np.array([one.value if isinstance(one, Figure) else one for one in found if one is not None], float)
+    if not len(values):
+        return None
+    from scipy import stats
+
+    n, mean, method = len(values), float(values.mean()), "mean of raters, Student's t"
+    half = float(stats.t.ppf((1 + LIVE.level) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
+    highest = np.inf if name == "median_seconds" else 1.0
+    low, high = (max(mean - half, 0.0), min(mean + half, highest)) if half > 0 else (None, None)
+    return Figure(value=mean, low=low, high=high, n=n, unit="rater", level=LIVE.level, method=method)
+
+
+def hours_of(study: Study) -> dict[str, int]:
+    """Judgments by the hour they were given in; those without a time are left out."""
+    found: Counter[str] = Counter()
+    for kind in JUDGMENTS:
+        table = study.table(kind)
+        if "at" not in table.column_names:
+            continue
+        hours = pc.utf8_slice_codeunits(table.column("at").cast(pa.string()), 0, _HOUR)
+        for one in pc.value_counts(hours.drop_null()).to_pylist():
+            found[one["values"]] += one["counts"]
+    return dict(sorted(found.items()))
+
+
+def judged_of(study: Study) -> dict[str, int]:
+    """How many judgments name each item; items that none names have 0."""
+    ids = study.ids("items").to_pylist()
+    total = np.zeros(len(ids), np.int64)
+    for codes in _named(study):
+        total += np.bincount(codes[codes >= 0], minlength=len(ids))
+    return dict(zip(ids, total.tolist()))
+
+
+def _named(study: Study) -> Iterable[NDArray[np.int32]]:
+    for kind in JUDGMENTS:
+        table = study.table(kind)
+        for name in ("a", "b", "item"):
+            if name in table.column_names:
+                yield study.codes("items", table.column(name))
+        if "items" in table.column_names:
+            yield study.codes("items", table.column("items").combine_chunks().flatten())

@@ -1,0 +1,400 @@
+"""Checks that the author of a plugin can run: `salon plugins check WORD`, or from a test of their own.
+
+    from salon.conformance import check_scorer
+    assert not [check for check in check_scorer(Redness()) if not check.passed]
+
+Each check asks for one thing that Salon relies on, on pictures and judgments drawn here with a fixed seed.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from pydantic import Field
+
+from salon.errors import BadValue, SalonError
+from salon.fuse.groups import Compared, Ranked, Rated
+from salon.fuse.own_fit import PROTOCOLS
+from salon.judge.verdict import Read, option_menu, read_verdict
+from salon.judge.vlm import Conversation, NoReply, Reply, Sight
+from salon.store.formats import as_format, import_form
+from salon.store.formats.head import head_of
+from salon.study import Abilities, Ask, Failed, Item, Made, Prompt, Signature
+from salon.study.noun import Noun
+from salon.study.plugins import GROUPS, load_plugin, missing_members
+from salon.study.scorer import ScorerCard
+
+CLOSE = 1e-5
+"""Largest difference, as a share of the values' size, that rounding in a batch explains."""
+_TEXTS = ("a red poster", "a calm lake at night", "", "Jazz at the Harbour, large type")
+
+
+class Check(Noun):
+    """One thing that Salon relies on."""
+
+    name: str
+    passed: bool
+    found: str = Field("", description="What was found instead, or what was tried.")
+
+
+class ConformanceReport(Noun):
+    """What a plugin does and does not do right."""
+
+    word: str
+    group: str
+    origin: str
+    passed: bool
+    checks: tuple[Check, ...]
+
+
+def check_plugin(group: str, word: str, builtin: Sequence[str] = (), *, file: Path | None = None) -> ConformanceReport:
+    """Load the plugin that `word` names and check it; a format reads `file`."""
+    loaded = load_plugin(group, word, builtin)
+    if loaded is None:
+        remedy = f"salon plugins list names those installed; or python:MODULE:NAME for a {GROUPS[group].noun}"
+        raise BadValue(f"a plugin of salon.{group} is needed", found=repr(word), remedy=remedy)
+    options = {"file": file} if group == "formats" else {}
+    checks = tuple(CHECKS[group](loaded.part, **options))
+    passed = all(check.passed for check in checks)
+    return ConformanceReport(word=word, group=group, origin=loaded.origin, passed=passed, checks=checks)
+
+
+# -- scorers and rewards -----------------------------------------------------------------------------------------
+
+
+def check_scorer(scorer: Any) -> list[Check]:
+    """Numbers that depend on the picture (and the prompt where it is declared) and on nothing else."""
+    checks = _members("scorers", scorer)
+    if not checks[0].passed:
+        return checks
+    card = scorer.card
+    checks.append(_check("the card is a ScorerCard", isinstance(card, ScorerCard), type(card).__name__))
+    with tempfile.TemporaryDirectory(prefix="salon-") as folder:
+        items, prompts = _items(Path(folder))
+        checks += _numbers(lambda places: scorer.score([items[n] for n in places], [prompts[n] for n in places]))
+        if isinstance(card, ScorerCard) and all(check.passed for check in checks):
+            values = [value for value in scorer.score(items, prompts) if value is not None]
+            checks.append(_on_scale(values, card))
+            if card.reads == "image":
+                other = scorer.score(items, prompts[::-1])
+                checks.append(_check("reads no prompt, as declared", _same(scorer.score(items, prompts), other)))
+        broken = Path(folder) / "broken.png"
+        broken.write_bytes(Path(items[0].image or "").read_bytes()[:60])
+        for name, path in (("a broken picture", broken), ("a missing picture", Path(folder) / "nowhere.png")):
+            lost = Item(id="lost", image=str(path))
+            checks.append(_no_number(name, partial(scorer.score, [lost], prompts[:1])))
+    return checks
+
+
+def check_reward(reward: Any) -> list[Check]:
+    """The same for a function of pictures and prompts."""
+    checks = _members("rewards", reward)
+    if not checks[0].passed:
+        return checks
+    pictures = _pictures()
+    return checks + _numbers(lambda places: reward([pictures[n] for n in places], [_TEXTS[n] for n in places]))
+
+
+def _numbers(ask: Callable[[Sequence[int]], Any]) -> list[Check]:
+    everyone = range(len(_TEXTS))
+    try:
+        together = list(ask(everyone))
+        again = list(ask(everyone))
+        alone = [value for place in everyone for value in ask([place])]
+        turned = list(ask(everyone[::-1]))[::-1]
+    except Exception as error:
+        return [_check("answers without an exception", False, _said(error))]
+    valid = [value is None or (_is_number(value) and math.isfinite(value)) for value in together]
+    return [
+        _check("one number, or None, for each picture", len(together) == len(_TEXTS) and all(valid), repr(together)),
+        _check("at least one picture has a number", any(value is not None for value in together)),
+        _check("the same input gives the same output", together == again, f"{together} and {again}"),
+        _check("a picture's number does not depend on the batch", _same(together, alone), f"{together} and {alone}"),
+        _check("nor on the order of the pictures", _same(together, turned), f"{together} and {turned}"),
+    ]
+
+
+def _on_scale(values: Sequence[float], card: ScorerCard) -> Check:
+    low = -math.inf if card.low is None else card.low
+    high = math.inf if card.high is None else card.high
+    return _check("numbers lie on the declared scale", all(low <= value <= high for value in values), repr(values))
+
+
+def _no_number(name: str, ask: Callable[[], Any]) -> Check:
+    try:
+        found = list(ask())
+    except Exception:  # an error is as good as None
+        return _check(f"{name} has no number", True)
+    return _check(f"{name} has no number", found == [None], repr(found))
+
+
+# -- generators and judges ---------------------------------------------------------------------------------------
+
+
+def check_generator(generator: Any) -> list[Check]:
+    """Every ask answered once, with a picture that opens; the same seed, the same picture, where it says so."""
+    checks = _members("generators", generator)
+    if not checks[0].passed:
+        return checks
+    checks += [
+        _check("abilities is an Abilities", isinstance(generator.abilities, Abilities)),
+        _check("signature is a Signature", isinstance(generator.signature, Signature)),
+    ]
+    if not all(check.passed for check in checks):
+        return checks
+    size = (generator.abilities.sizes or ((96, 128),))[0]
+    prompts = [Prompt(id=f"p{number}", text=text or "a poster") for number, text in enumerate(_TEXTS[:2])]
+    asks = [Ask(prompt=prompt, seed=seed, width=size[0], height=size[1]) for prompt in prompts for seed in (0, 1)]
+    try:
+        pairs = list(generator.make(asks))
+    except Exception as error:
+        return [*checks, _check("answers without an exception", False, _said(error))]
+    found = dict(pairs)
+    made = {index: one for index, one in found.items() if isinstance(one, Made)}
+    reasons = "; ".join(one.reason for one in found.values() if isinstance(one, Failed))
+    once = sorted(index for index, _ in pairs) == list(range(len(asks)))
+    sizes = [_size(one.image) for one in made.values()]
+    checks += [
+        _check("every ask is answered once", once, repr([index for index, _ in pairs])),
+        _check("answers are Made or Failed", all(isinstance(one, Made | Failed) for one in found.values())),
+        _check("at least one picture is made", bool(made), reasons),
+        _check("pictures open, in the size asked for", all(one == size for one in sizes), repr(sizes)),
+    ]
+    if generator.abilities.seeded and made:
+        again = dict(generator.make(asks))
+        same = all(getattr(again.get(index), "image", None) == one.image for index, one in made.items())
+        checks.append(_check("the same seed gives the same picture, as declared", same))
+    return checks
+
+
+def check_judge(judge: Any) -> list[Check]:
+    """Every question answered once, by a verdict that can be read, the same each time."""
+    checks = _members("judges", judge)
+    if not checks[0].passed:
+        return checks
+    with tempfile.TemporaryDirectory(prefix="salon-") as folder:
+        items, _ = _items(Path(folder))
+        asked = [_question(items[0], items[1]), _question(items[1], items[0]), _question(items[0], items[1])]
+        try:
+            pairs = list(judge.reply(iter(asked)))
+            again = dict(judge.reply(iter(asked)))
+        except Exception as error:
+            return [*checks, _check("answers without an exception", False, _said(error))]
+        broken = Path(folder) / "broken.png"
+        broken.write_bytes(b"no picture")
+        lost = Item(id="lost", image=str(broken))
+        checks.append(_no_reply(judge, _question(lost, items[0])))
+    found = dict(pairs)
+    texts = [one.text for one in found.values() if isinstance(one, Reply)]
+    menu = option_menu(("A", "B"))
+    read = [isinstance(read_verdict(text, "verdict", menu), Read) for text in texts]
+    once = sorted(index for index, _ in pairs) == [0, 1, 2]
+    return [
+        *checks,
+        _check("every question is answered once", once, repr([index for index, _ in pairs])),
+        _check("answers are Reply or NoReply", all(isinstance(one, Reply | NoReply) for one in found.values())),
+        _check("at least one question gets a reply", bool(texts)),
+        _check("verdicts can be read", all(read), repr(texts[:2])),
+        _check("the same question gets the same verdict", once and _texts(found) == _texts(again)),
+    ]
+
+
+def _question(left: Item, right: Item) -> Conversation:
+    sights = [Sight(item=item.id, path=Path(item.image or "")) for item in (left, right)]
+    ends = 'Which is better? Answer with one JSON object and nothing else: {"verdict": "A"} or {"verdict": "B"}'
+    return Conversation(
+        parts=("Image A:", sights[0], "Image B:", sights[1], ends), options=("A", "B"), about=("check",)
+    )
+
+
+def _no_reply(judge: Any, question: Conversation) -> Check:
+    try:
+        found = dict(judge.reply(iter([question]))).get(0)
+    except Exception as error:
+        return _check("a broken picture gets a NoReply, and stops nothing", False, _said(error))
+    return _check("a broken picture gets a NoReply, and stops nothing", isinstance(found, NoReply), repr(found)[:100])
+
+
+def _texts(found: dict[int, Any]) -> list[str | None]:
+    return [getattr(found.get(number), "text", None) for number in range(3)]
+
+
+# -- formats and fits --------------------------------------------------------------------------------------------
+
+
+def check_format(form: Any, *, file: Path | None = None) -> list[Check]:
+    """Knows its own file and no other, and reads it the same each time."""
+    checks = _members("formats", form)
+    if not checks[0].passed:
+        return checks
+    foreign = {"votes.csv": "left,right,winner,rater\na,b,a,r1\n", "list.json": '[{"a": 1}]', "words.txt": "no table\n"}
+    with tempfile.TemporaryDirectory(prefix="salon-") as folder:
+        for name, text in foreign.items():
+            (Path(folder) / name).write_text(text)
+            try:
+                known = form.recognise(head_of(Path(folder) / name))
+            except Exception as error:
+                known = _said(error)
+            checks.append(_check(f"does not take {name} for its own", known is False, repr(known)))
+    if file is None:
+        return [*checks, _check("reads a file of its own", False, "none was given: --file FILE")]
+    checks.append(_check("recognises its own file", form.recognise(head_of(file)) is True))
+    try:
+        studies = [import_form(as_format(form), [file]).study for _ in range(2)]
+    except Exception as error:
+        return [*checks, _check("reads a file of its own", False, _said(error))]
+    answers = sum(studies[0].counts.get(kind, 0) for kind in (*PROTOCOLS, "checklists"))
+    return [
+        *checks,
+        _check("reads a file of its own", answers > 0, f"{answers} judgments"),
+        _check("the same file gives the same study", studies[0].hash == studies[1].hash),
+    ]
+
+
+def check_fit(fit: Any) -> list[Check]:
+    """A score for each item, in the order of the judgments, whatever the items are numbered."""
+    checks = _members("fits", fit)
+    if checks[0].passed:
+        checks.append(_check(f"reads one of {', '.join(PROTOCOLS)}", fit.reads in PROTOCOLS, repr(fit.reads)))
+    if not all(check.passed for check in checks):
+        return checks
+    items = 6
+    order = np.random.default_rng(1).permutation(items)
+    try:
+        found, again, other = (_fitted(fit, judgments, items) for judgments in _judgments(fit.reads, items, order))
+    except Exception as error:
+        return [*checks, _check("answers without an exception", False, _said(error))]
+    scores, errors = found
+    shaped = scores.shape == (items,) and bool(np.isfinite(scores).all())
+    checks += [
+        _check("a finite score for each item", shaped, f"{scores.shape}"),
+        _check("the same input gives the same output", np.array_equal(scores, again[0])),
+    ]
+    if errors is not None:
+        good = errors.shape == (items,) and bool((errors > 0).all()) and bool(np.isfinite(errors).all())
+        checks.append(_check("errors above 0, one for each item", good, repr(errors)))
+    if shaped:
+        renumbered = other[0].shape == (items,) and _same(list(scores), list(other[0][order]))
+        checks.append(_check("scores do not depend on how items are numbered", renumbered))
+        agree = float(np.corrcoef(np.argsort(np.argsort(scores)), np.arange(items))[0, 1])
+        checks.append(_check("better items have higher scores", agree > 0.7, f"rank correlation {agree:.2f}"))
+    return checks
+
+
+def _fitted(fit: Any, judgments: Any, items: int) -> tuple[Any, Any]:
+    found = fit.fit(judgments, items)
+    scores, errors = found if isinstance(found, tuple) else (found, None)
+    return np.asarray(scores, np.float64), None if errors is None else np.asarray(errors, np.float64)
+
+
+def _judgments(reads: str, items: int, order: Any) -> Iterator[Compared | Ranked | Rated]:
+    """Judgments in which items of higher numbers are better, twice; then the same with items numbered by `order`."""
+    makers: dict[str, Callable[..., Compared | Ranked | Rated]] = {
+        "comparisons": _compared,
+        "rankings": _ranked,
+        "ratings": _rated,
+    }
+    make = makers[reads]
+    yield make(items, np.arange(items))
+    yield make(items, np.arange(items))
+    yield make(items, order)
+
+
+def _compared(items: int, numbers: Any) -> Compared:
+    rng = np.random.default_rng(0)
+    rows = [(a, b, r) for r in range(8) for a in range(items) for b in range(a)]
+    a, b, rater = (np.array(column, np.int32) for column in zip(*rows))
+    lost = rng.random(len(a)) < 0.15
+    outcome = np.where(rng.random(len(a)) < 0.1, 2, lost).astype(np.int8)  # `a` has the higher number
+    nothing = np.zeros(len(a), np.int32)
+    places = np.arange(len(a), dtype=np.int32)
+    return Compared(numbers[a].astype(np.int32), numbers[b].astype(np.int32), outcome, rater,
+                    np.full(len(a), 2, np.int8), nothing, places)  # fmt: skip
+
+
+def _ranked(items: int, numbers: Any) -> Ranked:
+    rng = np.random.default_rng(0)
+    orders = [np.argsort(-(np.arange(items) + rng.normal(0, 0.8, items))) for _ in range(12)]
+    ranks = np.tile(np.arange(1, items + 1, dtype=np.int32), len(orders))
+    raters = np.arange(len(orders), dtype=np.int32)
+    offsets = np.arange(0, items * len(orders) + 1, items, dtype=np.int64)
+    return Ranked(offsets, numbers[np.concatenate(orders)].astype(np.int32), ranks, raters, np.zeros_like(raters))
+
+
+def _rated(items: int, numbers: Any) -> Rated:
+    rng = np.random.default_rng(0)
+    rater, item = (part.ravel().astype(np.int32) for part in np.indices((10, items)))
+    value = item + rng.normal(0, 0.8, len(item))
+    return Rated(numbers[item].astype(np.int32), value, rater, np.zeros_like(rater))
+
+
+CHECKS: dict[str, Callable[..., list[Check]]] = {
+    "scorers": check_scorer,
+    "generators": check_generator,
+    "judges": check_judge,
+    "formats": check_format,
+    "fits": check_fit,
+    "rewards": check_reward,
+}
+
+
+# -- helpers -----------------------------------------------------------------------------------------------------
+
+
+def _check(name: str, passed: bool, found: str = "") -> Check:
+    return Check(name=name, passed=bool(passed), found="" if passed else found[:300])
+
+
+def _members(group: str, part: Any) -> list[Check]:
+    missing = missing_members(group, part)
+    name = f"has {', '.join(GROUPS[group].members)}" if GROUPS[group].members else "can be called"
+    return [_check(name, not missing, f"no {', '.join(missing)}")]
+
+
+def _pictures() -> list[Image.Image]:
+    rng = np.random.default_rng(0)
+    return [Image.fromarray(rng.integers(0, 256, (48, 32, 3), np.uint8)).resize((64, 96)) for _ in _TEXTS]
+
+
+def _items(folder: Path) -> tuple[list[Item], list[Prompt]]:
+    for number, picture in enumerate(_pictures()):
+        picture.save(folder / f"{number}.png")
+    prompts = [
+        Prompt(id=f"p{number}", text=text or "a poster", intent=text or "a poster")
+        for number, text in enumerate(_TEXTS)
+    ]
+    return [Item(id=f"i{n}", image=str(folder / f"{n}.png"), prompt=f"p{n}") for n in range(len(_TEXTS))], prompts
+
+
+def _size(image: bytes) -> tuple[int, int] | None:
+    try:
+        with Image.open(io.BytesIO(image)) as opened:
+            opened.load()
+            return opened.size
+    except OSError:
+        return None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+def _same(left: Sequence[Any], right: Sequence[Any]) -> bool:
+    """Equal but for rounding."""
+    if len(left) != len(right) or [one is None for one in left] != [one is None for one in right]:
+        return False
+    pairs = [(a, b) for a, b in zip(left, right) if a is not None]
+    largest = max((abs(a) for a, _ in pairs), default=0.0)
+    return all(abs(a - b) <= CLOSE * max(largest, 1e-9) for a, b in pairs)
+
+
+def _said(error: Exception) -> str:
+    return error.message() if isinstance(error, SalonError) else f"{type(error).__name__}: {error}"

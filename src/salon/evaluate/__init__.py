@@ -1,0 +1,1 @@
+"""Anything that answers, against people: judges, scorers and models; accuracy, bias, ceilings, calibration."""

@@ -1,0 +1,1 @@
+"""Judges against the people of a study: the judge report."""

@@ -1,0 +1,248 @@
+"""What a judge report gives back: the JSON of `salon judge report --json`, and what the HTML prints.
+
+Every number that estimates something carries its interval, its n and how the interval was made. A number that cannot
+be given is None, with the reason among the policies.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from pydantic import Field
+
+from salon.evaluate.judges.report_tick_results import TickReport
+from salon.evaluate.judges.usage_results import UsageFigures
+from salon.report.estimate import Figure
+from salon.study.noun import Noun
+from salon.study.signature import Signature
+
+FORMAT: Final = "salon.judge-report/1"
+JudgeKind = Literal["pairs", "points", "scorer", "rater"]
+KIND_WORDS: dict[str, str] = {
+    "pairs": "asked about pairs",
+    "points": "asked for numbers",
+    "scorer": "a scorer",
+    "rater": "a rater of the study",
+}
+
+
+class AccuracyFigures(Noun):
+    """A judge against the panel: on one criterion, on all pairs pooled, or as the mean over criteria."""
+
+    accuracy: Figure = Field(description="Headline: pairs with an unread verdict count 0, human ties are left out.")
+    parsed_only: Figure | None = Field(description="Over pairs that were read.")
+    conditional: Figure | None = Field(description="c: accuracy where both orders name the same item.")
+    position_bias: Figure | None = Field(description="b: share of read pairs that follow the position.")
+    took_first: Figure | None = Field(description="Share of those that took the first picture.")
+    tie_rate: Figure | None = Field(description="t: share of read pairs with a tie in an order or both.")
+    unseen: Figure = Field(description="u: share of pairs with an unread verdict.")
+    pairs: int = Field(description="Pairs in the denominator.")
+    identity_gap: float | None = Field(
+        default=None, description="|accuracy - (1-u)((1-b-t)c + (b+t)/2)|: rounding only. None for means over criteria."
+    )
+
+
+class BucketFigures(Noun):
+    """Accuracy where the panel split so."""
+
+    split: str = Field(description="'4-1': four of five on one side; '60-80%' where panels are of many sizes.")
+    accuracy: Figure = Field(description="Accuracy on these pairs.")
+    pairs: int = Field(description="How many there are.")
+
+
+class WordingFigures(Noun):
+    """Accuracy by wording of the question."""
+
+    wordings: tuple[int, ...] = Field(description="Numbers of one criterion's wordings, from 0; empty over several.")
+    means: tuple[float, ...] = Field(description="Accuracy under each.")
+    pairs: tuple[int, ...] = Field(description="Pairs under each.")
+    sd: float = Field(
+        description="Standard deviation of a criterion's means over its wordings; over several criteria, the mean."
+    )
+    expected: float = Field(description="The same if the wording made no difference: few pairs alone spread so.")
+    p: float = Field(description="Share of random deals of wordings with as large a spread.")
+    deals: int = Field(description="Random deals behind `expected` and `p`.")
+
+
+class CriterionJudged(Noun):
+    """One judge on one criterion."""
+
+    criterion: str = Field(description="Id of the criterion.")
+    name: str = Field(description="Its name.")
+    figures: AccuracyFigures | None = Field(description="None when the judge met no pair with a majority.")
+    with_ties: Figure | None = Field(description="Same of first / second / tie, tied panels counted as ties.")
+    buckets: tuple[BucketFigures, ...] = Field(
+        default=(), description="Accuracy by how the panel split, clearest first."
+    )
+    wordings: WordingFigures | None = Field(default=None, description="Accuracy by wording; null without wordings.")
+    asked: int = Field(description="Pairs that were asked about and have votes.")
+    decided: int = Field(description="Of those, pairs on which the panel has a majority: the denominator.")
+    panel_pairs: int = Field(description="All pairs with a majority; asked or not.")
+    unvoted: int = Field(default=0, description="Pairs asked about on which nobody voted: left out.")
+    warnings: tuple[str, ...] = Field(default=(), description="What to be careful with.")
+
+
+class BandFigures(Noun):
+    """Where the numbers of a judge that gives numbers lie, and whether they tell strong from weak."""
+
+    criterion: str | None = Field(description="None for a scorer: one number serves all criteria.")
+    low: float = Field(description="Tenth percentile.")
+    median: float = Field(description="Median.")
+    high: float = Field(description="Ninetieth percentile.")
+    width: float | None = Field(description="The middle 80% as a share of the scale.")
+    levels: float = Field(description="Effective number of values: exp of their entropy.")
+    commonest: float = Field(description="Share of the most frequent value.")
+    n: int = Field(description="Items with a number.")
+    missing: int = Field(description="Items without a number.")
+    separation: Figure | None = Field(description="Chance that a strong item is above a weak one of its group.")
+    strong_is: str = Field(description="How strong and weak were told.")
+
+
+class WorstCase(Noun):
+    """A pair on which the panel was clear and the judge was clear the other way."""
+
+    criterion: str = Field(description="Id of the criterion.")
+    prompt: str | None = Field(description="Id of the prompt.")
+    panel_choice: str = Field(description="Item that most people chose.")
+    judge_choice: str = Field(description="Item that the judge chose.")
+    votes: tuple[int, int, int] = Field(description="For the panel's choice, against it, ties.")
+    said: str | None = Field(default=None, description="The judge's words, shortened.")
+    margin: float | None = Field(default=None, description="Difference of a scorer's two numbers.")
+
+
+class JudgeFigures(Noun):
+    """All that is known about one judge."""
+
+    judge: str = Field(description="Name of the judge.")
+    kind: JudgeKind = Field(
+        description="Where its answers come from: pairs or points it was asked about, a scorer, a rater of the study."
+    )
+    orders: int = Field(description="2; or 1 for one order, or no order at all: no position bias can be given.")
+    simulated: bool = Field(default=False, description="True when no model answered.")
+    signature: str | None = Field(default=None, description="What made its answers, where that is known.")
+    macro: AccuracyFigures = Field(description="Means over criteria.")
+    pooled: AccuracyFigures = Field(description="All pairs of all criteria together.")
+    with_ties: Figure | None = Field(description="Same of first / second / tie, tied panels counted as ties.")
+    buckets: tuple[BucketFigures, ...] = Field(default=(), description="Over all criteria.")
+    says_first: Figure | None = Field(
+        default=None,
+        description="Of answers naming an item, share that name the one shown first. Not b: one order mixes it with "
+        "content.",
+    )
+    criteria: tuple[CriterionJudged, ...] = Field(description="Criterion by criterion.")
+    wordings: WordingFigures | None = Field(default=None, description="Mean over criteria of their spread.")
+    self_agreement: Figure | None = Field(default=None, description="Chance that two samples of a question agree.")
+    samples: int = Field(default=1, description="Most samples of one question.")
+    bands: tuple[BandFigures, ...] = Field(default=(), description="Where its numbers lie; none for a judge of pairs.")
+    usage: UsageFigures | None = Field(
+        default=None, description="What its answers took; null where they are not known call by call."
+    )
+    to_best: Figure | None = Field(default=None, description="Macro accuracy less the best judge's, on shared pairs.")
+    worst: tuple[WorstCase, ...] = Field(
+        default=(), description="Its clearest disagreements with people, clearest first."
+    )
+    worst_of: int = Field(default=0, description="Pairs on which it was clearly against the panel.")
+
+
+class JudgesAgree(Noun):
+    """How often two judges name the same item, where both name one."""
+
+    first: str = Field(description="Name of a judge.")
+    second: str = Field(description="Name of another.")
+    agreement: Figure | None = Field(description="Share of the pairs; null without any.")
+    pairs: int = Field(description="Pairs on which both name an item.")
+
+
+class Correlation(Noun):
+    """Spearman's correlation of two figures over the judges."""
+
+    x: str = Field(description="Name of a figure.")
+    y: str = Field(description="Name of another.")
+    value: float | None = Field(description="Spearman's correlation; null where it cannot be given.")
+    low: float | None = Field(description="Lower end of its interval.")
+    high: float | None = Field(description="Upper end.")
+    p: float | None = Field(
+        default=None, description="Two-sided: over all orders up to eight judges, by Student's t beyond; null without."
+    )
+    n: int = Field(description="Judges with both figures; scorers and judges that give numbers are left out.")
+    reason: str | None = Field(default=None, description="Why it or its interval is absent.")
+
+
+class PanelFigures(Noun):
+    """The people the judges are held against, on one criterion."""
+
+    criterion: str = Field(description="Id of the criterion.")
+    name: str = Field(description="Its name.")
+    votes: int = Field(description="Votes of people.")
+    pairs: int = Field(description="Pairs with votes.")
+    tied: int = Field(description="Pairs without a majority: out of every denominator but `with_ties`.")
+    raters: str = Field(description="Votes on a pair, ties among them: '5', or '1 to 7'.")
+    lone: int = Field(
+        default=0, description="Pairs on which one person named an item: a majority, but too few votes for a ceiling."
+    )
+    next_rater: Figure | None = Field(
+        default=None, description="Accuracy of one more person who names an item against this panel."
+    )
+    next_rater_range: tuple[float, float] | None = Field(
+        default=None, description="The same over all laws of the pairs' odds that fit the votes. Quote this one."
+    )
+    oracle: Figure | None = Field(default=None, description="Accuracy of a predictor that knows every pair's odds.")
+    oracle_range: tuple[float, float] | None = Field(
+        default=None, description="The same over all laws of the pairs' odds that fit the votes. Quote this one."
+    )
+    no_ceiling: str | None = Field(default=None, description="Why there are no ceilings.")
+    signal: str | None = Field(
+        default=None, description="Do these people agree, and as one taste or as camps? The answers of `salon check`."
+    )
+    sentence: str | None = Field(default=None, description="Those answers in plain words.")
+
+
+class FlagJudged(Noun):
+    """A judge that was asked for a flag."""
+
+    judge: str = Field(description="Name of the judge.")
+    items: int = Field(description="Items it gave a level, of those that people answered about.")
+    missing: int = Field(description="Items it gave none.")
+    flagged: float = Field(description="Share of those items above the lowest level.")
+    separation: Figure | None = Field(
+        description="Chance that it flags an item that most people flagged worse than one of the same prompt that most "
+        "did not; ties count one half."
+    )
+
+
+class FlagPanel(Noun):
+    """A flag and the people of one cohort who gave it. Flags enter no accuracy, mean or ceiling of the report."""
+
+    criterion: str = Field(description="Id of the flag.")
+    name: str = Field(description="Its name.")
+    cohort: str | None = Field(description="Cohort of the people; null where they have none.")
+    items: int = Field(description="Items with an answer.")
+    answers: int = Field(description="Answers: items times people.")
+    flagged: Figure = Field(description="Share of answers above the lowest level.")
+    alpha: Figure | None = Field(description="Krippendorff's alpha of the levels, ordinal; null where it has none.")
+    judges: tuple[FlagJudged, ...] = Field(description="Judges that were asked for this flag.")
+
+
+class JudgeReport(Noun):
+    """The whole report."""
+
+    format: Literal["salon.judge-report/1"] = Field(default=FORMAT, description="Name and version of this shape.")
+    study: str = Field(description="Name of the study.")
+    simulated: bool = Field(description="True when no person gave the study's answers.")
+    signature: Signature = Field(description="What would have to be equal for the same numbers.")
+    signature_line: str = Field(description="The same as one line.")
+    level: float = Field(description="Confidence level of all intervals.")
+    panel: tuple[PanelFigures, ...] = Field(description="The people, criterion by criterion.")
+    judges: tuple[JudgeFigures, ...] = Field(
+        description="Judges of pairs, best macro accuracy first; empty in a study of checklists alone."
+    )
+    agreement: tuple[JudgesAgree, ...] = Field(description="Every two judges.")
+    correlations: tuple[Correlation, ...] = Field(description="Which figures of judges go together.")
+    flags: tuple[FlagPanel, ...] = Field(
+        default=(), description="What people flagged, by cohort; flags are ranked only where they are named."
+    )
+    ticks: TickReport | None = Field(
+        default=None, description="Checklists; null where no judge answered a point that people ticked."
+    )
+    policies: tuple[str, ...] = Field(description="What left which denominator.")
+    warnings: tuple[str, ...] = Field(default=(), description="What should not be taken at its face.")

@@ -1,0 +1,1 @@
+"""Models and scorers on labelled pairs: `salon evaluate`."""

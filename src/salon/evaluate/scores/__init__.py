@@ -1,0 +1,1 @@
+"""Predicted scores against fused scores, ratings or pseudo-scores: `salon distill evaluate`."""

@@ -1,1 +1,0 @@
-"""What composes stages, in a folder for each thing that is done with them."""

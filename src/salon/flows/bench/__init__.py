@@ -1,1 +1,0 @@
-"""A suite at work, and what raters and scorers say of a study's generators."""

@@ -1,1 +1,0 @@
-"""Why a picture has its score."""

@@ -1,1 +1,0 @@
-"""Poster tasks: contestants, judges and people at work on them."""

@@ -1,1 +1,0 @@
-"""Scorers and generators put to choosing: best of N, gates, routes, chains, pairs, rewards."""

@@ -1,1 +1,0 @@
-"""From a study to a trained model, and what the model is worth."""

@@ -1,0 +1,272 @@
+"""The page of a run of chains: means by round, who was chosen, and the filmstrip of every prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from markupsafe import Markup
+
+from salon.report import (
+    SMALL,
+    Badge,
+    Block,
+    Card,
+    Column,
+    Details,
+    Figure,
+    Figures,
+    Note,
+    Page,
+    Section,
+    Table,
+    charts,
+    estimate_value,
+    located,
+)
+from salon.report.block import Tone
+from salon.report.estimate import Figure as Number
+from salon.report.filmstrip import Filmstrip, Frame, missing_section, strip_section, waiting_section
+from salon.report.numbers import MISSING, common_decimals
+from salon.report.words import brief, counted, fixed, one_way, scored, sentence
+from salon.select.cohp import Decision, GeneratorMean, Seen, best_seen
+from salon.select.cohp_results import CohpReport, Level, PromptChain
+from salon.store.thumbs import picture_url
+
+MOST, OPEN = 16, 2
+"""Prompts that are shown, and of these open at once."""
+_WIDTH, _NARROW = 320, 180
+"""Narrowest frame: four stand in a row."""
+
+
+def cohp_page(report: CohpReport, folder: Path) -> Page:
+    """The page; pictures come from the study `folder`."""
+    here = located(report)
+    scorers = brief(", ".join(column.scorer for column in report.columns), 120)
+    return Page(
+        title="Who draws, then which picture",
+        tab=f"CoHP: {brief(', '.join(report.generators), 60)}",
+        subtitle=Markup("{} and {}; {} decides.").format(
+            counted(len(report.generators), "generator"), counted(here.prompts, "prompt"), scorers
+        ),
+        kicker="Salon select cohp",
+        cards=_cards(here),
+        sections=[
+            *waiting_section(here.waiting),
+            _rounds(here),
+            _chosen(here),
+            *_missing(here),
+            _strips(here, folder),
+        ],
+        notes=[*report.policies, *map(sentence, report.notes)],
+        signature=one_way(report.signature),
+    )
+
+
+def _cards(report: CohpReport) -> list[Card]:
+    lost = sum(report.failed.values())
+    ties = Markup("{} of {}").format(fixed(report.not_apart, 0), fixed(report.prompts, 0))
+    made = Markup("{} of {}").format(fixed(report.asked - lost, 0), fixed(report.asked, 0))
+    cards = [
+        Card("Pictures", made, "made of those asked for", "alert" if lost else "plain"),
+        Card("Generator not told apart", ties, "prompts, in stage 1", "open" if report.not_apart else "clear"),
+    ]  # fmt: skip
+    for name, gain in (("Gain of stage 2", report.gain), ("Gain in true quality", report.true_gain)):
+        if gain is not None:
+            cards.append(Card(name, estimate_value(gain, None), "answer less the best of stage 1", _tone(gain)))
+    return cards
+
+
+def _tone(gain: Number) -> Tone:
+    if gain.low is None or gain.high is None or gain.low <= 0 <= gain.high:
+        return "open"
+    return "clear" if gain.low > 0 else "alert"
+
+
+# -- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def _rounds(report: CohpReport) -> Section:
+    curves = [("score", [("best of the round", "best"), ("best so far", "so_far")])]
+    if report.truth:
+        curves.append(("true quality", [("best of the round", "true_best"), ("best so far", "true_so_far")]))
+    figures = [Figure(_drawing(report.levels, title, lines), heading=title) for title, lines in curves if report.levels]
+    columns = [
+        Column("round", "Round"),
+        Column("strength", "Strength", hint="How far the round leaves the picture it starts from."),
+        Column("best", "Best of the round", "estimate"),
+        Column("so_far", "Best so far", "estimate"),
+        *([Column("true", "True quality so far", "estimate")] if report.truth else []),
+        Column("answers", "Answers", "count", hint="Prompts whose answer comes from this round."),
+        Column("missing", "Without", "count", hint="Prompts without a scored picture in this round."),
+    ]
+    rows = [
+        {"round": f"{level.round}" if level.round else "stage 1", "strength": _strengths(report, level.round),
+         "best": level.best, "so_far": level.so_far, "true": level.true_so_far,
+         "answers": report.answers.get(level.round, 0), "missing": level.missing}
+        for level in report.levels
+    ]  # fmt: skip
+    told = "Means over prompts, with intervals over prompts. Round 0 is stage 1: every generator, drawn from text."
+    blocks: list[Block] = [Figures(figures)] if figures else []
+    return Section("By round", [*blocks, Table(columns, rows, caption="By round", sortable=False)], told)
+
+
+def _strengths(report: CohpReport, number: int) -> str:
+    if not number:
+        return MISSING
+    used = {one.strength for chain in report.chains for one in chain.decisions if one.round == number}
+    return ", ".join("drawn anew" if one is None else f"{one:g}" for one in sorted(used, key=str))
+
+
+def _drawing(levels: Sequence[Level], title: str, lines: Sequence[tuple[str, str]]) -> str:
+    curves = [_curve(label, [(level.round, getattr(level, field)) for level in levels]) for label, field in lines]
+    return charts.line_curves(curves, title=f"{title} by round", x_label="round", height=240, width=SMALL)
+
+
+def _curve(label: str, points: Sequence[tuple[int, Number | None]]) -> charts.Curve:
+    known = [(number, figure) for number, figure in points if figure is not None]
+    return charts.Curve(
+        label, [number for number, _ in known], [figure.value for _, figure in known],
+        low=[figure.low for _, figure in known], high=[figure.high for _, figure in known],
+    )  # fmt: skip
+
+
+def _chosen(report: CohpReport) -> Section:
+    means = {name: [m for c in report.chains for d in c.decisions[:1] for m in d.means if m.generator == name]
+             for name in report.generators}  # fmt: skip
+    columns = [
+        Column("generator", "Generator"),
+        Column("chosen", "Chosen", "count", hint="Prompts for which it had the highest mean."),
+        Column("asked", "Asked", "count"),
+        Column("failed", "Not made", "count"),
+        Column("unscored", "No score", "count"),
+    ]
+    rows = [
+        {"generator": name, "chosen": report.chosen.get(name, 0), "asked": sum(one.asked for one in some),
+         "failed": sum(one.failed for one in some), "unscored": sum(one.unscored for one in some)}
+        for name, some in means.items()
+    ]  # fmt: skip
+    weights = ", ".join(f"{id} {share:.3g}" for id, share in report.weights.items() if share > 0)
+    told = [Note(Markup("Score: {}, in {}.").format(brief(weights, 200), brief(report.scale, 120)))]
+    if report.redrawn:
+        told.append(Note(f"Drew anew in every round, because they cannot start from a picture: "
+                         f"{', '.join(report.redrawn)}.", tone="open"))  # fmt: skip
+    return Section("Who draws", [Table(columns, rows, caption="Stage 1, over all prompts", sortable=False), *told])
+
+
+def _missing(report: CohpReport) -> list[Section]:
+    missing = [("picture not made", kind, count) for kind, count in report.failed.items()]
+    if report.unscored:
+        missing.append(("picture without a score", "see the strips", report.unscored))
+    if report.empty_rounds:
+        missing.append(("round without a scored picture", "the next had the same start", report.empty_rounds))
+    return missing_section(missing, "What could not be made or scored")
+
+
+# -- filmstrips --------------------------------------------------------------------------------------------------------
+
+
+def _strips(report: CohpReport, folder: Path) -> Section:
+    blocks = [_strip(report, chain, folder, open=n < OPEN) for n, chain in enumerate(report.chains[:MOST])]
+    told = "The best picture of each generator, then the best of each round; behind the fold all others."
+    return strip_section(blocks, len(report.chains), told)
+
+
+def _strip(report: CohpReport, chain: PromptChain, folder: Path, *, open: bool) -> Details:
+    blocks: list[Block] = []
+    if chain.decisions:
+        first = chain.decisions[0]
+        blocks.append(Filmstrip([_generator(report, chain, mean, folder) for mean in first.means],
+                                f"Stage 1: {first.why}.", size="four"))  # fmt: skip
+    if len(chain.decisions) > 1:
+        rounds = [_round(report, chain, one, folder) for one in chain.decisions[1:]]
+        blocks.append(Filmstrip(rounds, f"Stage 2, drawn by {chain.decisions[0].generator}.", size="four"))
+        blocks.append(Details("All pictures of the rounds", [_all(report, chain, one, folder)
+                                                             for one in chain.decisions[1:]]))  # fmt: skip
+    soft = Markup('<span class="soft">{}</span>').format(_fate(chain))
+    return Details(Markup("{} {}").format(brief(chain.prompt.view() or chain.prompt.id, 90), soft), blocks, open=open)
+
+
+def _fate(chain: PromptChain) -> Markup:
+    if chain.answer is None:
+        return Markup("waits for {}").format(chain.waits)
+    if chain.answer.item is None:
+        return Markup("no answer: {}").format(chain.answer.why)
+    where = "stage 1" if chain.answer.round == 0 else f"round {chain.answer.round}"
+    return Markup("answer from {}: {}").format(where, chain.answer.why)
+
+
+def _generator(report: CohpReport, chain: PromptChain, mean: GeneratorMean, folder: Path) -> Frame:
+    first = chain.decisions[0]
+    mine = [one for one in first.seen if one.generator == mean.generator]
+    shown = best_seen(mine) or mine[0]
+    lost = f" {mean.failed} not made, {mean.unscored} without a score." if mean.failed or mean.unscored else ""
+    told = "" if mean.figure is None else estimate_value(mean.figure, None, _decimals(first.means))
+    chosen = Badge("goes on", "clear", first.why) if mean.generator == first.generator else None
+    tied = Badge("tied", "open", "its mean cannot be told from the chosen one") if (
+        mean.generator in first.tied) else None  # fmt: skip
+    return Frame(
+        title=mean.generator,
+        picture=_picture(report, shown, folder, _WIDTH),
+        alt=shown.item,
+        missing=shown.missing or "no picture",
+        numbers=[*_numbers(report, shown), *([(f"mean of {mean.figure.n}", told)] if mean.figure else [])],
+        note=f"The best of {mean.asked}.{lost}",
+        badge=_answer(chain, shown) or chosen or tied,
+    )
+
+
+def _decimals(means: Sequence[GeneratorMean]) -> int:
+    """As many for all generators of a prompt."""
+    return common_decimals((one.figure.low, one.figure.high) for one in means if one.figure is not None)
+
+
+def _round(report: CohpReport, chain: PromptChain, one: Decision, folder: Path) -> Frame:
+    shown = best_seen(one.seen) or one.seen[0]
+    how = "Drawn anew" if one.strength is None else f"Started from {_short(one.began)} at strength {one.strength:g}"
+    return Frame(
+        title=f"Round {one.round}",
+        picture=_picture(report, shown, folder, _WIDTH),
+        alt=shown.item,
+        missing=shown.missing or "no picture",
+        numbers=_numbers(report, shown),
+        note=f"{how}. Chosen: {one.why}.",
+        badge=_answer(chain, shown),
+    )
+
+
+def _short(item: str | None) -> str:
+    """An item of the chain without its prompt."""
+    return "/".join((item or "").rsplit("/", 2)[1:])
+
+
+def _all(report: CohpReport, chain: PromptChain, one: Decision, folder: Path) -> Filmstrip:
+    frames = [
+        Frame(str(number), _picture(report, shown, folder, _NARROW), shown.item, shown.missing or "no picture",
+              numbers=_numbers(report, shown),
+              badge=_answer(chain, shown) or (Badge("best", "clear", one.why) if shown.item == one.best else None))
+        for number, shown in enumerate(one.seen, 1)
+    ]  # fmt: skip
+    return Filmstrip(frames, f"All pictures of round {one.round}.", size="small")
+
+
+def _answer(chain: PromptChain, shown: Seen) -> Badge | None:
+    if chain.answer is None or shown.item != chain.answer.item:
+        return None
+    return Badge("answer", "clear", chain.answer.why)
+
+
+def _numbers(report: CohpReport, shown: Seen) -> list[tuple[str, Markup | str]]:
+    found: list[tuple[str, Markup | str]] = [] if shown.score is None else [("score", scored(shown.score))]
+    values = report.values.get(shown.item, {})
+    if len(report.columns) > 1:
+        found += [(brief(name, 26), scored(value)) for name, value in values.items()]
+    oracle = {column.scorer for column in report.columns} == {"true-quality"}
+    if shown.item in report.truth and not oracle:
+        found.append(("true quality", fixed(report.truth[shown.item], 3)))
+    return found
+
+
+def _picture(report: CohpReport, shown: Seen, folder: Path, width: int) -> str:
+    path = report.images.get(shown.item)
+    return "" if path is None else picture_url(folder / path, width)

@@ -1,0 +1,208 @@
+"""Gates made on a study's flags, and used on a study or on files.
+
+What a trained model learned from is no held-out data: items whose picture, or the text of whose prompt, its guard knows
+are left out and counted. Only people's flags are labels, unless the study has none but models'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import Field
+
+from salon.errors import BadFile, BadValue, TooFew, UnknownReference
+from salon.evaluate.leaks import find_leaks, load_guard, picture_keys
+from salon.judge.picture_source import open_pictures
+from salon.judge.score import ScoreSettings
+from salon.judge.scorers.of_model import model_folder
+from salon.models.cards import model_card
+from salon.select.best_of import scores_beside
+from salon.select.gate import Gate, Gated, GateSettings, make_gate
+from salon.select.score_table import ScoreTable
+from salon.select.scores import Watch, picture_scores, study_scores
+from salon.store.folder import is_study, local, open_study
+from salon.study import Criterion, Scale, Study
+from salon.study.noun import Noun
+
+FOLDER = "gate"
+
+
+class GateRun(Noun):
+    """What a gate did with a set of items."""
+
+    place: str
+    criterion: str
+    items: int
+    held: int
+    unscored: int = Field(description="Held back because they have no score.")
+    promise: str
+    holds: str = Field(description="Held: at or above the threshold, or at or below it.")
+    threshold: float
+    rows: tuple[Gated, ...]
+    images: dict[str, str] = Field(default_factory=dict, description="Item to its picture, in the folder or absolute.")
+    missing: str
+    gate: str = Field(description="Hash of the gate.")
+    signature: str
+    simulated: bool = Field(False, description="True when nobody gave the flags that the gate was made on.")
+
+    def table(self) -> pa.Table:
+        """One row for each item."""
+        kinds = {"item": pa.string(), "held": pa.bool_(), "value": pa.float64(), "why": pa.string()}
+        return pa.Table.from_pylist([row.model_dump() for row in self.rows], pa.schema(list(kinds.items())))
+
+
+def gate_for_study(
+    folder: Path,
+    word: str,
+    settings: GateSettings,
+    *,
+    criterion: str | None = None,
+    scoring: ScoreSettings | None = None,
+    watch: Watch = lambda doing, done, wanted: None,
+) -> Gate:
+    """The gate that the flags of a study allow for the scorer that `word` names."""
+    study, home = open_study(folder), local(folder)
+    flag = flag_criterion(study, criterion)
+    share = flag_shares(study, flag)
+    table = study_scores(study, home, [word], scoring, watch)
+    kept, left_out, notes = _held_out(study, home, word, [one for one in table.items if one in share])
+    unlabelled = len(table.items) - len([one for one in table.items if one in share])
+    left_out |= {"without a flag answer": unlabelled} if unlabelled else {}
+    if not kept:
+        raise TooFew("held-out items with flags are needed", found="none", where=str(folder), remedy=_told(left_out))
+    values, _ = table.rows(kept)
+    prompts = {item.id: item.prompt or item.id for item in study.nouns("items")}
+    number = {name: n for n, name in enumerate(dict.fromkeys(prompts[one] for one in kept))}
+    units = np.array([number[prompts[one]] for one in kept]) if settings.unit == "prompt" else None
+    positive = np.array([share[one] >= settings.share for one in kept])
+    try:
+        return make_gate(
+            flag.id, word, table.columns[0], values[:, 0], positive, settings, study=study.name, data=table.data,
+            units=units, simulated=study.simulated, left_out=left_out, notes=notes,
+        )  # fmt: skip
+    except TooFew as error:
+        found = f"{error.found} among {len(kept):,} held-out items"
+        remedy = f"{error.remedy}{_told(left_out)}"
+        raise TooFew(error.needed, found=found, where=f"{folder}, {flag.id}", remedy=remedy) from None
+
+
+def _told(left_out: dict[str, int]) -> str:
+    return "".join(f"; left out: {count:,} {why}" for why, count in left_out.items())
+
+
+def flag_criterion(study: Study, id: str | None) -> Criterion:
+    """The criterion whose ratings are flags: the one named, or the only one."""
+    if id is not None:
+        found = study.criterion(id)
+        if found.scale is None:
+            raise BadValue("a criterion with a scale is needed", found=repr(id), where=f"study {study.name!r}")
+        return found
+    flags = [one for one in study.criteria if one.scale is not None and not one.scale.higher_is_better]
+    if len(flags) != 1:
+        raise UnknownReference(
+            "the criterion of flags is needed", found=", ".join(one.id for one in flags) or "no criterion of flags",
+            where=f"study {study.name!r}", remedy="name one with --criterion",
+        )  # fmt: skip
+    return flags[0]
+
+
+def flag_shares(study: Study, flag: Criterion) -> dict[str, float]:
+    """For each item the share of its raters who flagged it: people, or models where no person did.
+
+    Flagged is any level but the best one.
+    """
+    view, scale = study.ratings, flag.scale or Scale(low=0, high=1, higher_is_better=False)
+    rows = np.flatnonzero((view.criterion == study.criteria.index(flag)) & (view.repeat == 0))
+    people = _people(study)[view.rater[rows]]
+    rows = rows[people] if people.any() else rows
+    if not len(rows):
+        raise TooFew(
+            "flags are needed", found="no ratings", where=f"study {study.name!r}, {flag.id}",
+            remedy="collect ratings under the flag criterion (salon serve), or name another with --criterion",
+        )  # fmt: skip
+    bad = view.value[rows] < scale.high if scale.higher_is_better else view.value[rows] > scale.low
+    items, place = np.unique(view.item[rows], return_inverse=True)
+    share = np.bincount(place, weights=bad) / np.bincount(place)
+    names = study.ids("items").take(pa.array(items)).to_pylist()
+    return dict(zip(names, share.tolist()))
+
+
+def _people(study: Study) -> NDArray[np.bool_]:
+    table = study.table("raters")
+    if "kind" not in table.column_names:
+        return np.ones(table.num_rows, bool)
+    return np.array([kind != "model" for kind in table.column("kind").cast(pa.string()).to_pylist()], bool)
+
+
+def _held_out(
+    study: Study, home: Path, word: str, items: Sequence[str]
+) -> tuple[list[str], dict[str, int], tuple[str, ...]]:
+    """Items that the model behind a scorer was not trained on, how many were left out, and what to say."""
+    folder = model_folder(word)
+    if folder is None:
+        return list(items), {}, ()
+    card = model_card(folder)
+    if not card.guard:
+        return list(items), {}, ("the model keeps no record of what it was trained on: see that these items are new",)
+    guard = load_guard(folder, card.guard)
+    known = {item.id: item for item in study.nouns("items")}
+    texts = {prompt.id: prompt.view() for prompt in study.nouns("prompts")}
+    paths = {one: home / str(known[one].image) for one in items if known[one].image}
+    keys = dict(zip(paths, picture_keys(list(paths.values()))))
+    leaks = find_leaks(guard, keys, {one: texts.get(known[one].prompt or "", "") for one in items})
+    seen = {*leaks.pictures, *leaks.near, *leaks.texts}
+    left = {"that the model was trained on": len(seen)} if seen else {}
+    return [one for one in items if one not in seen], left, ()
+
+
+# -- use ---------------------------------------------------------------------------------------------------------------
+
+
+def pass_gate(
+    gate: Gate,
+    place: Path,
+    *,
+    prompt: str | None = None,
+    scorer: str | None = None,
+    scoring: ScoreSettings | None = None,
+    watch: Watch = lambda doing, done, wanted: None,
+) -> GateRun:
+    """What a gate holds back of a study or of pictures; `scorer` names its scorer where it has moved since."""
+    word = scorer or gate.scorer
+    if is_study(local(place)) or not place.exists():
+        study = open_study(place)
+        table = study_scores(study, place, [word], scoring, watch)
+        images = {item.id: item.image for item in study.nouns("items") if item.image}
+    else:
+        source = open_pictures(place, prompt=prompt)
+        table = picture_scores(source, scores_beside(place, None), [word], scoring, watch)
+        images = {one.item: str(one.image.resolve()) for one in source if isinstance(one.image, Path)}
+    return gated(gate, table, str(place)).model_copy(update={"images": images})
+
+
+def gated(gate: Gate, table: ScoreTable, place: str) -> GateRun:
+    """The same for scores in hand; refused where they are another scorer's."""
+    column = table.columns[0]
+    if column.signature != gate.column.signature:
+        raise BadFile(
+            "the scorer that the gate was made with is needed", found=column.signature,
+            where=f"gate made with {gate.column.signature}", remedy="make the gate again with this scorer",
+        )  # fmt: skip
+    values = [None if value != value else float(value) for value in table.values[:, 0]]
+    rows = gate.decide(table.items, values)
+    return GateRun(
+        place=place, criterion=gate.criterion, items=len(rows), held=sum(row.held for row in rows),
+        unscored=sum(row.value is None for row in rows), promise=gate.promise, holds=gate.holds,
+        threshold=gate.threshold, rows=rows, missing=gate.missing, gate=gate.hash, signature=str(gate.signature),
+        simulated=gate.simulated,
+    )  # fmt: skip
+
+
+def page_beside(place: Path) -> Path:
+    """Where the page of a gate that was used on `place` goes."""
+    folder = place / FOLDER if place.is_dir() else place.with_name(f"{place.stem}-{FOLDER}")
+    return folder / "index.html"

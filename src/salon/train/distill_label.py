@@ -1,0 +1,279 @@
+"""Labels for items that nobody judged, from a VLM's own answers: what is asked, what it comes to, the folder LABELS.
+
+    plan = plan_labels(study, folder, named, settings)       everything checked, the number of calls known
+    with named_vlm(named, study, folder) as vlm:
+        card = write_labels(plan, vlm, output)               asks, scores, writes; run again, it goes on
+
+What was answered is kept by the judge engine, so nothing is asked twice; the folder is written whole at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from salon.errors import BadFile, BadValue, InputError, TooFew
+from salon.evaluate.pseudo_scores import CARD, LabelCard, PseudoScores, read_label_card, write_pseudo_scores
+from salon.judge import canary
+from salon.judge.folder import judge_folder
+from salon.judge.named import Named
+from salon.judge.one_pass import OnePass
+from salon.judge.openai_chat import OpenAIChat
+from salon.judge.plan import JudgePlan
+from salon.judge.vlm import Conversation, Vlm
+from salon.models.one_pass import ROLE
+from salon.store.atomic import present
+from salon.store.folder import written_inside
+from salon.study import Signature, Study
+from salon.train.distill_label_ask import Asker, Tally, Watch, asking_plan, broken_pictures, refuse_broken
+from salon.train.distill_label_settings import Budget, LabelSettings, bridge_settings, budget_of
+from salon.train.distill_label_sources import (
+    SOURCE_LABELS,
+    Labelled,
+    bridge_pairs,
+    elo_pairs,
+    majority_questions,
+    pointwise_questions,
+)
+
+ANSWERS = "answers.parquet"
+"""Every call, beside the labels: what was shown and what was said."""
+CANARY_RANGE = 2000
+"""Canaries are chosen among the first questions: those of a pool, of the first pairs or items."""
+
+
+@dataclass(frozen=True)
+class LabelPlan:
+    """What will be asked, checked."""
+
+    study: Study
+    folder: Path
+    settings: LabelSettings
+    items: tuple[str, ...]
+    """Items asked about."""
+    broken: dict[str, str]
+    """Items left out for their pictures, and why."""
+    budget: Budget
+    low: float
+    high: float
+    asking: JudgePlan
+
+    @property
+    def texts(self) -> str:
+        """What changes when the words of the questions do."""
+        if self.settings.source == "pointwise":
+            criteria = tuple(self.study.criterion(id) for id in self.asking.criteria)
+            return f"one-pass-{OnePass(criteria=criteria, role=self.settings.role or ROLE).hash}"
+        return f"{self.asking.templates.version}-{self.asking.templates.hash}"
+
+
+@dataclass(frozen=True)
+class LabelForecast:
+    """A run in figures before it."""
+
+    calls: int
+    """Exact; with adaptive opponents, and a target for them, the most."""
+    stored: int
+    """Of these, answered already, as far as that can be known beforehand."""
+    cost_at_most: Decimal | None
+    """None without a price list."""
+
+
+def plan_labels(
+    study: Study, folder: Path, named: Named, settings: LabelSettings, step: Callable[[str], None] = lambda item: None
+) -> LabelPlan:
+    """Everything that can be wrong is found here, before anything is spent. `step` hears of every picture."""
+    named.check()
+    for id in settings.criterion:
+        study.criterion(id)
+    low, high = settings.scale(study)
+    items = _chosen(study, settings)
+    broken = broken_pictures(study, folder, items, step) if named.looks else {}
+    if broken and settings.broken == "refuse":
+        raise refuse_broken(broken)
+    whole = tuple(item for item in items if item not in broken)
+    if settings.source == "pointwise":
+        OnePass(criteria=tuple(study.criterion(id) for id in settings.criterion) or study.criteria)
+    budget = budget_of(len(whole), settings)
+    repeats = (settings.source == "majority" and budget.each > 2) or (
+        settings.source == "pointwise" and budget.each > 1
+    )
+    if repeats and settings.temperature == 0:
+        raise BadValue("answers to one question asked several times need a temperature above 0", found="temperature 0")
+    asking = asking_plan(study, folder, named, settings, whole, repeats=repeats)
+    return LabelPlan(study, folder, settings, whole, broken, budget, low, high, asking)
+
+
+def forecast_labels(plan: LabelPlan, vlm: Vlm) -> LabelForecast:
+    """Calls, and what they may cost by the price list; nothing is sent."""
+    if not isinstance(vlm, OpenAIChat):
+        return LabelForecast(plan.budget.calls, 0, None)
+    found = vlm.forecast(label_conversations(plan, vlm))
+    return LabelForecast(plan.budget.calls, found.stored, found.cost)
+
+
+def label_conversations(plan: LabelPlan, vlm: Vlm) -> Iterator[Conversation]:
+    """What will be asked, made when it is looked at; for adaptive opponents as many random ones stand in."""
+    n, settings = len(plan.items), plan.settings
+    asker = Asker(plan.asking, vlm, plan.items, _silently, 0, role=settings.role)
+    if settings.source == "pointwise":
+        return asker.item_conversations(*pointwise_questions(n, plan.budget.each))
+    if settings.source == "majority":
+        return asker.pair_conversations(*majority_questions(n, settings, plan.budget)[1:])
+    bridge = bridge_settings(settings, plan.budget, plan.low, plan.high)
+    pairs = elo_pairs(n, settings, plan.budget) if settings.source == "elo" else bridge_pairs(plan.items, bridge)
+    return asker.pair_conversations(pairs, np.zeros(len(pairs), np.int64))
+
+
+def drift_warnings(plan: LabelPlan, vlm: Vlm, canaries: int) -> list[str]:
+    """What canaries say about a hosted model, before anything else is bought; they come on top of the plan's calls."""
+    if not canaries or not isinstance(vlm, OpenAIChat) or not vlm.is_hosted:
+        return []
+    folder = judge_folder(plan.folder, vlm.name)
+    path = folder.with_name(f"{folder.name}.labels.canaries.jsonl")
+    some = canary.choose(islice(label_conversations(plan, vlm), CANARY_RANGE), canaries)
+    return canary.watch(vlm, some, path, day=datetime.now(UTC).date()).warnings()
+
+
+def write_labels(
+    plan: LabelPlan, vlm: Vlm, output: Path, watch: Watch | None = None, *, overwrite: bool = False
+) -> tuple[LabelCard, Tally]:
+    """Ask, score and write the folder `output`; what is there of other settings is only replaced with `overwrite`."""
+    check_labels_target(plan, vlm, output, overwrite=overwrite)
+    asker = Asker(plan.asking, vlm, plan.items, watch or _silently, plan.budget.calls, role=plan.settings.role)
+    made = SOURCE_LABELS[plan.settings.source](asker, plan.settings, plan.budget, plan.low, plan.high)
+    card = _card(plan, vlm, made, asker.tally)
+    scores = _whole(plan, made, card)
+    tables = {ANSWERS: made.answers} if isinstance(made.answers, pa.Table) else {}
+    with written_inside(output):
+        check_labels_target(plan, vlm, output, overwrite=overwrite)  # again: other labels may have come meanwhile
+        write_pseudo_scores(output, scores, card=card, tables=tables)
+    return card, asker.tally
+
+
+def check_labels_target(plan: LabelPlan, vlm: Vlm, output: Path, *, overwrite: bool) -> None:
+    """The same labels may be made again, to ask what got no reply; others must not take their place unasked."""
+    if overwrite and (present(output) / CARD).is_file():
+        return
+    if not output.exists() or (output.is_dir() and not any(output.iterdir())):
+        return
+    try:
+        before = read_label_card(output)
+    except InputError:
+        before = None
+    if before is None:
+        raise BadFile(
+            "a new folder is needed for labels", found="a folder or file of something else", where=str(output)
+        )
+    now = (plan.settings.source, _settings(plan), plan.study.hash[:12], str(vlm.signature))
+    if (before.source, before.settings, before.data, before.judge_signature) != now:
+        raise BadFile(
+            "labels are only replaced by labels of the same study, judge and settings",
+            found=f"labels by {before.source} of {before.judge}: {before.signature}",
+            where=str(output),
+            remedy="choose another folder, or replace them with --overwrite",
+        )
+
+
+# -- parts -----------------------------------------------------------------------------------------------------------
+
+
+def _silently(done: int, wanted: int) -> None:
+    """Nobody watches."""
+
+
+def _chosen(study: Study, settings: LabelSettings) -> tuple[str, ...]:
+    """Items to label, all on one scale."""
+    found, groups = [], set()
+    for item, group in zip(study.nouns("items"), study.item_groups.tolist()):
+        if settings.category in (None, item.category):
+            found.append(item.id)
+            groups.add(group)
+    if len(found) < 2:
+        among = "" if settings.category is None else f" in category {settings.category!r}"
+        raise TooFew("labels need at least 2 items", found=f"{len(found)}{among}", where=f"study {study.name!r}")
+    if len(groups) > 1 and settings.source != "pointwise" and not settings.across:
+        raise BadValue(
+            "labels need items that may all be compared with each other: they share one scale",
+            found=f"{len(groups):,} groups, compared within {study.compare_within}",
+            where=f"study {study.name!r}",
+            remedy="--across compares items of different groups too; --category takes one category",
+        )
+    return tuple(found)
+
+
+def _settings(plan: LabelPlan) -> dict[str, Any]:
+    told = plan.settings.model_dump(mode="json", exclude={"role"} if plan.settings.role is None else None)
+    return told | {"texts": plan.texts, "broken_items": len(plan.broken), "calls": plan.budget.calls}
+
+
+def _card(plan: LabelPlan, vlm: Vlm, made: Labelled, tally: Tally) -> LabelCard:
+    labelled = np.isfinite(made.values).any(axis=1) if made.pairs is None else (made.n > 0).any(axis=1)
+    left_out = [f"{len(plan.broken):,} items were left out: their pictures cannot be read."] if plan.broken else []
+    failed = sum(tally.failed.values())
+    if failed:
+        left_out.append(f"{failed:,} calls got no reply; the same command again asks them again.")
+    if made.dead:
+        left_out.append(f"{len(made.dead):,} items stayed without any answer and have no label.")
+    return LabelCard(
+        source=plan.settings.source,
+        items=len(plan.items) + len(plan.broken),
+        labelled=int(labelled.sum()),
+        criteria=plan.asking.criteria,
+        low=plan.low,
+        high=plan.high,
+        calls_planned=plan.budget.calls,
+        calls_made=tally.calls,
+        calls_failed=failed,
+        unread=tally.unread,
+        dead=(*plan.broken, *made.dead),
+        ties=made.ties,
+        cost=tally.cost,
+        settings=_settings(plan),
+        study=plan.study.name,
+        data=plan.study.hash[:12],
+        judge=vlm.name,
+        judge_signature=str(vlm.signature),
+        simulated=plan.study.simulated or vlm.signature.method.startswith("simulated"),
+        policies=made.policies,
+        warnings=(*left_out, *made.warnings),
+        signature=str(_signature(plan, vlm)),
+    )
+
+
+def _signature(plan: LabelPlan, vlm: Vlm) -> Signature:
+    told = plan.settings.model_dump(exclude={"seed", "source"}, exclude_defaults=True)
+    plain = {name: ",".join(value) if isinstance(value, tuple) else value for name, value in told.items()}
+    return Signature(
+        method=f"distill-label-{plan.settings.source}[{vlm.signature}]",
+        data=plan.study.hash[:12],
+        revision=plan.study.revision,
+        settings=plain | {"texts": plan.texts},
+        seed=plan.settings.seed,
+    )
+
+
+def _whole(plan: LabelPlan, made: Labelled, card: LabelCard) -> PseudoScores:
+    """With empty rows for the items that were left out."""
+    more, criteria = len(plan.broken), len(plan.asking.criteria)
+    empty = np.full((more, criteria), np.nan)
+    return PseudoScores(
+        items=(*plan.items, *plan.broken),
+        criteria=plan.asking.criteria,
+        values=np.concatenate([made.values, empty]),
+        sd=np.concatenate([made.sd, empty]),
+        low=plan.low,
+        high=plan.high,
+        source=plan.settings.source,
+        pairs=made.pairs,
+        card=card,
+        n=np.concatenate([made.n, np.zeros((more, criteria), np.int64)]),
+    )

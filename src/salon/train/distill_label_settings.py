@@ -1,0 +1,219 @@
+"""What `salon distill label` can be told, and how many calls that makes: exact, before anything is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from salon.errors import BadValue, TooFew
+from salon.evaluate.pseudo_scores import Source
+from salon.fuse.bridge_plan import planned_calls
+from salon.fuse.bridge_settings import BridgeSettings
+from salon.models.one_pass import ROLES, role_sentence
+from salon.study import Criterion, Study
+from salon.study.noun import Noun
+
+LOW, HIGH = 1.0, 5.0
+"""The scale where criteria have none of their own."""
+
+
+class LabelSettings(Noun):
+    """How `salon distill label` asks and scores."""
+
+    source: Source = Field(
+        "bridge",
+        description="bridge: a pool, and sparse placements on its scale; majority: votes on sampled pairs; pointwise: "
+        "one question for each item; elo: all pairs.",
+    )
+    max_calls: int | None = Field(
+        None,
+        ge=1,
+        description="The most calls. bridge: as many opponents as they allow, then a smaller pool; majority: votes on "
+        "each pair; pointwise: answers for each item; elo: pairs  [default: the papers' budgets]",
+    )
+    pool: int = Field(50, ge=2, le=2000, description="bridge: items compared with each other exhaustively (N).")
+    opponents: int = Field(10, ge=1, le=2000, description="bridge: pool items that every other item meets (K).")
+    both_orders: bool = Field(False, description="bridge, elo: ask every pair twice, each item shown first once.")
+    adaptive: bool = Field(False, description="bridge: opponents chosen by what their answers are expected to tell.")
+    batch: int = Field(1, ge=1, le=100, description="With --adaptive: opponents asked at once for every item.")
+    target_sd: float | None = Field(
+        None, gt=0, description="With --adaptive: no more questions about an item this certain, in logits."
+    )
+    method: Literal["davidson", "bradley-terry", "elo"] | None = Field(
+        None, description="bridge, elo: how comparisons become scores  [default: davidson; elo with --source elo]"
+    )
+    partners: int = Field(1, ge=1, le=1000, description="majority: pairs that every item opens.")
+    votes: int = Field(32, ge=1, le=1000, description="majority: answers for each pair, half of them in each order.")
+    answers: int = Field(1, ge=1, le=1000, description="pointwise: answers for each item; their mean is its value.")
+    low: float | None = Field(None, description="Lower end of the scale  [default: that of the criteria, else 1]")
+    high: float | None = Field(None, description="Upper end of the scale  [default: that of the criteria, else 5]")
+    steepness: float = Field(6.0, gt=0, le=50, description="Logits that the range from worst to best item covers.")
+    criterion: tuple[str, ...] = Field((), description="Only the criterion with this id (repeatable).")
+    category: str | None = Field(None, description="Only items of this category.")
+    across: bool = Field(
+        False, description="Compare items of different prompts or categories too, so that all share one scale."
+    )
+    broken: Literal["refuse", "leave-out"] = Field(
+        "refuse", description="What to do about pictures that cannot be read: refuse, or leave their items out."
+    )
+    temperature: float | None = Field(
+        None,
+        ge=0,
+        le=10,
+        description="0: the likeliest words, the same every time  [default: 0 where a question is asked once, else 1]",
+    )
+    max_tokens: int | None = Field(None, ge=1, le=1_000_000, description="The longest answer  [default: 2048]")
+    role: str | None = Field(
+        None,
+        description=f"First line of every question: a sentence, or one of {' and '.join(ROLES)} by name  [default: "
+        "design for a single picture, none for a pair]",
+    )
+    cohort: str | None = Field(None, description="Show the prompt as this cohort saw it.")
+    seed: int = Field(42, ge=0, lt=2**31, description="Seed of the pool, opponents, partners and orders.")
+
+    @field_validator("role")
+    @classmethod
+    def _role_by_name(cls, given: str | None) -> str | None:
+        return None if given is None else role_sentence(given)
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> LabelSettings:
+        if self.source == "bridge":
+            BridgeSettings(pool=self.pool, opponents=self.opponents)
+        if self.temperature == 0 and self._repeats:
+            raise BadValue(
+                "answers to one question asked several times need a temperature above 0",
+                found="temperature 0",
+                remedy="leave --temperature out, or ask every question once",
+            )
+        return self
+
+    @property
+    def _repeats(self) -> bool:
+        """Whether a question is asked more than once in the same order."""
+        return (self.source == "majority" and self.votes > 2) or (self.source == "pointwise" and self.answers > 1)
+
+    @property
+    def orders(self) -> int:
+        """Calls for one pair of a bridge."""
+        return 2 if self.both_orders else 1
+
+    def criteria(self, study: Study) -> tuple[Criterion, ...]:
+        """Those named, or all; no items are compared by a flag unless it is named."""
+        if self.source == "pointwise" and not self.criterion:
+            return study.criteria
+        asked = study.ranking_criteria(self.criterion) or range(len(study.criteria))
+        return tuple(study.criteria[number] for number in asked)
+
+    def scale(self, study: Study) -> tuple[float, float]:
+        """The scale of the labels: given, or that of all criteria asked, or 1 to 5."""
+        asked = self.criteria(study)
+        known = {(one.scale.low, one.scale.high) for one in asked if one.scale is not None}
+        own = known.pop() if len(known) == 1 else (LOW, HIGH)
+        low, high = own[0] if self.low is None else self.low, own[1] if self.high is None else self.high
+        if not low < high:
+            raise BadValue("--low must lie below --high", found=f"{low:g} and {high:g}")
+        return low, high
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The plan in numbers for n items: what is asked, and how many calls that makes."""
+
+    items: int
+    calls: int
+    """Exact where nothing stops early: at most so many with --adaptive."""
+    pool: int = 0
+    opponents: int = 0
+    pairs: int = 0
+    """majority, elo: pairs asked."""
+    each: int = 1
+    """majority: votes on a pair; pointwise: answers for an item; bridge and elo: orders."""
+
+    def words(self) -> str:
+        """The sum, in words."""
+        if self.pool:
+            placed = self.items - self.pool
+            sum_ = f"{self.pool * (self.pool - 1) // 2:,} pool pairs + {placed:,} items x {self.opponents} opponents"
+            return f"({sum_}) x {self.each} orders" if self.each > 1 else sum_
+        if self.pairs:
+            return f"{self.pairs:,} pairs x {self.each}"
+        return f"{self.items:,} items x {self.each}"
+
+
+def budget_of(items: int, settings: LabelSettings) -> Budget:
+    """What `settings` ask about so many items; BadValue where --max-calls is too few for anything."""
+    if items < 2:
+        raise TooFew("labels need at least 2 items that may be compared", found=items)
+    return {"bridge": _bridge, "majority": _majority, "pointwise": _pointwise, "elo": _elo}[settings.source](
+        items, settings
+    )
+
+
+def bridge_settings(settings: LabelSettings, budget: Budget, low: float, high: float) -> BridgeSettings:
+    """The bridge that a budget allows."""
+    return BridgeSettings(
+        pool=max(budget.pool, 2),
+        opponents=max(budget.opponents, 1),
+        both_orders=settings.both_orders,
+        adaptive=settings.adaptive,
+        batch=settings.batch,
+        target_sd=settings.target_sd,
+        method=settings.method or ("elo" if settings.source == "elo" else "davidson"),
+        low=low,
+        high=high,
+        steepness=settings.steepness,
+        seed=settings.seed,
+    )
+
+
+def _bridge(n: int, settings: LabelSettings) -> Budget:
+    pool, opponents = min(settings.pool, n), min(settings.opponents, settings.pool, n)
+    if settings.max_calls is not None:
+        affordable = settings.max_calls // settings.orders
+        while pool > 2 and _pairs(pool) + (n - pool) > affordable:
+            pool -= 1
+        left = affordable - _pairs(pool)
+        if left < n - pool:
+            raise _too_few(settings, (1 + n - 2) * settings.orders, "a pool of 2 and one opponent for every other item")
+        opponents = min(pool, left // (n - pool)) if n > pool else 1
+    calls = planned_calls(n, BridgeSettings(pool=pool, opponents=min(opponents, pool))) * settings.orders
+    return Budget(n, calls, pool=pool, opponents=min(opponents, pool), each=settings.orders)
+
+
+def _majority(n: int, settings: LabelSettings) -> Budget:
+    pairs, votes = min(n * settings.partners, _pairs(n)), settings.votes
+    if settings.max_calls is not None:
+        pairs = min(pairs, settings.max_calls)
+        votes = settings.max_calls // pairs
+    return Budget(n, pairs * votes, pairs=pairs, each=votes)
+
+
+def _pointwise(n: int, settings: LabelSettings) -> Budget:
+    each = settings.answers if settings.max_calls is None else settings.max_calls // n
+    if each < 1:
+        raise _too_few(settings, n, "one question for every item")
+    return Budget(n, n * each, each=each)
+
+
+def _elo(n: int, settings: LabelSettings) -> Budget:
+    pairs = _pairs(n)
+    if settings.max_calls is not None:
+        pairs = min(pairs, settings.max_calls // settings.orders)
+        if pairs < n - 1:
+            raise _too_few(settings, (n - 1) * settings.orders, "pairs that join all items")
+    return Budget(n, pairs * settings.orders, pairs=pairs, each=settings.orders)
+
+
+def _pairs(n: int) -> int:
+    return n * (n - 1) // 2
+
+
+def _too_few(settings: LabelSettings, least: int, what: str) -> BadValue:
+    return BadValue(
+        f"--max-calls must be at least {least:,}: {what}",
+        found=settings.max_calls,
+        remedy="raise it, or label fewer items with --category",
+    )

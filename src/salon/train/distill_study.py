@@ -1,0 +1,382 @@
+"""From a study and a folder of labels to a one-pass scorer: question, split, leak guard, training, card, folder.
+
+Composes `judge` (how one picture is asked about), `fuse` (the split by prompt) and `train`. Several processes may run
+it at once, as torchrun or accelerate start them: all train, the first one writes.
+
+    report = distill_study(study_folder, labels_folder, "weights/Qwen3-VL-8B-Instruct", out)
+    reward = study_reward(study, labels)          the reward alone, for another trainer
+
+OUT/                  the VLM, one_pass.json (the card), README.md, guard.parquet
+OUT/run/log.jsonl     what every step gave; beside it TensorBoard's files, split.parquet and, while it runs, checkpoints
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import Field
+
+from salon.errors import BadFile, BadValue, DesignError, UnknownReference
+from salon.evaluate.leaks import Guard, find_leaks, picture_keys, save_guard, without_look_alikes
+from salon.evaluate.pseudo_scores import PseudoPairs, PseudoScores, read_pseudo_scores
+from salon.fuse.splits import item_prompts, split_items
+from salon.judge.one_pass import OnePass
+from salon.models.one_pass import CARD, ROLE, OnePassCard, write_card
+from salon.models.preference import Criterionwise
+from salon.models.weights import fingerprint
+from salon.store.atomic import whole_file, whole_folder
+from salon.store.folder import local, open_study
+from salon.store.near_pictures import PictureKey
+from salon.study import Signature, Study
+from salon.study.criterion import Criterion, Scale
+from salon.study.noun import Noun
+from salon.study.split import SPLITS
+from salon.train.distill_card import Taught, one_pass_card, one_pass_words
+from salon.train.distill_data import Asking, OnePassData
+from salon.train.distill_loop import Trained, train_one_pass
+from salon.train.distill_processes import TorchProcesses
+from salon.train.distill_settings import DistillSettings
+from salon.train.distill_validation import LEAST_ITEMS, Look, Verdict
+from salon.train.memory_plan import check_training
+from salon.train.reward_folder import flush, own_run
+from salon.train.reward_setup import processes
+
+RUN = "run"
+_UNFINISHED = ("checkpoints", "best", "format", "format-checkpoints", "format-adapters", ".best.part", ".format.part",
+               ".format-adapters.part")  # fmt: skip
+Progress = Callable[[int, int, float], None]
+
+
+class DistillReport(Noun):
+    """What a training gave."""
+
+    model: str = Field(description="The scorer's folder.")
+    study: str = Field(description="Name of the study.")
+    labels: str = Field(description="Source of the labels.")
+    simulated: bool = Field(description="True when no model gave the labels.")
+    backbone: str = Field(description="What was trained.")
+    learn: str = Field(description="full or lora.")
+    criteria: tuple[str, ...] = Field(description="What it scores.")
+    counts: dict[str, int] = Field(description="Items by split, and those left out.")
+    answers: dict[str, int] = Field(description="Answers sampled, unread, out of range, without a partner.")
+    verdict: Verdict = Field(description="Whether the policy learned.")
+    written: bool = Field(description="False where the kept state is broken: no scorer was written.")
+    before: Look | None = Field(description="Validation of the model as it began.")
+    validation: Look | None = Field(description="Validation of the state that was kept.")
+    looks: tuple[Look, ...] = Field(description="Every look at the validation items, in the order of steps.")
+    best_step: int = Field(description="The step whose weights were kept.")
+    steps: int = Field(description="Steps in all.")
+    seconds: float = Field(description="Time spent on training, interrupted runs together.")
+    notes: tuple[str, ...] = Field(description="Policies and what they left out.")
+    signature: Signature = Field(description="What reproduces the scorer.")
+
+
+def distill_study(
+    source: Path,
+    labels: Path | PseudoScores,
+    model: str,
+    out: Path,
+    settings: DistillSettings | None = None,
+    *,
+    criteria: Sequence[str] = (),
+    apart: Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    memory: int | None = None,
+    keep_anyway: bool = False,
+    progress: Progress = lambda step, steps, reward: None,
+    format_progress: Progress = lambda step, steps, loss: None,
+) -> DistillReport | None:
+    """Train the VLM `model` to score the items of the study in `source` as `labels` do, and write it to `out`.
+
+    `apart` is a study that will be tested on: training is refused where a picture of it is among these. A policy that
+    collapsed or is no better than chance is not written, unless `keep_anyway`; its run stays, and `resume` with
+    `keep_anyway` writes it later. None in all processes but the first.
+    """
+    settings = settings or DistillSettings()
+    check_training(model, settings, memory=memory)
+    processes()  # joins the others
+    here = TorchProcesses()
+    here.decide(lambda: _check_target(out, resume=resume, overwrite=overwrite))
+    study, folder, known = here.together(lambda: _opened(source, labels, criteria))
+    form = one_pass_form(study, known, think=settings.think, role=settings.role)
+    sides, keys, notes = here.decide(lambda: _apart_sides(study, folder, known, settings, apart))
+    images = {item: folder / image for item, image in _images(study).items() if image}
+    data = OnePassData(known, images, asking(study, form, settings), sides["train"], sides["validation"],
+                       settings.pixels, _prompts(study))  # fmt: skip
+    made_of = here.decide(lambda: f"{Path(model).name} {fingerprint(model) or 'by its hub name'}")
+    made_by = {"data": study.hash, "backbone": made_of, "labels": _identity(known), "question": form.hash}
+    data.order(settings.images, 1, settings.seed)  # refused now where a step is larger than what there is
+    with ExitStack() as held_run:
+        here.decide(lambda: _claim(held_run, out / RUN, sides, overwrite=overwrite))
+        trained = train_one_pass(
+            model, data, settings, out / RUN, name=out.name, made_by=made_by, progress=progress,
+            format_progress=format_progress,
+        )  # fmt: skip
+        taught = _taught(study, form, settings, sides)
+        texts = [study_text(study)(item) for side in ("train", "validation") for item in sides[side]]
+        guard = Guard.of([keys[item] for side in ("train", "validation") for item in sides[side]],
+                         [text for text in texts if text] if settings.show_prompt else [])  # fmt: skip
+        make_card = partial(
+            one_pass_card, out.name, trained, settings, known, taught, backbone=made_of,
+            backbone_name=Path(model).name if Path(model).is_dir() else model,  # no path of this machine
+        )  # fmt: skip
+        notes = [*_few_notes(trained, sides), *trained.curve.notes(trained.best_step), *notes]
+        written = here.decide(lambda: keep_anyway or not trained.verdict.is_broken)
+        card = here.decide(lambda: _written(out, trained, make_card, guard) if written else make_card(guard={}))
+        return _report(out, card, known, notes, written=written) if trained.is_main else None
+
+
+def _opened(source: Path, labels: Path | PseudoScores, criteria: Sequence[str]) -> tuple[Study, Path, PseudoScores]:
+    study, folder = open_study(source), local(source).resolve()
+    known = read_pseudo_scores(labels) if isinstance(labels, Path) else labels
+    return study, folder, chosen_labels(study, known, criteria)
+
+
+def _apart_sides(
+    study: Study, folder: Path, labels: PseudoScores, settings: DistillSettings, apart: Path | None
+) -> tuple[dict[str, tuple[str, ...]], dict[str, PictureKey], list[str]]:
+    """The sides of the split; refused where a picture of the study `apart` is among them."""
+    sides, keys, notes = study_sides(study, folder, labels, settings)
+    if apart is not None:
+        _refuse_leaks(keys, apart)
+    return sides, keys, notes
+
+
+def _claim(held_run: ExitStack, run: Path, sides: dict[str, tuple[str, ...]], *, overwrite: bool) -> None:
+    """Let no other command train in `run` before `held_run` ends; empty it where nothing in it is to go on."""
+    held_run.enter_context(own_run(run, anew=overwrite or not _unfinished(run)))
+    _write_split(run / "split.parquet", sides)
+
+
+# -- how items are asked about ---------------------------------------------------------------------------------------
+
+
+def one_pass_form(study: Study, labels: PseudoScores, *, think: bool = True, role: str = ROLE) -> OnePass:
+    """The question for the criteria of `labels`, on the scale of the labels."""
+    criteria = tuple(_scaled(study.criterion(id), labels) for id in labels.criteria)
+    return OnePass(criteria=criteria, think=think, role=role)
+
+
+def _scaled(criterion: Criterion, labels: PseudoScores) -> Criterion:
+    """On the scale of the labels, where high is better under every criterion, flags too."""
+    return criterion.model_copy(update={"scale": Scale(low=labels.low, high=labels.high)})
+
+
+def asking(study: Study, form: OnePass, settings: DistillSettings) -> Asking:
+    """How training asks about the items of a study."""
+    text = study_text(study)
+
+    def random_answer(rng: np.random.Generator) -> str:
+        ends = [(one.scale.low, one.scale.high) for one in form.criteria if one.scale is not None]
+        return form.answer([float(rng.uniform(*end)) for end in ends])
+
+    shown = text if settings.show_prompt else lambda item: None
+    return Asking(lambda item: form.question(shown(item)), form.read, random_answer, think=settings.think)
+
+
+def study_text(study: Study) -> Callable[[str], str | None]:
+    """From an item to the whole text of its prompt; None without a prompt."""
+    prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
+    of = {item.id: item.prompt for item in study.nouns("items")}
+
+    def text(item: str) -> str | None:
+        prompt = of[item]
+        return None if prompt is None else prompts[prompt].view(())
+
+    return text
+
+
+# -- before ----------------------------------------------------------------------------------------------------------
+
+
+def _check_target(out: Path, *, resume: bool, overwrite: bool) -> None:
+    """Refuse a folder that holds what nobody asked to go on with or to replace; nothing is touched.
+
+    A scorer that is to be replaced stays until the new one is whole.
+    """
+    there = out.exists() and (not out.is_dir() or any(out.iterdir()))
+    done, begun = (out / CARD).is_file(), _unfinished(out / RUN)
+    if there and not done and not (out / RUN).is_dir():
+        raise BadFile("a new folder is needed for the scorer", found="something else", where=str(out))
+    if begun and not (resume or overwrite):
+        raise BadFile(
+            "a new folder is needed for the scorer",
+            found="a run that was not finished",
+            where=str(out),
+            remedy="--resume goes on with it, --overwrite begins anew",
+        )
+    if done and not begun and not overwrite:
+        raise BadFile(
+            "a new folder is needed for the scorer", found="another scorer", where=str(out), remedy="--overwrite"
+        )
+
+
+def _unfinished(run: Path) -> bool:
+    """Whether there is something to go on with: a run that was refused before its first step left nothing."""
+    return any((run / name).exists() for name in _UNFINISHED)
+
+
+def chosen_labels(study: Study, labels: PseudoScores, criteria: Sequence[str]) -> PseudoScores:
+    """The labels under `criteria` (all where none are named); refused where they are about other items."""
+    items = set(study.ids("items").to_pylist())
+    foreign = [item for item in labels.items if item not in items]
+    if foreign:
+        raise UnknownReference(
+            "labels of the items of this study are needed",
+            found=f"{len(foreign):,} of {len(labels.items):,} about others, {foreign[0]!r} first",
+            where=f"study {study.name!r}",
+            remedy="give the study that was labelled, or label this one: salon distill label",
+        )
+    unknown = [id for id in criteria if id not in labels.criteria]
+    if unknown:
+        raise UnknownReference(
+            "a criterion with labels is needed", found=repr(unknown[0]), remedy="one of " + ", ".join(labels.criteria)
+        )
+    if not criteria or tuple(criteria) == labels.criteria:
+        return labels
+    places = [labels.criteria.index(id) for id in criteria]
+    pairs = None if labels.pairs is None else _pairs_of(labels.pairs, places)
+    return replace(
+        labels, criteria=tuple(criteria), values=labels.values[:, places], sd=labels.sd[:, places],
+        n=labels.n[:, places], pairs=pairs,
+    )  # fmt: skip
+
+
+def _pairs_of(pairs: PseudoPairs, places: Sequence[int]) -> PseudoPairs:
+    stays = np.isin(pairs.criterion, places)
+    number = np.array([places.index(old) for old in pairs.criterion[stays].tolist()], np.int64)
+    return PseudoPairs(pairs.a[stays], pairs.b[stays], number, pairs.p[stays], pairs.votes[stays])
+
+
+def _images(study: Study) -> dict[str, str | None]:
+    return {item.id: item.image for item in study.nouns("items")}
+
+
+def _prompts(study: Study) -> dict[str, str]:
+    return {item.id: item.prompt for item in study.nouns("items") if item.prompt is not None}
+
+
+def study_sides(
+    study: Study, folder: Path, labels: PseudoScores, settings: DistillSettings
+) -> tuple[dict[str, tuple[str, ...]], dict[str, PictureKey], list[str]]:
+    """The labelled items on each side of the split by prompt, the keys of their pictures, and what was left out."""
+    wanted = _labelled(labels)
+    images = _images(study)
+    gone = [item for item in wanted if not images[item] or not (folder / str(images[item])).is_file()]
+    if gone:
+        raise BadFile(
+            "every item with a label needs its picture",
+            found=f"{len(gone):,} without, {gone[0]!r} first",
+            where=str(folder),
+            remedy="put the pictures back where study.toml says, or label again without these items",
+        )
+    shares = (settings.train, settings.validation, settings.test)
+    if abs(sum(shares) - 1) > 1e-9:
+        raise BadValue("--train, --validation and --test add up to 1", found=f"{sum(shares):g}")
+    split = split_items(study, item_prompts(study), study.ids("prompts"), shares, seed=settings.split_seed)
+    side = dict(zip(study.ids("items").to_pylist(), np.array(SPLITS)[split.of_item].tolist()))
+    keys = dict(zip(wanted, picture_keys([folder / str(images[item]) for item in wanted])))
+    table = pa.table({"item": wanted, "split": [side[item] for item in wanted]})
+    (kept,), _ = without_look_alikes([table], ["item"], keys, SPLITS)
+    notes = [f"items of the study without a label, left out: {len(images) - len(wanted):,}"]
+    lost = table.num_rows - kept.num_rows
+    notes += [f"items that look like one on a later side of the split, left out: {lost:,}"] if lost else []
+    rows = list(zip(kept.column("item").to_pylist(), kept.column("split").to_pylist()))
+    sides = {name: tuple(item for item, of in rows if of == name) for name in SPLITS}
+    return sides, keys, notes if len(images) > len(wanted) else notes[1:]
+
+
+def _labelled(labels: PseudoScores) -> list[str]:
+    there = np.asarray(np.isfinite(labels.values).any(1))
+    if labels.pairs is not None:
+        there[np.concatenate([labels.pairs.a, labels.pairs.b])] = True
+    return [item for item, known in zip(labels.items, there) if known]
+
+
+def _refuse_leaks(keys: dict[str, PictureKey], apart: Path) -> None:
+    """No picture of the study to be tested on may be among those trained on: neither its bytes nor its look."""
+    study, folder = open_study(apart), local(apart).resolve()
+    images = {item: folder / image for item, image in _images(study).items() if image and (folder / image).is_file()}
+    found = find_leaks(Guard.of(keys.values(), []), dict(zip(images, picture_keys(list(images.values())))), {})
+    if found:
+        raise DesignError(
+            "nothing that is tested on may be trained on",
+            found=found.words,
+            where=str(apart),
+            remedy="take these items out of the study to train on",
+        )
+
+
+def _identity(labels: PseudoScores) -> str:
+    """What changes when the labels do, also where only more of the same questions were answered."""
+    told = hashlib.sha256(repr((labels.items, labels.criteria)).encode())
+    pairs = () if labels.pairs is None else (labels.pairs.a, labels.pairs.b, labels.pairs.criterion, labels.pairs.p)
+    for part in (labels.values, labels.sd, *pairs):
+        told.update(np.ascontiguousarray(part).tobytes())
+    return f"{labels.source}, {len(labels.items)} items, {told.hexdigest()[:12]}"
+
+
+def _write_split(path: Path, sides: dict[str, tuple[str, ...]]) -> None:
+    rows = [(item, side) for side, items in sides.items() for item in items]
+    table = pa.table({"item": [item for item, _ in rows], "split": [side for _, side in rows]})
+    with whole_file(path) as target:
+        pq.write_table(table, target, compression="zstd")
+
+
+# -- after -----------------------------------------------------------------------------------------------------------
+
+
+def _taught(study: Study, form: OnePass, settings: DistillSettings, sides: dict[str, tuple[str, ...]]) -> Taught:
+    criteria = tuple(Criterionwise(id=one.id, name=one.title) for one in form.criteria)
+    counts = {f"{side} items": len(items) for side, items in sides.items()}
+    counts["items left out"] = len(_images(study)) - sum(counts.values())
+    split = {"train": settings.train, "validation": settings.validation, "test": settings.test,
+             "seed": settings.split_seed, "by": "prompt"}  # fmt: skip
+    return Taught(study.name, study.hash, study.revision, split, counts, criteria, form.record(), form.hash)
+
+
+def _few_notes(trained: Trained, sides: dict[str, tuple[str, ...]]) -> list[str]:
+    """Where validation is too small to choose by: what was done, and what helps."""
+    reason = trained.curve.too_few
+    if reason is None:
+        return []
+    total = sum(map(len, sides.values()))
+    share = math.ceil(100 * LEAST_ITEMS / total) / 100 if total else 1.0
+    helps = "label more items" if share > 0.5 else f"--validation {share:g} or more would hold about {LEAST_ITEMS}"
+    return [f"no state was chosen, the last one is kept: {reason}; {helps}"]
+
+
+def _written(out: Path, trained: Trained, make_card: Callable[..., OnePassCard], guard: Guard) -> OnePassCard:
+    """Write the scorer, whole or not at all; what only an unfinished run needs goes after that."""
+    with whole_folder(out) as folder:
+        trained.save(folder)
+        card = make_card(guard=save_guard(guard, folder))
+        write_card(folder, card, one_pass_words(card))
+        shutil.copytree(out / RUN, folder / RUN, ignore=shutil.ignore_patterns(*_UNFINISHED))
+        flush(folder)
+    trained.forget()
+    return card
+
+
+def _report(
+    out: Path, card: OnePassCard, labels: PseudoScores, notes: Sequence[str], *, written: bool
+) -> DistillReport:
+    told = card.figures
+    return DistillReport(
+        model=str(out), study=card.study, labels=labels.source, simulated=card.simulated, backbone=card.backbone_name,
+        learn=card.settings["learn"], criteria=tuple(one.id for one in card.criteria), counts=card.trained_on,
+        answers=told["answers"], verdict=told["verdict"], written=written, before=told["before"],
+        validation=told["validation"], looks=told["looks"], best_step=told["best_step"],
+        steps=told["steps"], seconds=told["seconds"], notes=tuple(notes), signature=card.signature,
+    )  # fmt: skip

@@ -1,0 +1,364 @@
+"""How far a one-pass scorer has come: looks at the validation items, the state that is kept, and whether it learned.
+
+A look asks for greedy scores of the validation items and compares them with the labels.
+
+SRCC      Mean over criteria of Spearman's correlation with the labels' values. An unreadable answer counts as the mean
+          of the readable ones: it earns nothing, and leaving it out would reward silence. Scores that are all equal
+          have the correlation 0. With labels of pairs alone: the share of pairs in the right order less the share in
+          the wrong one.
+interval  Prompts are drawn again (items, where no prompt has several), the same draws for every look. So the standard
+          error of a difference between two looks comes from draws of that difference.
+choice    The latest look whose SRCC is within one standard error of the highest. The highest of several noisy numbers
+          is partly luck; among looks that the items cannot tell apart, the one that has trained longest is better on
+          average (prove/distill_choice.py). Only one state has to be stored: a look replaces it when it is made.
+          It needs LEAST_ITEMS items of LEAST_PROMPTS prompts; with fewer the last state is kept.
+verdict   Whether the kept state reads, has a spread and is above chance: a lower bound of its SRCC is above 0, at 95%
+          for all looks together (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from salon.evaluate.pseudo_scores import PseudoScores
+from salon.stats.resample import BOTH_SIDES, interval
+from salon.stats.result import Estimate
+from salon.stats.score_agreement import agreement_draws
+from salon.store.atomic import whole_file
+from salon.study.noun import Noun
+from salon.train.distill_data import OnePassData
+from salon.train.distill_reward import vote_shares
+
+Floats = NDArray[np.float64]
+BEST, STEP, LOOKS = "best", "step.txt", "looks.json"
+LEAST_ITEMS, LEAST_PROMPTS = 30, 5
+"""Fewer validation items say too little to choose a state by."""
+DRAWS, LEVEL = 1000, 0.95
+LEAST_READ = 0.5
+"""A scorer that leaves more pictures than this without a number is broken."""
+
+Outcome = Literal["learned", "fell back", "unknown", "chance", "constant", "unreadable"]
+BROKEN = frozenset[Outcome]({"chance", "constant", "unreadable"})
+
+
+class Look(Noun):
+    """Greedy one-pass scores of the validation items against their labels."""
+
+    step: int = Field(description="Steps trained before; 0: the model as it began.")
+    srcc: float = Field(description="Mean over criteria of Spearman's correlation with the labels.")
+    low: float | None = Field(description="Lower end of its interval at 95%, over other prompts; none without spread.")
+    high: float | None = Field(description="Upper end.")
+    by_criterion: dict[str, float] = Field(description="SRCC by criterion.")
+    images: int = Field(description="Validation items that were asked about.")
+    read: int = Field(description="Answers with scores on their scale.")
+    mean: float | None = Field(description="Mean of the scores that were read.")
+    sd: float | None = Field(description="Standard deviation between items, mean over criteria.")
+    levels: int = Field(description="Different scores, of the criterion with the most; 1: all items got the same.")
+    reward: float | None = Field(description="Mean reward of the steps since the look before.")
+
+    def figures(self) -> dict[str, float | None]:
+        """For logs."""
+        read = self.read / max(1, self.images)
+        return {"srcc": self.srcc, "low": self.low, "high": self.high, "read": read, "mean": self.mean, "sd": self.sd}
+
+    @property
+    def fault(self) -> str | None:
+        """What makes this state useless, whatever its labels are."""
+        if self.read < LEAST_READ * self.images:
+            return f"{self.images - self.read:,} of {self.images:,} answers could not be read"
+        if self.levels <= 1 < self.images:
+            return f"all {self.images:,} validation items got the same score"
+        return None
+
+
+class Verdict(Noun):
+    """Whether the policy learned."""
+
+    outcome: Outcome = Field(description="learned; fell back: it was lost later; unknown: too few items; or why not.")
+    words: str = Field(description="The same in words.")
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the kept state is not worth publishing."""
+        return self.outcome in BROKEN
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The answers of a look: what is stored of it."""
+
+    step: int
+    reward: float | None
+    scores: Floats
+    """(items, criteria); NaN where an answer could not be read."""
+
+
+class Curve:
+    """All looks of a run, and which state is kept."""
+
+    def __init__(self, data: OnePassData, items: Sequence[str], *, choose: Literal["best", "last"] = "best") -> None:
+        self.data, self.items, self.seconds = data, tuple(items), 0.0
+        units = [data.prompts.get(item, item) for item in items]
+        names, self._unit = np.unique(np.array(units, str), return_inverse=True)
+        self.units, self.unit = len(names), "item" if len(names) == len(items) else "prompt"
+        self.chooses = choose == "best" and not self.too_few
+        self.looks: list[Look] = []
+        self.kept: int | None = None
+        """The step whose weights are stored; None before the first, and where the last state is kept."""
+        self._asked: list[_Asked] = []
+        self._drawn: list[Floats] = []
+        self._lost = 0
+        rng = np.random.default_rng(0)  # the same items for every look and every run
+        counts = rng.multinomial(self.units, np.full(self.units, 1 / self.units), size=DRAWS) if items else np.empty(0)
+        self._weights = np.vstack([np.ones(len(items)), counts[:, self._unit]]) if items else np.empty((0, 0))
+
+    @property
+    def too_few(self) -> str | None:
+        """Why no state can be chosen by these items."""
+        if not self.items:
+            return "there are no validation items"
+        if len(self.items) >= LEAST_ITEMS and self.units >= LEAST_PROMPTS:
+            return None
+        size = f"{len(self.items):,} validation item{'s' * (len(self.items) != 1)}"
+        size += f" of {self.units:,} prompt{'s' * (self.units != 1)}" if self.unit == "prompt" else ""
+        return f"{size}, and at least {LEAST_ITEMS} of {LEAST_PROMPTS} prompts are needed to choose a state by"
+
+    def add(self, step: int, answers: Sequence[str], reward: float | None) -> bool:
+        """Note the answers about the items after `step`; True where this state is the one to keep from now on."""
+        read = [self.data.asking.read(text).scores for text in answers]
+        empty = (np.nan,) * len(self.data.labels.criteria)
+        scores = np.array([one or empty for one in read], float).reshape(len(answers), len(empty))
+        if any(look.step == step for look in self.looks):  # its weights are stored: a run that goes on repeats steps
+            return False
+        self._append(_Asked(step, reward, scores))
+        if step and self.chooses and self._is_near_best(len(self.looks) - 1):
+            self.kept = step
+            return True
+        return False
+
+    def at(self, step: int | None) -> Look | None:
+        """The look after `step`."""
+        return next((look for look in self.looks if look.step == step), None)
+
+    def verdict(self, step: int) -> Verdict:
+        """What the looks say about the state of `step`, which is kept."""
+        look, last = self.at(step), self.looks[-1] if self.looks else None
+        if look is None or last is None:
+            return Verdict(outcome="unknown", words=f"Nothing shows whether the policy learned: {self.too_few}.")
+        if look.fault is not None:
+            return Verdict(outcome=_outcome(look), words=self._fallen(look, look.fault))
+        if self.too_few is not None:
+            return Verdict(outcome="unknown", words=f"Nothing shows whether the policy learned: {self.too_few}.")
+        number = len([one for one in self.looks if one.step])
+        low = self._interval(self.looks.index(look), 1 - 2 * (1 - LEVEL) / max(1, number)).low
+        if look.srcc <= 0 or (low is not None and low <= 0):
+            counted = f", among {number} looks" if number > 1 and self.chooses else ""
+            words = f"SRCC {_between(look)} on {look.images:,} validation items is not above chance{counted}"
+            return Verdict(outcome="chance", words=f"The policy did not learn: {words}.")
+        fault = last.fault or (None if _is_above_chance(last) else f"SRCC {_between(last)} is not above chance")
+        if last is not look and fault is not None:
+            kept = f"The state of step {step:,} is kept, SRCC {_between(look)}."
+            return Verdict(outcome="fell back", words=f"{self._fallen(last, fault)} {kept}")
+        words = f"SRCC {_between(look)} with the labels on {look.images:,} validation items"
+        return Verdict(outcome="learned", words=f"The policy learned: {words}, at step {step:,}.")
+
+    def gain(self, step: int) -> Estimate | None:
+        """SRCC of the state of `step` less that of the model as it began."""
+        look, before = self.at(step), self.at(0)
+        if look is None or before is None or look is before or self.units < 2:
+            return None
+        drawn = self._drawn[self.looks.index(look)] - self._drawn[self.looks.index(before)]
+        return interval(look.srcc - before.srcc, drawn, n=self.units, unit=self.unit, level=LEVEL)
+
+    def notes(self, step: int) -> list[str]:
+        """What else is to be known about the state of `step`, which is kept."""
+        best = max((look for look in self.looks if look.step), key=lambda look: look.srcc, default=None)
+        notes = []
+        if self.chooses and best is not None and best.step != step:
+            notes.append(
+                f"step {step:,} is the latest within one standard error of the highest SRCC ({_between(best)} at step "
+                f"{best.step:,})"
+            )
+        gain = self.gain(step)
+        if gain is not None and self.too_few is None and (gain.low is None or gain.low <= 0):
+            ends = "" if gain.low is None else f" [{gain.low:+.2f}, {gain.high:+.2f}]"
+            notes.append(f"nothing shows that SRCC is above that of the model as it began: {gain.value:+.2f}{ends}")
+        constant = self._constant_criteria(step)
+        notes += [f"criteria under which all validation items got the same score: {', '.join(constant)}"] * bool(
+            constant
+        )
+        return notes
+
+    def save(self, run: Path) -> None:
+        """Write what a run that goes on needs."""
+        looks = [{"step": one.step, "reward": one.reward, "scores": _nullable(one.scores)} for one in self._asked]
+        record = {"seconds": self.seconds, "items": self.items, "looks": looks}
+        with whole_file(run / LOOKS) as file:
+            file.write(json.dumps(record).encode())
+
+    def load(self, record: Mapping[str, Any] | None, step: int) -> None:
+        """Take the looks up to `step`, from where a run goes on, and the one whose weights are stored."""
+        if record is None:
+            return
+        self.seconds, stored = record["seconds"], record["stored"]
+        for one in record["looks"]:
+            if one["step"] <= step or one["step"] == stored:
+                self._append(_Asked(one["step"], one["reward"], np.array(one["scores"], float)))
+        self.kept = stored if self.at(stored) and self.chooses else None
+        self._lost = 0 if self.kept is not None else max((look.step for look in self.looks), default=0)
+
+    def _append(self, asked: _Asked) -> None:
+        drawn, by_criterion = self._srcc(asked.scores)
+        readable = asked.scores[np.isfinite(asked.scores).all(1)]
+        self._asked.append(asked)
+        self._drawn.append(drawn[1:])
+        self.looks.append(
+            Look(
+                step=asked.step, srcc=float(drawn[0]), low=None, high=None, by_criterion=by_criterion,
+                images=len(asked.scores), read=len(readable), mean=float(readable.mean()) if len(readable) else None,
+                sd=float(readable.std(0).mean()) if len(readable) else None,
+                levels=max((len(np.unique(column)) for column in readable.T), default=0), reward=asked.reward,
+            )
+        )  # fmt: skip
+        ends = self._interval(-1, LEVEL)
+        self.looks[-1] = self.looks[-1].model_copy(update={"low": ends.low, "high": ends.high})
+        order = np.argsort([look.step for look in self.looks], kind="stable")
+        self.looks, self._asked, self._drawn = (
+            [part[place] for place in order] for part in (self.looks, self._asked, self._drawn)
+        )
+
+    def _interval(self, place: int, level: float) -> Estimate:
+        value, drawn = self.looks[place].srcc, self._drawn[place]
+        if self.units < 2:
+            return Estimate(value, None, None, self.units, self.unit, level, f"no interval: one {self.unit}")
+        return interval(value, drawn, n=self.units, unit=self.unit, level=level, within=BOTH_SIDES)
+
+    def _is_near_best(self, place: int) -> bool:
+        """Whether this look is within one standard error of the best so far."""
+        trained = [n for n, look in enumerate(self.looks) if look.step > self._lost]
+        best = max(trained, key=lambda n: (self.looks[n].fault is None, self.looks[n].srcc, n))
+        if self.looks[place].fault is not None and self.looks[best].fault is None:
+            return False
+        error = float((self._drawn[best] - self._drawn[place]).std())
+        return self.looks[place].srcc >= self.looks[best].srcc - error
+
+    def _srcc(self, scores: Floats) -> tuple[Floats, dict[str, float]]:
+        """(1 + draws,) the mean over criteria, and each criterion's on the items as they are."""
+        labels = self.data.labels
+        found = {id: self._criterion(labels, scores[:, number], number) for number, id in enumerate(labels.criteria)}
+        known = {id: values for id, values in found.items() if values is not None}
+        if not known:
+            return np.zeros(len(self._weights)), {}
+        return np.mean(list(known.values()), axis=0), {id: float(values[0]) for id, values in known.items()}
+
+    def _criterion(self, labels: PseudoScores, column: Floats, number: int) -> Floats | None:
+        readable = np.isfinite(column)
+        if not readable.any():
+            return np.zeros(len(self._weights))
+        column = np.where(readable, column, column[readable].mean()).round(9)  # the mean of equal scores is that score
+        place = {item: at for at, item in enumerate(labels.items)}
+        codes = np.array([place[item] for item in self.items])
+        if labels.pairs is not None:
+            return self._pairs_in_order(labels, dict(zip(codes.tolist(), range(len(codes)))), column, number)
+        target = labels.values[codes, number]
+        there = np.isfinite(target)
+        if there.sum() < 2:
+            return None
+        drawn = agreement_draws(column[there], target[there], self._weights[:, there])[:, 0]
+        return np.nan_to_num(drawn)
+
+    def _pairs_in_order(
+        self, labels: PseudoScores, at: Mapping[int, int], column: Floats, number: int
+    ) -> Floats | None:
+        assert labels.pairs is not None
+        lead = vote_shares(labels.pairs, len(labels.criteria))[:, number] - 0.5
+        rows = [
+            (at[a], at[b], np.sign(lead[row]))
+            for row, (a, b) in enumerate(zip(labels.pairs.a.tolist(), labels.pairs.b.tolist()))
+            if a in at and b in at and np.isfinite(lead[row]) and lead[row] != 0
+        ]
+        if not rows:
+            return None
+        first, second, sign = (np.array(part) for part in zip(*rows))
+        right = sign * np.sign(column[first] - column[second])
+        weight = self._weights[:, first] * self._weights[:, second]
+        total = weight.sum(1)
+        return np.where(total > 0, weight @ right / np.where(total > 0, total, 1), 0.0)
+
+    def _constant_criteria(self, step: int) -> list[str]:
+        """Criteria under which all items got one score, where others have a spread."""
+        look = self.at(step)
+        if look is None or look.fault is not None or look.images < 2:
+            return []
+        scores = self._asked[self.looks.index(look)].scores
+        columns = [column[np.isfinite(column)] for column in scores.T]
+        return [id for id, column in zip(self.data.labels.criteria, columns) if np.ptp(column) == 0]
+
+    def _fallen(self, look: Look, fault: str) -> str:
+        sound = [one.step for one in self.looks if one.step < look.step and one.fault is None]
+        if not sound:
+            return f"The policy did not learn: at step {look.step:,} {fault}."
+        return f"The policy collapsed after step {max(sound):,}: at step {look.step:,} {fault}."
+
+
+def read_looks(run: Path) -> dict[str, Any] | None:
+    """What `Curve.save` wrote, and the step whose weights are stored; None where there is nothing."""
+    if not (run / LOOKS).is_file():
+        return None
+    record: dict[str, Any] = json.loads((run / LOOKS).read_text())
+    return record | {"stored": int((run / BEST / STEP).read_text()) if (run / BEST / STEP).is_file() else None}
+
+
+def _outcome(look: Look) -> Outcome:
+    return "constant" if look.read >= LEAST_READ * look.images else "unreadable"
+
+
+def _is_above_chance(look: Look) -> bool:
+    return look.srcc > 0 and (look.low is None or look.low > 0)
+
+
+def _between(look: Look) -> str:
+    ends = "" if look.low is None else f" [{look.low:.2f}, {look.high:.2f}]"
+    return f"{look.srcc:.2f}{ends}"
+
+
+def shown_looks(looks: Sequence[Look], kept: int, most: int = 12) -> list[Look]:
+    """At most about `most` looks for a table: the first, the last, the kept one, and others evenly between."""
+    if len(looks) <= most:
+        return list(looks)
+    places = {round(place) for place in np.linspace(0, len(looks) - 1, most)}
+    return [look for place, look in enumerate(looks) if place in places or look.step == kept]
+
+
+def look_cells(look: Look, kept: int) -> tuple[str, ...]:
+    """A look as a row of a table, under LOOK_COLUMNS."""
+    name = "before" if look.step == 0 else f"{look.step:,}"
+    mean, sd, reward = (("-" if value is None else f"{value:.2f}") for value in (look.mean, look.sd, look.reward))
+    ends = "-" if look.low is None else f"{look.low:.2f} to {look.high:.2f}"
+    read = f"{look.read:,} of {look.images:,}"
+    return (
+        name,
+        f"{look.srcc:.3f}",
+        ends,
+        read,
+        mean,
+        sd,
+        f"{look.levels:,}",
+        reward,
+        "kept" if look.step == kept else "",
+    )
+
+
+LOOK_COLUMNS = ("step", "SRCC", "95%", "answers read", "mean score", "spread", "scores", "reward", "")
+
+
+def _nullable(scores: Floats) -> list[list[float | None]]:
+    return [[None if np.isnan(value) else float(value) for value in row] for row in scores]

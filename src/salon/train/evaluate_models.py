@@ -1,0 +1,293 @@
+"""Models and scorers against the people of a study, on what the models were not trained on.
+
+Composes `fuse` (votes and splits), `judge` (scorers) and `train` (models, leak guard, figures).
+
+Which pairs, and what a leak is: `evaluate_pairs`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from salon.errors import BadFile, BadValue, DesignError
+from salon.evaluate.leaks import load_guard
+from salon.evaluate.pairs.evaluate import Entered, evaluate
+from salon.evaluate.pairs.evaluate_data import Contestant, Floats, Trial
+from salon.evaluate.pairs.evaluate_predict import matched, model_margins, score_margins, spoken
+from salon.evaluate.pairs.evaluate_results import EvaluateReport, LearningCurve
+from salon.evaluate.pairs.evaluate_settings import CurveSettings, EvaluateSettings
+from salon.evaluate.pairs.study_pairs import (
+    LoadedModel,
+    Opened,
+    Progress,
+    checked,
+    is_own,
+    open_for,
+    text_of,
+    trial_for,
+)
+from salon.judge.score import ScoreSettings, kept_results
+from salon.judge.scorers.named import scorer_named
+from salon.judge.scorers.picture import Scored, Unscored
+from salon.judge.untrained import (
+    UNREAD_POLICY,
+    UNTRAINED,
+    Rater,
+    RaterSettings,
+    expanded,
+    is_untrained_vlm,
+    split_rater,
+)
+from salon.models.cards import model_card
+from salon.models.encoder import Encoder
+from salon.models.kept import Kept
+from salon.models.one_pass import OnePassCard, is_one_pass
+from salon.models.preference import PreferenceModel, read_card
+from salon.models.preference_model import HeadsModel, load_model
+from salon.report.words import numbered
+from salon.study import Item, Prompt, Scorer
+from salon.study.scorer import ScorerCard
+from salon.train.learning_curve import learning_curve
+from salon.train.loop import train_heads
+from salon.train.settings import HeadSettings
+from salon.train.train_heads import prepare_study
+
+_SCORED_AT_ONCE = 32
+
+
+def evaluate_models(
+    models: Sequence[Path],
+    studies: Sequence[Path],
+    settings: EvaluateSettings | None = None,
+    *,
+    scorers: Sequence[str] = (),
+    criteria: Sequence[str] = (),
+    curve: CurveSettings | None = None,
+    device: str | None = None,
+    rater: RaterSettings | None = None,
+    progress: Progress = lambda step: None,
+    on_forecast: Callable[[Sequence[str]], None] = lambda lines: None,
+) -> EvaluateReport:
+    """What models (folders) and scorers (names, as for `salon score`) are worth on one study folder or several.
+
+    `curve` asks for a learning curve of the first model of heads, on the first study. A folder with a VLM and no card
+    is asked as an untrained rater, as `rater` says. `on_forecast` hears what VLMs at endpoints will be asked.
+    """
+    settings = settings or EvaluateSettings()
+    if not models and not scorers:
+        raise BadValue("a model or a scorer is needed", found="none", remedy="salon evaluate MODEL STUDY")
+    words = [*(f"onepass:{place}" for place in models if is_untrained_vlm(place)), *scorers]
+    loaded = _load([place for place in models if not is_untrained_vlm(place)], settings, device, progress)
+    scoring = ScoreSettings(device=device, rater=rater or RaterSettings())
+    named = {word: scorer_named(word, scoring) for word in words if split_rater(word) is None}
+    places = [open_for(place, loaded, criteria, progress) for place in studies]
+    trials = [trial_for(opened, loaded, settings) for opened in places]
+    raters = [_raters(words, opened, trial, scoring, criteria) for opened, (trial, _) in zip(places, trials)]
+    on_forecast(
+        [line for one, opened, (trial, _) in zip(raters, places, trials) for line in _costs(one, opened, trial)]
+    )
+    entered: list[Entered] = []
+    notes: list[str] = []
+    drawn = None
+    for opened, (trial, said), asked in zip(places, trials, raters):
+        notes += said
+        contestants = [_model_contestant(one, opened, trial, settings, scoring, progress) for one in loaded]
+        for word in words:
+            own = asked[word] if word in asked else (named[word],)
+            contestants.append(_scorer_contestant(own, opened, trial, progress))
+        if curve is not None and not entered:
+            drawn = _learning_curve(opened, loaded, trial, settings, curve, progress)
+        names = numbered(one.name for one in contestants)
+        entered.append((trial, [replace(one, name=name) for one, name in zip(contestants, names)]))
+    notes += [UNREAD_POLICY] if any(raters) else []
+    return evaluate(entered, settings, learning_curve=drawn, notes=notes, progress=progress)
+
+
+def _load(
+    folders: Sequence[Path], settings: EvaluateSettings, device: str | None, progress: Progress
+) -> list[LoadedModel]:
+    """The models with their guards; those on one encoder share it."""
+    made: list[LoadedModel] = []
+    encoders: dict[str, Encoder] = {}
+    for folder in folders:
+        progress(f"loading {folder.name}")
+        model = None
+        if not is_one_pass(folder):
+            model = load_model(folder, device=device, encoder=encoders.get(read_card(folder).backbone))
+        if isinstance(model, HeadsModel):
+            encoders[model.card.backbone] = model.encoder
+        card = model_card(folder)
+        try:
+            guard = load_guard(folder, card.guard)
+        except BadFile:
+            if not settings.allow_leak:
+                raise
+            guard = None
+        made.append(LoadedModel(card.name, folder, card, model, guard))
+    return made
+
+
+# -- contestants -------------------------------------------------------------------------------------------------------
+
+
+def _model_contestant(
+    one: LoadedModel, opened: Opened, trial: Trial, settings: EvaluateSettings, scoring: ScoreSettings,
+    progress: Progress,
+) -> Contestant:  # fmt: skip
+    leaks = checked(one, opened, trial, settings)
+    progress(f"{one.name} on {trial.study}")
+    card = one.card
+    if one.model is None or isinstance(card, OnePassCard):
+        held = matched(card, [id for id, _ in trial.criteria])
+        scorers = {id: scorer_named(f"onepass:{one.folder}@{own}", scoring) for id, own in held.items()}
+        made = _scorer_contestant(tuple(scorers.values()), opened, trial, progress, about=tuple(scorers))
+        return replace(
+            made, name=one.name, kind="one-pass", settings=card.settings, leaks=leaks, guarded=one.guard is not None
+        )
+    found = model_margins(one.model, trial, opened.paths, _reader(one.model, opened, trial))
+    return Contestant(
+        name=one.name,
+        kind=card.kind,
+        margin=found.margin,
+        speaks=found.speaks,
+        is_logit=True,
+        turned=found.turned,
+        form=card.form,
+        signature=str(card.signature),
+        settings=card.settings,
+        leaks=leaks,
+        guarded=one.guard is not None,
+    )
+
+
+def _reader(model: PreferenceModel, opened: Opened, trial: Trial) -> Callable[[int], Sequence[str]]:
+    """The texts that the model reads under each criterion: whole prompts, or the parts that its card names."""
+    views = {one.id: one.view for one in model.card.criteria}
+    known = matched(model.card, [id for id, _ in trial.criteria])
+
+    def read(place: int) -> Sequence[str]:
+        view = views[known[trial.criteria[place][0]]]
+        if not view:
+            return list(trial.text)
+        prompts = (opened.prompts.get(opened.prompt_of[item] or "") for item in trial.item_a)
+        return [prompt.view(view) if prompt and text else text for prompt, text in zip(prompts, trial.text)]
+
+    return read
+
+
+def _scorer_contestant(
+    scorers: Sequence[Scorer], opened: Opened, trial: Trial, progress: Progress, *, about: Sequence[str | None] = ()
+) -> Contestant:
+    """What scorers of one maker say, each about its criterion; `about` names the criteria where cards do not."""
+    cards: list[ScorerCard] = [getattr(one, "card", ScorerCard()) for one in scorers]
+    margin, speaks = np.full(len(trial), np.nan), np.zeros(len(trial), bool)
+    unscored: dict[str, int] = {}
+    for scorer, card, criterion in zip(scorers, cards, about or [card.criterion for card in cards]):
+        values, gaps = _values(scorer, opened, trial, progress)
+        rows = spoken(trial, criterion)
+        margin[rows] = score_margins(trial, values, higher_is_better=card.higher_is_better)[rows]
+        speaks |= rows
+        unscored = unscored or gaps  # all criteria of a VLM come from the same answers
+    first = scorers[0]
+    untrained = str(first.signature).startswith(UNTRAINED)
+    return Contestant(
+        name=getattr(first, "title", first.name),
+        kind="untrained" if untrained else "scorer",
+        margin=margin,
+        speaks=speaks,
+        is_logit=cards[0].is_logit,
+        signature=str(first.signature),
+        unscored=unscored,
+    )
+
+
+def _raters(
+    words: Sequence[str], opened: Opened, trial: Trial, scoring: ScoreSettings, criteria: Sequence[str]
+) -> dict[str, tuple[Scorer, ...]]:
+    """Untrained VLMs by name, one scorer for each criterion of the trial; they are asked about all at once."""
+    rater = scoring.rater.on(opened.study, opened.folder, criteria)
+    settings = scoring.model_copy(update={"rater": rater})
+    ids = [id for id, _ in trial.criteria]
+    raters = [word for word in words if split_rater(word) is not None]
+    return {word: tuple(scorer_named(one, settings) for one in expanded([word], ids)) for word in raters}
+
+
+def _costs(raters: Mapping[str, Sequence[Scorer]], opened: Opened, trial: Trial) -> list[str]:
+    """What endpoints will be asked, a line each."""
+    asked = _asked(opened, trial)
+    lines = [own[0].forecast_words(asked) for own in raters.values() if isinstance(own[0], Rater)]
+    return [line for line in lines if line]
+
+
+def _values(
+    scorer: Scorer, opened: Opened, trial: Trial, progress: Progress
+) -> tuple[dict[str, float], dict[str, int]]:
+    """The numbers of the trial's items, and how many have none and why; results are kept as `salon score` does."""
+    asked = _asked(opened, trial)
+
+    def tell(done: int, wanted: int) -> None:
+        progress(f"{scorer.name}, {done:,} of {wanted:,} items")
+
+    found, _ = kept_results(scorer, asked, _SCORED_AT_ONCE, Kept(), tell)
+    values = {id: one.value for id, one in zip(trial.items, found) if isinstance(one, Scored)}
+    return values, dict(Counter(one.reason for one in found if isinstance(one, Unscored)))
+
+
+def _asked(opened: Opened, trial: Trial) -> list[tuple[Item, Prompt | None]]:
+    """The items of a trial with the whole path of their picture, each with its prompt."""
+    whole = {item.id: item for item in opened.study.nouns("items")}
+    asked = []
+    for id in trial.items:
+        item = whole[id]
+        if id in opened.paths:
+            item = item.model_copy(update={"image": str(opened.paths[id])})
+        asked.append((item, opened.prompts.get(item.prompt or "")))
+    return asked
+
+
+# -- the learning curve ------------------------------------------------------------------------------------------------
+
+
+def _learning_curve(
+    opened: Opened, models: Sequence[LoadedModel], trial: Trial, settings: EvaluateSettings, curve: CurveSettings,
+    progress: Progress,
+) -> LearningCurve:  # fmt: skip
+    """Heads with the settings of the first model of heads that was trained on the study, on parts of its prompts."""
+    own = next((one for one in models if isinstance(one.model, HeadsModel) and is_own(one, opened)), None)
+    if own is None or not isinstance(own.model, HeadsModel):
+        raise DesignError(
+            "a learning curve needs heads that were trained on this study",
+            found=", ".join(f"{one.name} ({getattr(one.card, 'kind', 'one-pass')})" for one in models) or "no model",
+            where=f"study {trial.study!r}",
+        )
+    card, encoder = own.model.card, own.model.encoder
+    given = HeadSettings.model_validate(card.settings)
+    wanted = [criterion.id for criterion in card.criteria]
+    prepared = prepare_study(opened.study, opened.folder, given, criteria=wanted, encoder=encoder)
+    groups, splits = text_of(prepared.labels, "group").to_pylist(), text_of(prepared.labels, "split").to_pylist()
+    training = [group for group, split in zip(groups, splits) if split == "train"]
+    reader = _reader(own.model, opened, trial)
+
+    def fit(prompts: frozenset[str], seed: int) -> Floats:
+        part = replace(prepared, labels=_of(prepared.labels, prompts), votes=_of(prepared.votes, prompts))
+        with_seed = given.model_copy(update={"seed": given.seed + seed})  # the first at full share is the model itself
+        trained = train_heads(part.data(with_seed), with_seed)
+        fitted = HeadsModel(card, trained.network.cpu(), encoder)
+        return model_margins(fitted, trial, opened.paths, reader).margin
+
+    return learning_curve(own.name, trial, Counter(training), fit, settings, curve, progress=progress)
+
+
+def _of(table: pa.Table, prompts: frozenset[str]) -> pa.Table:
+    """Training rows of these prompts, and all others."""
+    kept = [
+        split != "train" or group in prompts
+        for group, split in zip(text_of(table, "group").to_pylist(), text_of(table, "split").to_pylist())
+    ]
+    return table.filter(pa.array(kept, pa.bool_()))

@@ -1,0 +1,126 @@
+"""Names as 64-bit hashes in sorted arrays: a million of them take 8 MB, as Python strings in a set they take 150 MB.
+
+Two different names share a hash with a chance of one in 10^4 among four million. Whoever reports a finding looks the
+names up again; whoever counts is off by one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from salon.stats.compiled import compiled
+
+Hashes = NDArray[np.uint64]
+
+FLAG_BITS = 8
+"""Low bits of an entry, in which a set notes what is known of a name."""
+_FLAGS = np.uint64((1 << FLAG_BITS) - 1)
+_BUCKETS = 64
+"""Parts that are merged one by one, so that merging needs little memory of its own."""
+_LEAST_PENDING = 4096
+
+
+def hash_names(column: pa.ChunkedArray | pa.Array) -> Hashes:
+    """A 64-bit hash of each text (FNV-1a, mixed), the same on every machine; of a missing one that of no bytes."""
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    return np.concatenate([np.empty(0, np.uint64), *(_hash_array(chunk.cast(pa.large_string())) for chunk in chunks)])
+
+
+def hash_name(name: str) -> np.uint64:
+    """The same of one name."""
+    data = np.frombuffer(name.encode(), np.uint8)
+    return np.uint64(_hashes(np.array([0, len(data)], np.int64), data)[0])
+
+
+def _hash_array(names: pa.LargeStringArray) -> Hashes:
+    _, offsets, data = names.buffers()
+    starts = np.frombuffer(offsets, np.int64)[names.offset : names.offset + len(names) + 1]
+    hashed: Hashes = _hashes(starts, np.frombuffer(data or b"", np.uint8))
+    return hashed
+
+
+@compiled
+def _hashes(starts, data):  # type: ignore[no-untyped-def]  # compiled: numba finds the types
+    result = np.empty(len(starts) - 1, np.uint64)
+    for row in range(len(result)):
+        word = np.uint64(0xCBF29CE484222325)
+        for place in range(starts[row], starts[row + 1]):
+            word = (word ^ np.uint64(data[place])) * np.uint64(0x100000001B3)
+        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)  # splitmix64: FNV mixes high bits badly
+        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        result[row] = word ^ (word >> np.uint64(31))
+    return result
+
+
+class NameSet:
+    """Hashes of names with eight flags each; flags of a name that is added again are united."""
+
+    def __init__(self) -> None:
+        self._sorted: list[Hashes] = [np.empty(0, np.uint64) for _ in range(_BUCKETS)]
+        self._pending: list[list[Hashes]] = [[] for _ in range(_BUCKETS)]
+
+    def add(self, hashes: Hashes, flags: int | NDArray[np.uint8] = 0) -> None:
+        """Note names, each with its flags."""
+        entries = np.unique((hashes & ~_FLAGS) | np.asarray(flags, np.uint64))
+        ends = np.searchsorted(entries >> np.uint64(58), np.arange(_BUCKETS, dtype=np.uint64), side="right")
+        for bucket, part in enumerate(np.split(entries, ends[:-1])):
+            if len(part):
+                self._pending[bucket].append(part)
+                waiting = sum(len(piece) for piece in self._pending[bucket])
+                if waiting > max(_LEAST_PENDING, len(self._sorted[bucket]) // 4):
+                    self._merge(bucket)
+
+    def __len__(self) -> int:
+        return sum(len(part) for part in self._merged())
+
+    def entries(self) -> Hashes:
+        """All names in order: the hash without its low bits, and the flags in them."""
+        return np.concatenate(self._merged())
+
+    def count(self, wanted: int, unwanted: int = 0) -> int:
+        """Names that have all flags of `wanted` and none of `unwanted`."""
+        return sum(int(np.sum(_has(part, wanted, unwanted))) for part in self._merged())
+
+    def select(self, wanted: int, unwanted: int = 0) -> Hashes:
+        """The same names."""
+        return np.concatenate([part[_has(part, wanted, unwanted)] for part in self._merged()])
+
+    def in_several(self, flags: int) -> Hashes:
+        """Names that have more than one of the flags."""
+        return np.concatenate([part[np.bitwise_count(part & np.uint64(flags)) > 1] for part in self._merged()])
+
+    def _merged(self) -> list[Hashes]:
+        for bucket in range(_BUCKETS):
+            self._merge(bucket)
+        return self._sorted
+
+    def _merge(self, bucket: int) -> None:
+        if not self._pending[bucket]:
+            return
+        entries = np.concatenate([self._sorted[bucket], *self._pending[bucket]])
+        entries.sort()
+        key = entries >> np.uint64(FLAG_BITS)
+        first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+        self._sorted[bucket], self._pending[bucket] = np.bitwise_or.reduceat(entries, first), []
+
+
+def contains(entries: Hashes, hashes: Hashes) -> NDArray[np.bool_]:
+    """Whether each name is among the entries of a set."""
+    return place_in(entries, hashes) >= 0
+
+
+def place_in(entries: Hashes, hashes: Hashes) -> NDArray[np.int64]:
+    """The place of each name among the entries of a set; -1 where it is not there."""
+    if not len(entries):
+        return np.full(len(hashes), -1)
+    wanted = hashes & ~_FLAGS
+    place = np.searchsorted(entries, wanted)  # flags only add to an entry
+    there = np.minimum(place, len(entries) - 1)
+    return np.where((entries[there] & ~_FLAGS) == wanted, there, -1)
+
+
+def _has(entries: Hashes, wanted: int, unwanted: int) -> NDArray[np.bool_]:
+    has: NDArray[np.bool_] = (entries & np.uint64(wanted | unwanted)) == np.uint64(wanted)
+    return has

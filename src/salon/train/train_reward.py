@@ -1,0 +1,327 @@
+"""From a study or a file of labels to a reward model: labels, training, card, leak guard, model folder.
+
+Composes `fuse` (what the raters preferred, split by prompt) and `train`. Several processes may run it at once, as
+torchrun starts them: all train, the first one writes.
+
+MODEL/run/labels.parquet     the labels of a study
+MODEL/run/log.jsonl          what every step gave; beside it TensorBoard's files
+MODEL/run/checkpoints        while it runs; so are `pairs` (what is learned from, and what is known of it), `data.json`
+                             (its hash), `tars-*.npy` (where pictures are) and `guard-*.bin` (pictures read so far)
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from itertools import chain, islice
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import Field
+
+from salon.errors import BadFile, BadValue
+from salon.evaluate.leaks import picture_keys, without_look_alikes
+from salon.evaluate.pairs.validation_figures import HeadFigures
+from salon.evaluate.pairs.validation_words import validation_warnings
+from salon.fuse.labels import LabelSettings, make_labels
+from salon.models.preference import CARD
+from salon.models.reward_model import save_reward
+from salon.models.reward_network import CRITERION, RewardParts, open_parts
+from salon.models.weights import fingerprint
+from salon.store.atomic import whole_file, whole_folder
+from salon.store.folder import local, open_study
+from salon.study import Signature
+from salon.study.noun import Noun
+from salon.study.split import SPLITS
+from salon.train.guard_log import GuardLog, noted_names, write_guard
+from salon.train.memory_plan import check_training
+from salon.train.name_hashes import contains, hash_names
+from salon.train.pair_order import PairRow
+from salon.train.pair_shards import PairShards, is_shards
+from salon.train.rater_weights import agreement_weights
+from salon.train.reward_card import Learned, reward_card, reward_words
+from salon.train.reward_data import STORED, PairFile, pair_rows, read_pair
+from salon.train.reward_folder import BEST, CHECKPOINTS, RunFolder, flush, own_run
+from salon.train.reward_loop import Fitted, fit
+from salon.train.reward_settings import RewardSettings
+from salon.train.reward_setup import loaded_dtype, processes
+from salon.train.reward_survey import Survey, check_columns, known_pictures, survey_pairs
+from salon.train.reward_test_sets import PLAIN, TestSet, pair_figures, read_test_set
+
+RUN = "run"
+DATA = "data.json"
+_PASSING = (CHECKPOINTS, BEST, STORED, DATA, "tars-*.npy", "guard-*.bin")
+"""What only an unfinished run needs."""
+
+
+class RewardReport(Noun):
+    """What a training gave."""
+
+    model: str = Field(description="The model's folder.")
+    study: str = Field(description="Name of the study or file.")
+    simulated: bool = Field(description="True when no person gave the answers.")
+    backbone: str = Field(description="What was tuned.")
+    law: str = Field(description="The law of a vote.")
+    learn: str = Field(description="What was trained: full, lora or head.")
+    counts: dict[str, int] = Field(description="Pairs by split, and those dropped.")
+    validation: tuple[HeadFigures, ...] = Field(description="All criteria together, then each; none without pairs.")
+    also: dict[str, tuple[HeadFigures, ...]] = Field(description="The same on further pairs (--also), by their names.")
+    best_step: int = Field(description="The step whose weights were kept.")
+    steps: int = Field(description="Steps in all.")
+    seconds: float = Field(description="Time spent on training, interrupted runs together.")
+    notes: tuple[str, ...] = Field(description="Policies and what they left out.")
+    signature: Signature = Field(description="What reproduces the model.")
+
+
+def train_reward(
+    source: Path,
+    backbone: str,
+    out: Path,
+    settings: RewardSettings | None = None,
+    *,
+    criteria: Sequence[str] = (),
+    images: Path | None = None,
+    also: Sequence[Path] = (),
+    instruction: str | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    memory: int | None = None,
+    progress: Callable[[int, int, float], None] = lambda step, steps, loss: None,
+) -> RewardReport | None:
+    """Train a reward model on `source` and write it to `out`.
+
+    `source` is a study folder, a Parquet file of labels, or a folder of Parquet or Arrow files. `backbone` is a VLM
+    (folder or hub name), a reward model of Salon's, or a folder of released HPSv3 weights. Pictures that files name are
+    below `images`, their own folder unless given, or in the tars there. `also` are further sources or studies that the
+    model is tried on while it trains; their pictures are beside them. `memory` is what one process may use, what is
+    there unless given: a training whose weights and optimizer cannot fit is refused. None in all processes but the
+    first.
+    """
+    settings = settings or RewardSettings()
+    check_training(backbone, settings, memory=memory)
+    here = processes()
+    if here.is_main_process:
+        _check_target(out, resume=resume, overwrite=overwrite)
+    with own_run(out / RUN, anew=overwrite) if here.is_main_process else nullcontext():
+        here.wait_for_everyone()
+        pairs, learned, notes = _opened(source, out / RUN, settings, criteria, images, is_main=here.is_main_process)
+        here.wait_for_everyone()
+        pairs = _weighed(pairs)
+        if here.is_main_process:  # the others read what it wrote
+            survey_pairs(pairs)
+        here.wait_for_everyone()
+        survey = survey_pairs(pairs)
+        pairs = replace(pairs, guard=GuardLog(out / RUN, here.process_index, known_pictures(pairs)))
+        parts = open_parts(
+            backbone, instruction=instruction,
+            pixels=settings.pixels or None, dropout=settings.dropout, dtype=loaded_dtype(settings), seed=settings.seed,
+        )  # fmt: skip
+        _check_criteria(parts, survey)
+        tests = _test_sets(also, settings, survey, pairs.names)
+        made_of = f"{Path(backbone).name} {fingerprint(backbone) or 'by its hub name'}"
+        run = RunFolder(out / RUN, settings, learned.data, made_of)
+        fitted = fit(parts, pairs, survey, run, also=tests, progress=progress)
+        if not fitted.is_main:
+            return None
+        figures = _figures(fitted, pairs, survey)
+        others = {one.name: one.figures(found.logits) for one, found in zip(tests, fitted.also)}
+        report = _written(out, fitted, parts, pairs, survey, learned, figures, others, made_of, backbone)
+        run.forget()
+        warned = validation_warnings(report.validation)
+        return report.model_copy(update={"notes": (*notes, *_notes(survey, settings), *warned)})
+
+
+# -- before ----------------------------------------------------------------------------------------------------------
+
+
+def _check_target(out: Path, *, resume: bool, overwrite: bool) -> None:
+    """Refuse a folder that holds what nobody asked to go on with or to replace.
+
+    A model that is to be replaced stays until the new one is whole.
+    """
+    there = out.exists() and (not out.is_dir() or any(out.iterdir()))
+    done, run = (out / CARD).is_file(), (out / RUN).is_dir()
+    begun = run and (not done or (out / RUN / CHECKPOINTS).is_dir())
+    if there and not done and not run:
+        raise BadFile(
+            "a new folder is needed for the model", found="a folder or file of something else", where=str(out)
+        )
+    if done and not begun and not overwrite:
+        raise BadFile(
+            "a new folder is needed for the model", found="another model", where=str(out), remedy="--overwrite"
+        )
+    if begun and not resume and not overwrite:
+        raise BadFile(
+            "a new folder is needed for the model", found="a run that was not finished", where=str(out),
+            remedy="--resume goes on with it, --overwrite begins anew",
+        )  # fmt: skip
+
+
+def _opened(
+    source: Path, run: Path, settings: RewardSettings, criteria: Sequence[str], images: Path | None, *, is_main: bool
+) -> tuple[PairFile, Learned, list[str]]:
+    """The labelled pairs, what is known of them, and what is to be said about it."""
+    if is_shards(source):
+        file = source
+        notes: list[str] = []
+        images = images or (source if source.is_dir() else source.parent)
+        data = PairShards(source).content_hash(run / DATA if is_main else None)
+        learned = Learned(source.stem, data, None, False, {"column": "split"}, {})
+    else:
+        file, learned, notes = _of_study(source, run, settings, criteria, is_main=is_main)
+        images = local(source).resolve()
+    return PairFile(file, images, settings, tuple(criteria), learned.names, run=run), learned, notes
+
+
+def _weighed(pairs: PairFile) -> PairFile:
+    """The same pairs with a weight for each rater, where that is asked for."""
+    if pairs.settings.rater_weights == "none":
+        return pairs
+    if pairs.settings.labels != "raters":
+        raise BadValue("--rater-weights go with --labels raters", found=f"--labels {pairs.settings.labels}")
+    check_columns(pairs)
+    names = {"image_a": "item_a", "image_b": "item_b"}
+    columns = ["criterion", "image_a", "image_b", "rater", "label", "split"]
+    votes = (table.select(columns).rename_columns(names) for _, table in pairs.tables())
+    return replace(pairs, rater_weights=agreement_weights(votes))
+
+
+def _of_study(
+    source: Path, run: Path, settings: RewardSettings, criteria: Sequence[str], *, is_main: bool
+) -> tuple[Path, Learned, list[str]]:
+    study, file = open_study(source), run / "labels.parquet"
+    shares = {"train": settings.train, "validation": settings.validation, "test": settings.test}
+    asked = LabelSettings(
+        rows="raters" if settings.labels == "raters" else "pairs", ties="keep", seed=settings.split_seed, **shares
+    )
+    labels = make_labels(study, asked, criteria=criteria)
+    table, left_out = _without_look_alikes(labels.table, local(source).resolve())
+    if is_main:
+        with whole_file(file) as target:
+            pq.write_table(table, target, compression="zstd")
+    names = {criterion.id: criterion.title for criterion in study.criteria}
+    learned = Learned(
+        study.name, study.hash, study.revision, study.simulated, {**shares, "seed": settings.split_seed}, names
+    )
+    return file, learned, [*labels.report.notes, *left_out]
+
+
+def _without_look_alikes(table: pa.Table, folder: Path) -> tuple[pa.Table, list[str]]:
+    columns = ("image_a", "image_b")
+    names = dict.fromkeys(name for column in columns for name in table.column(column).to_pylist())
+    there = [name for name in names if name and (folder / name).is_file()]  # what is missing is told later
+    keys = dict(zip(there, picture_keys([folder / name for name in there])))
+    (table,), notes = without_look_alikes([table], columns, keys, SPLITS)
+    return table, notes
+
+
+def _test_sets(
+    sources: Sequence[Path], settings: RewardSettings, survey: Survey, names: Mapping[str, str]
+) -> list[TestSet]:
+    """Further pairs to be tried on; a study's are all its pairs."""
+    tests: list[TestSet] = []
+    for source in sources:
+        with tempfile.TemporaryDirectory() as temporary:
+            pairs = _plain_pairs(source, settings, names, Path(temporary))
+            tests.append(read_test_set(source.resolve().stem, pairs, survey.criteria))
+    if len({one.name for one in tests}) < len(tests):
+        raise BadValue("--also: sources of different names are needed", found=", ".join(one.name for one in tests))
+    return tests
+
+
+def _plain_pairs(source: Path, settings: RewardSettings, names: Mapping[str, str], temporary: Path) -> PairFile:
+    plain = settings.model_copy(update=PLAIN)
+    if is_shards(source):
+        return PairFile(source, source if source.is_dir() else source.parent, plain, names=names)
+    study, file = open_study(source), temporary / "labels.parquet"
+    pq.write_table(make_labels(study, LabelSettings(ties="keep", train=1, validation=0, test=0)).table, file)
+    return PairFile(file, local(source).resolve(), plain, names=names)
+
+
+def _check_criteria(parts: RewardParts, survey: Survey) -> None:
+    if len(survey.criteria) > 1 and CRITERION not in parts.questions.instruction:
+        raise BadValue(
+            f"an instruction for several criteria has {CRITERION} in it",
+            found=f"{len(survey.criteria)} criteria, and one question for all",
+            remedy="add it, or choose one with --criterion",
+        )
+
+
+# -- after -----------------------------------------------------------------------------------------------------------
+
+
+def _figures(fitted: Fitted, pairs: PairFile, survey: Survey) -> tuple[HeadFigures, ...]:
+    if fitted.validation is None:
+        return ()
+    return pair_figures(pairs.validation(), fitted.validation.logits, survey.criteria, seed=pairs.settings.seed)
+
+
+def _written(
+    out: Path,
+    fitted: Fitted,
+    parts: RewardParts,
+    pairs: PairFile,
+    survey: Survey,
+    learned: Learned,
+    figures: tuple[HeadFigures, ...],
+    also: dict[str, tuple[HeadFigures, ...]],
+    made_of: str,
+    backbone: str,
+) -> RewardReport:
+    settings = pairs.settings
+    assert fitted.network is not None  # in the process that writes
+    with whole_folder(out) as folder:
+        guard = _guard(out, pairs, fitted.steps * settings.batch, folder)
+        card = reward_card(
+            out.name,
+            fitted,
+            settings,
+            survey,
+            learned,
+            figures,
+            also,
+            backbone=made_of,
+            backbone_name=Path(backbone).name if Path(backbone).is_dir() else backbone,  # no path of this machine
+            guard=guard,
+            instruction=parts.questions.instruction,
+        )
+        save_reward(folder, card, reward_words(card), fitted.network, parts)
+        shutil.copytree(out / RUN, folder / RUN, ignore=shutil.ignore_patterns(*_PASSING))
+        flush(folder)
+    told = card.figures
+    return RewardReport(
+        model=str(out), study=learned.study, simulated=learned.simulated, backbone=backbone, law=settings.law,
+        learn=settings.learn, counts=card.trained_on, validation=figures, also=also, best_step=told["best_step"],
+        steps=fitted.steps, seconds=told["seconds"], notes=(), signature=card.signature,
+    )  # fmt: skip
+
+
+def _guard(out: Path, pairs: PairFile, draws: int, folder: Path) -> dict[str, str]:
+    """Write hashes of everything that shaped the model: the pairs that were drawn, and those it was chosen by."""
+    run = out / RUN
+    noted = noted_names(run)
+    for rows in _shaping(pairs, draws):
+        for row, known in zip(rows, contains(noted, hash_names(pa.array([row.image_a for row in rows])))
+                              & contains(noted, hash_names(pa.array([row.image_b for row in rows])))):  # fmt: skip
+            if not known:
+                read_pair(row, pairs)
+    return write_guard(run, (row.text for rows in _shaping(pairs, draws) for row in rows), folder)
+
+
+def _shaping(pairs: PairFile, draws: int) -> Iterator[list[PairRow]]:
+    rows = chain(pairs.drawn(draws), pair_rows([pairs.validation()]))
+    while part := list(islice(rows, 8192)):
+        yield part
+
+
+def _notes(survey: Survey, settings: RewardSettings) -> list[str]:
+    told = []
+    if survey.dropped:
+        told.append(f"pairs dropped below a larger camp of {settings.confident:g}: {survey.dropped:,}")
+    if not survey.rows.get("validation"):
+        told.append("no validation pairs: the last weights were kept")
+    return told
