@@ -22,11 +22,11 @@ from salon.collect.simulate.designers import DesignerSettings, designers_study
 from salon.generate.houses import HOUSES, House, expected_quality, poster_seed
 from salon.render.brief import Brief
 from salon.render.layout import Defect, Grid, Layout
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.store.folder import save_study
 from salon.study import Item, Prompt, Study, builtin_criterion
 
-Figures = dict[tuple[str, ...], Figure]
+Figures = dict[tuple[str, ...], Estimate]
 Protocol = Literal["rankings", "comparisons"]
 PROTOCOLS: tuple[Protocol, ...] = ("rankings", "comparisons")
 WITHIN = 1e-3

@@ -26,7 +26,6 @@ from salon.bench.standings import standings
 from salon.generate.houses import HOUSES
 from salon.models.preference import read_card
 from salon.render.layout import DEFECTS
-from salon.report.estimate import Figure
 from salon.stats.prompt_means import score_interval
 from salon.stats.result import Estimate
 
@@ -87,7 +86,7 @@ tolerance was set on these.
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
-def shown(figure: Figure | Estimate, scale: float = 1.0, sign: str = "", digits: int = 1) -> str:
+def shown(figure: Estimate | Estimate, scale: float = 1.0, sign: str = "", digits: int = 1) -> str:
     """A number with its interval."""
     form = f"{sign}.{digits}f"
     value, low, high = (None if x is None else scale * x for x in (figure.value, figure.low, figure.high))
@@ -202,7 +201,7 @@ def write_page(known: Known) -> None:
     suite, card = known.made.board.suite, read_card(known.made.model)
     known_by = card.figures["validation"][0]
     facts = {
-        "accuracy": shown(Figure(**known_by["accuracy"]), digits=3), "checked": known_by["pairs"],
+        "accuracy": shown(Estimate(**known_by["accuracy"]), digits=3), "checked": known_by["pairs"],
         "ceiling": known_by["ceiling"]["value"],
         "prompts": len(suite.prompts), "eligible": sum(suite.tag_of(one.prompt.id).eps for one in suite.prompts),
         "entries": len(known.names), "clean": CLEAN, "defects": len(DEFECTS), "draws": DRAWS,

@@ -31,8 +31,8 @@ from salon.bench.posters.run import run_engine, run_measured
 from salon.bench.posters.score import score_files
 from salon.bench.posters.task import task_named
 from salon.report.charts import Curve, line_curves
-from salon.report.estimate import Figure
 from salon.report.page import standalone_svg
+from salon.stats.result import Estimate
 
 READ = ("logo_ocr", "poster_ocr", "simple_ocr", "hard_ocr", "font_size_ocr", "text_localization")
 SEEN = ("font_effect", "text_localization", "alignment", "rotation", "empty_space", "layout_comparison")
@@ -140,7 +140,7 @@ def _told(name: str):  # type: ignore[no-untyped-def]
 # -- telling -----------------------------------------------------------------------------------------------------------
 
 
-def told(figure: Figure | None) -> str:
+def told(figure: Estimate | None) -> str:
     """A value with its interval."""
     if figure is None:
         return "·"

@@ -37,7 +37,7 @@ from salon.bench.suite import (
     Tag,
 )  # fmt: skip
 from salon.bench.suite_folder import hashed, prompts_hash
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study.point import Point, Route
 from salon.study.prompt import Prompt
 from salon.study.scorer import ScorerCard
@@ -197,7 +197,7 @@ def put_entry(board: Board, name: str = "one", missing: tuple[str, ...] = ()) ->
 
 def some_result(suite: Suite, name: str, passed: float = 1.0) -> EntryResult:
     """A complete result with little in it."""
-    figure = Figure(value=100 * passed, low=50.0, high=100.0, n=4, unit="prompt", level=0.95, method="made up")
+    figure = Estimate(value=100 * passed, low=50.0, high=100.0, n=4, unit="prompt", level=0.95, method="made up")
     coverage = Coverage(wanted=4, made=4, asked=8, given=8, unread=0, open=0)
     axis = AxisResult(figure=figure, at_best=100 * passed, coverage=coverage)
     signature = Signature(method="a test")

@@ -23,15 +23,15 @@ from salon.bench.rater_tables import (
 )
 from salon.bench.routing_table import Candidate, Job, RoutingTable
 from salon.bench.win_matrix import Duel, WinMatrix
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study.signature import Signature
 
 CRITERIA = {"mood": "Mood", "type": "Type"}
 SIGNATURE = Signature(method="made", data="0" * 12)
 
 
-def figure(value: float, half: float = 0.2, n: int = 40) -> Figure:
-    return Figure(value=value, low=value - half, high=value + half, n=n, unit="prompts", level=0.95, method="made")
+def figure(value: float, half: float = 0.2, n: int = 40) -> Estimate:
+    return Estimate(value=value, low=value - half, high=value + half, n=n, unit="prompts", level=0.95, method="made")
 
 
 def make_arena(

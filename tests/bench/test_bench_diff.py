@@ -20,7 +20,7 @@ from salon.bench.suite import (
     SuitePrompt,
     Tag,
 )
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study.point import Point, Route
 from salon.study.prompt import Prompt
 from salon.study.scorer import ScorerCard
@@ -47,7 +47,7 @@ def suite(**changes: object) -> Suite:
 
 
 def figure(value: float) -> AxisResult:
-    shown = Figure(value=value, low=value - 5, high=value + 5, n=4, unit="prompts", level=0.95, method="score")
+    shown = Estimate(value=value, low=value - 5, high=value + 5, n=4, unit="prompts", level=0.95, method="score")
     none = Coverage(wanted=4, made=4, asked=4, given=4, unread=0, open=0)
     return AxisResult(figure=shown, at_best=value, coverage=none)
 

@@ -16,8 +16,8 @@ from salon.evaluate.pairs.evaluate_results import CalibrationFigures
 from salon.evaluate.pairs.evaluate_sections import honesty
 from salon.evaluate.pairs.evaluate_settings import EvaluateSettings
 from salon.report import disagreements
-from salon.report.estimate import Figure
 from salon.report.values import numbers_in
+from salon.stats.result import Estimate
 from salon.train.learning_curve import learning_curve
 
 __all__ = ["chromium"]
@@ -74,7 +74,7 @@ def test_a_lonely_model_without_ceilings():
     [(0.2, 0.8, "too sure"), (1.2, 2.0, "too shy"), (0.6, 1.3, "honest"), (-3.8, 4.4, "cannot tell")],
 )
 def test_an_interval_from_nothing_to_honest_proves_neither(low, high, said):
-    slope = Figure(value=(low + high) / 2, low=low, high=high, n=12, unit="pair", level=0.95, method="made up")
+    slope = Estimate(value=(low + high) / 2, low=low, high=high, n=12, unit="pair", level=0.95, method="made up")
     found = CalibrationFigures(brier=slope, ece=slope, expected_ece=0.1, slope=slope, bins=(), pairs=12)
     assert honesty(found).words == said
 

@@ -4,11 +4,11 @@ import pytest
 
 from salon.evaluate.pairs.validation_figures import HeadFigures
 from salon.evaluate.pairs.validation_words import validation_warnings
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 
 
 def figures(value, low, high, *, pairs=200, prompts=40):
-    accuracy = Figure(value=value, low=low, high=high, n=prompts, unit="prompt", level=0.95, method="")
+    accuracy = Estimate(value=value, low=low, high=high, n=prompts, unit="prompt", level=0.95, method="")
     return [HeadFigures(criterion=None, pairs=pairs, accuracy=accuracy, ceiling=None, loss=0.6, missing="")]
 
 

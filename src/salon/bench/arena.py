@@ -12,7 +12,7 @@ from pydantic import Field
 
 from salon.bench.routing_table import RoutingTable
 from salon.bench.win_matrix import WinMatrix
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
@@ -58,8 +58,8 @@ class Place(Noun):
     """One generator on a board."""
 
     generator: str
-    score: Figure = Field(description="On the board's scale; logits around the mean of its generators.")
-    points: Figure | None = Field(
+    score: Estimate = Field(description="On the board's scale; logits around the mean of its generators.")
+    points: Estimate | None = Field(
         description="The same as on arenas: 1000 + 400/ln 10 a logit; null where scores are no logits."
     )
     n: int = Field(description="Answers that name it.")
@@ -74,7 +74,7 @@ class Effect(Noun):
     """What one covariate does to an answer."""
 
     covariate: str = Field(description="Name of a table of scores, or 'position'.")
-    beta: Figure = Field(description="Logits for one more `unit` of it.")
+    beta: Estimate = Field(description="Logits for one more `unit` of it.")
     unit: str = Field(description="'one standard deviation (0.12)', or 'shown on the left'.")
     p: float | None = Field(description="Two-sided, of no effect.")
 
@@ -150,10 +150,9 @@ class ArenaSnapshot(Noun):
         return next(wanted, None)
 
 
-def board_points(score: Figure) -> Figure:
+def board_points(score: Estimate) -> Estimate:
     """Logits as the points of arenas: 400 points are odds of ten to one, and a board's mean is 1000."""
-    low, high = (None if end is None else _points(end) for end in (score.low, score.high))
-    return score.model_copy(update={"value": _points(score.value), "low": low, "high": high})
+    return score.transform(_points)
 
 
 def _points(logit: float) -> float:

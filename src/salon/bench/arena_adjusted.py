@@ -23,9 +23,9 @@ from salon.fuse.fuse import ENOUGH_BESIDE_PROMPTS, ENOUGH_CLUSTERS
 from salon.fuse.pair_fits import raised
 from salon.judge.score import FOLDER as SCORES
 from salon.judge.score import read_scores, scores_file, scores_there
-from salon.report.estimate import Figure
 from salon.stats.pair_covariates import CovariateErrors, CovariateFit, covariate_errors, fit_covariates
 from salon.stats.pair_errors import Errors
+from salon.stats.result import Estimate
 from salon.stats.tiers import rank_intervals
 from salon.stats.two_way import two_way_errors, two_way_variance
 from salon.study import Study
@@ -193,7 +193,7 @@ def _places(
     half = stats.t.ppf((1 + level) / 2, own.item_df) * own.se
     made = []
     for i in np.argsort(-fit.scores, kind="stable"):
-        score = Figure(
+        score = Estimate(
             value=float(fit.scores[i]),
             low=float(fit.scores[i] - half[i]),
             high=float(fit.scores[i] + half[i]),
@@ -225,7 +225,7 @@ def _effects(
     return tuple(
         Effect(
             covariate=name,
-            beta=Figure(
+            beta=Estimate(
                 value=float(beta),
                 low=float(beta - t * se),
                 high=float(beta + t * se),

@@ -30,7 +30,7 @@ from salon.errors import BadValue, TooFew
 from salon.evaluate.duels import Duels, item_generators, item_prompts, study_duels, study_parts
 from salon.fuse.results import FuseReport, ScoreRow
 from salon.fuse.settings import Cluster, FuseSettings
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study import Signature, Study
 from salon.study.noun import Noun
 
@@ -188,7 +188,7 @@ def _board(
 
 
 def _place(row: ScoreRow, report: FuseReport) -> Place:
-    score = Figure(
+    score = Estimate(
         value=row.value,
         low=row.low,
         high=row.high,
@@ -220,7 +220,7 @@ def _matrix(
     shown = [*order, *(name for name in met if name not in order)]
     place = np.array([shown.index(name) if name in shown else -1 for name in names], np.int64)
 
-    def fitted(first: int, second: int) -> Figure | None:
+    def fitted(first: int, second: int) -> Estimate | None:
         pair = shown[first], shown[second]
         if fit is None or not all(name in fit.generators for name in pair):
             return None

@@ -18,8 +18,8 @@ from salon.fuse.jackknife import jackknife
 from salon.fuse.pair_fits import step_pairs
 from salon.fuse.results import FuseReport
 from salon.fuse.settings import Cluster, FuseSettings
-from salon.report.estimate import Figure
 from salon.stats.pair_models import pair_probabilities
+from salon.stats.result import Estimate
 
 LOGIT = "logit"
 
@@ -140,17 +140,15 @@ def _cluster(scored: Sequence[Scored]) -> Cluster:
     return "prompt" if used <= {"prompt", "both"} else "rater" if used <= {"rater", "both"} else "answer"
 
 
-def fitted_chance(scored: Scored, fit: BoardFit, first: str, second: str, level: float) -> Figure:
+def fitted_chance(scored: Scored, fit: BoardFit, first: str, second: str, level: float) -> Estimate:
     """The chance that `first` is preferred to `second` by the board's scores, a tie counting half."""
     d = fit.lead(first, second, level)
     assert scored.report is not None  # a board that was fitted has one
     tie = scored.report.groups[0].tie
     model = "davidson" if tie is not None else "bradley-terry"
 
-    def chance(at: float | None) -> float | None:
-        if at is None:
-            return None
+    def chance(at: float) -> float:
         win, draw, _ = pair_probabilities(model, at, tie)
         return float(win + draw / 2)
 
-    return d.model_copy(update={"value": chance(d.value), "low": chance(d.low), "high": chance(d.high)})
+    return d.transform(chance)

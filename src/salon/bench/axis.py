@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from salon.bench.results import AxisResult, Coverage
 from salon.bench.suite import SuiteCard
-from salon.report.estimate import Figure
 from salon.stats.prompt_means import bootstrap_interval, score_interval
 from salon.stats.result import Estimate
 
@@ -44,7 +43,7 @@ class Measure:
 
     card: SuiteCard
 
-    def figure(self, *axes: Axis, shares: Sequence[float] = (1.0,)) -> Figure:
+    def figure(self, *axes: Axis, shares: Sequence[float] = (1.0,)) -> Estimate:
         """Mean of an axis, or the sum of several with their shares, from 0 to 100 with its interval."""
         values = np.column_stack([axis.values for axis in axes])
         weights = np.column_stack([axis.weights for axis in axes])
@@ -67,10 +66,6 @@ def at_best(axis: Axis) -> float:
     return round(100 * float((axis.weights * axis.at_best).sum() / axis.weights.sum()), DIGITS)
 
 
-def percent(estimate: Estimate) -> Figure:
+def percent(estimate: Estimate) -> Estimate:
     """An estimate between 0 and 1 as a figure between 0 and 100."""
-    figure = Figure.of(estimate)
-    ends = {name: getattr(figure, name) for name in ("value", "low", "high")}
-    return figure.model_copy(
-        update={name: None if end is None else round(100 * end, DIGITS) for name, end in ends.items()}
-    )
+    return estimate.transform(lambda end: round(100 * end, DIGITS))

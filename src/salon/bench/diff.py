@@ -16,7 +16,7 @@ from pydantic import Field
 from salon.bench.diff_reasons import Reason, Side, axis_reasons, prompt_reasons, suite_reasons
 from salon.bench.results import AxisResult, EntryResult
 from salon.bench.suite import CAPABILITY, OVERALL
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 
 FORMAT: Final = "salon.diff/1"
@@ -43,8 +43,8 @@ class AxisMove(Noun):
     """One axis of one entry."""
 
     axis: str = Field(description="capability, the id of a column of EPS, or overall.")
-    before: Figure | None
-    after: Figure | None
+    before: Estimate | None
+    after: Estimate | None
     change: float | None = Field(description="After minus before; null where one of them is not known.")
     by_cause: dict[str, float] = Field(description="The change by what caused it; the parts sum to it.")
     prompts: tuple[PromptMove, ...] = Field(description="Those that moved, the largest first.")
@@ -174,7 +174,7 @@ def _told(
     return why(prompt) or (Reason(cause="unknown", told="nothing that is recorded differs: salon bench verify"),)
 
 
-def _move(axis: str, before: Figure | None, after: Figure | None, prompts: tuple[PromptMove, ...]) -> AxisMove:
+def _move(axis: str, before: Estimate | None, after: Estimate | None, prompts: tuple[PromptMove, ...]) -> AxisMove:
     by_cause: dict[str, float] = defaultdict(float)
     for move in prompts:
         by_cause[move.causes] += move.moved
@@ -209,5 +209,5 @@ def _weight(axis: str, side: Side) -> float:
     return weights.get(key, 0.0) / total if key else 0.0
 
 
-def _figure(axis: AxisResult | None) -> Figure | None:
+def _figure(axis: AxisResult | None) -> Estimate | None:
     return axis.figure if axis else None

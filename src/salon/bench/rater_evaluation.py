@@ -29,10 +29,10 @@ from salon.evaluate.judges.report_judges import Judge
 from salon.evaluate.judges.report_panel import Panel, Places, panels, people
 from salon.evaluate.judges.report_settings import ReportSettings
 from salon.evaluate.judges.results import JudgeFigures, JudgeReport
-from salon.report.estimate import Figure
 from salon.stats.ceilings import ceilings
 from salon.stats.generator_ranks import generator_ranks
 from salon.stats.judge_accuracy import UNREAD
+from salon.stats.result import Estimate
 from salon.study import Signature, Study
 from salon.study.tables import JUDGMENTS
 
@@ -185,7 +185,7 @@ def _answering(study: Study) -> int:
     return int(asked[np.unique(np.concatenate(codes))].sum()) if codes else 0
 
 
-def _pooled_ceiling(held: Held, settings: ReportSettings) -> Figure | None:
+def _pooled_ceiling(held: Held, settings: ReportSettings) -> Estimate | None:
     """One more person on all pairs of all criteria; None where panels are too small."""
     votes = np.concatenate([panel.votes[:, :2] for panel in held.panels])
     clusters = np.concatenate([panel.cluster for panel in held.panels])
@@ -194,7 +194,7 @@ def _pooled_ceiling(held: Held, settings: ReportSettings) -> Figure | None:
         made = ceilings(votes[:, 0], votes.sum(axis=1), clusters, draws=settings.draws, rng=rng, level=settings.level)
     except StatsError:
         return None
-    return Figure.of(made.next_rater)
+    return made.next_rater
 
 
 # -- raters ------------------------------------------------------------------------------------------------------------
@@ -256,9 +256,9 @@ def _generator_order(held: Held, judge: str, settings: ReportSettings) -> Genera
     rng = settings.rng(f"{judge}\norder of generators")
     made = generator_ranks(tables[0], tables[1], 2 * tables[2], draws=settings.draws, rng=rng, level=settings.level)
     return GeneratorAgreement(
-        spearman=Figure.maybe(made.spearman),
-        kendall=Figure.maybe(made.kendall),
-        nmse=Figure.maybe(made.nmse),
+        spearman=made.spearman,
+        kendall=made.kendall,
+        nmse=made.nmse,
         generators=len(present),
         pairs=len(first),
         reason=made.reason,

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
@@ -29,8 +29,8 @@ class PanelCriterion(Noun):
     votes: int
     pairs: int = Field(description="Pairs with votes.")
     tied: int = Field(description="Of these, pairs without a majority: in no accuracy.")
-    next_rater: Figure | None = Field(description="Ceiling: accuracy of one more person against this panel.")
-    oracle: Figure | None = Field(description="Ceiling: accuracy of a predictor that knows every pair's odds.")
+    next_rater: Estimate | None = Field(description="Ceiling: accuracy of one more person against this panel.")
+    oracle: Estimate | None = Field(description="Ceiling: accuracy of a predictor that knows every pair's odds.")
     no_ceiling: str | None = Field(default=None, description="Why there are no ceilings.")
     signal: str | None = Field(default=None, description="Do these people agree? The answers of `salon check`.")
 
@@ -44,7 +44,7 @@ class PanelStudy(Noun):
     raters: int = Field(description="People (or crowds) who answered.")
     generators: int = Field(description="Generators of its items; 0 where items do not name theirs.")
     criteria: tuple[PanelCriterion, ...]
-    next_rater: Figure | None = Field(description="One more person, over all pairs of all criteria.")
+    next_rater: Estimate | None = Field(description="One more person, over all pairs of all criteria.")
     count: Literal["pairs", "records"] = Field(
         default="pairs",
         description="What is counted: pairs with the votes of all people, or records as released evaluations do.",
@@ -56,9 +56,9 @@ class PanelStudy(Noun):
 class GeneratorAgreement(Noun):
     """Do people and a rater put generators in the same order? Values are shares of pairs won, on the same pairs."""
 
-    spearman: Figure | None
-    kendall: Figure | None = Field(description="Tau-b.")
-    nmse: Figure | None = Field(
+    spearman: Estimate | None
+    kendall: Estimate | None = Field(description="Tau-b.")
+    nmse: Estimate | None = Field(
         description="Normalised mean squared error: both sides stretched to [0, 1] over generators; 0 is best."
     )
     generators: int
@@ -70,10 +70,10 @@ class RaterOnStudy(Noun):
     """One rater on one study."""
 
     study: str
-    accuracy: Figure | None = Field(description="All pairs of all criteria; unread pairs count 0, ties 1/2.")
-    macro: Figure | None = Field(description="Mean over criteria.")
-    unread: Figure | None = Field(description="Share of pairs without an answer that could be read.")
-    criteria: dict[str, Figure | None] = Field(description="Accuracy by id of the criterion; null: not asked.")
+    accuracy: Estimate | None = Field(description="All pairs of all criteria; unread pairs count 0, ties 1/2.")
+    macro: Estimate | None = Field(description="Mean over criteria.")
+    unread: Estimate | None = Field(description="Share of pairs without an answer that could be read.")
+    criteria: dict[str, Estimate | None] = Field(description="Accuracy by id of the criterion; null: not asked.")
     pairs: int = Field(description="Pairs in the denominator.")
     panel_pairs: int = Field(description="Pairs with a majority of people, asked or not.")
     equal: int | None = Field(

@@ -26,7 +26,6 @@ from salon.bench.rater_tables import (
 from salon.errors import BadFile, TooFew
 from salon.evaluate.judges.report_settings import ReportSettings
 from salon.judge.score import ScoreSettings
-from salon.report.estimate import Figure
 from salon.report.words import numbered
 from salon.stats.generator_ranks import generator_ranks
 from salon.stats.judge_accuracy import AGAINST, UNREAD, WITH, judge_accuracy, kind_table
@@ -141,12 +140,12 @@ def _on_test(test: PreferenceTest, name: str, margins: Floats, settings: ReportS
         kind_table(verdicts[counted], group[counted]), draws=settings.draws, rng=settings.rng(f"{test.name}\n{name}"),
         level=settings.level,
     ).pooled  # fmt: skip
-    accuracy = Figure.of(figures.accuracy)
+    accuracy = figures.accuracy
     return RaterOnStudy(
         study=test.name,
         accuracy=accuracy,
         macro=accuracy,
-        unread=Figure.of(figures.unseen),
+        unread=figures.unseen,
         criteria={CRITERION.id: accuracy},
         pairs=figures.pairs,
         panel_pairs=len(test.pairs),
@@ -176,7 +175,7 @@ def _order(
     rng = settings.rng(f"{test.name}\n{name}\norder of generators")
     ranks = generator_ranks(tables[0], tables[1], 2 * tables[2], draws=settings.draws, rng=rng, level=settings.level)
     return GeneratorAgreement(
-        spearman=Figure.maybe(ranks.spearman), kendall=Figure.maybe(ranks.kendall), nmse=Figure.maybe(ranks.nmse),
+        spearman=ranks.spearman, kendall=ranks.kendall, nmse=ranks.nmse,
         generators=len(names), pairs=len(rows), reason=ranks.reason,
     )  # fmt: skip
 

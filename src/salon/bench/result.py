@@ -34,8 +34,8 @@ from salon.bench.preference import Column, Logits, column_reference, eps_column,
 from salon.bench.results import AxisResult, Coverage, EntryResult, GroupResult, PictureResult, PromptResult
 from salon.bench.suite import CAPABILITY, EPS, Suite
 from salon.bench.wanted import wanted_pictures
-from salon.report.estimate import Figure
 from salon.stats.paired_means import mean_interval
+from salon.stats.result import Estimate
 from salon.study.signature import Signature
 
 POLICIES = (
@@ -238,11 +238,10 @@ def _value(scores: Logits, column: str, picture: Pictured) -> float:
     return np.nan if picture.image is None or logit is None or logit.value is None else logit.value
 
 
-def _mean_logit(values: Floats, level: float) -> Figure:
+def _mean_logit(values: Floats, level: float) -> Estimate:
     """Mean with its t interval over prompts; none from one prompt, or from prompts that are all alike."""
-    figure = Figure.of(mean_interval(values, level=level))
-    ends = {name: getattr(figure, name) for name in ("value", "low", "high")}
-    return figure.model_copy(update={name: None if end is None else round(end, DIGITS) for name, end in ends.items()})
+    figure = mean_interval(values, level=level)
+    return figure.transform(lambda end: round(end, DIGITS))
 
 
 def _prompts(suite: Suite, judged: _Judged, scores: Logits) -> tuple[PromptResult, ...]:

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
@@ -31,7 +31,7 @@ class Coverage(Noun):
 class AxisResult(Noun):
     """One axis of one entry, 0 to 100."""
 
-    figure: Figure = Field(description="The value with its interval; everything open counts as a failure.")
+    figure: Estimate = Field(description="The value with its interval; everything open counts as a failure.")
     at_best: float = Field(description="The value if everything open turned out well; the value itself if complete.")
     coverage: Coverage
 
@@ -46,9 +46,9 @@ class GroupResult(Noun):
 
     id: str = Field(description="Id of the tag, or name of the group.")
     kind: Literal["tag", "group"]
-    capability: Figure | None
-    eps: dict[str, Figure] = Field(default_factory=dict, description="By column; empty where EPS does not count.")
-    reward: dict[str, Figure] = Field(
+    capability: Estimate | None
+    eps: dict[str, Estimate] = Field(default_factory=dict, description="By column; empty where EPS does not count.")
+    reward: dict[str, Estimate] = Field(
         default_factory=dict, description="Mean logit by column (HPSv3's table); only where every picture has one."
     )
     prompts: int

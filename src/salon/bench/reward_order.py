@@ -18,7 +18,6 @@ from salon.bench.reward_table import RewardOrder
 from salon.errors import TooFew
 from salon.evaluate.judges.judge_report import people_only
 from salon.fuse.labels import LabelSettings, make_labels
-from salon.report.estimate import Figure
 from salon.stats.generator_ranks import mean_ranks
 from salon.stats.paired_means import stratified
 from salon.study import Study
@@ -105,9 +104,9 @@ def reward_order(
     result = mean_ranks(x, won, 2 * half, draws=DRAWS, rng=rng, level=level)
     return RewardOrder(
         **known,
-        spearman=Figure.maybe(result.spearman),
-        kendall=Figure.maybe(result.kendall),
-        nmse=Figure.maybe(result.nmse),
+        spearman=result.spearman,
+        kendall=result.kendall,
+        nmse=result.nmse,
         prompts=len(x),
         pairs=int(used.sum()),
         reason=result.reason,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from salon.bench.reward_table import RewardBoard, RewardPlace, RewardTables, Verdict
 from salon.report import Badge, Cell, Column, Figure, Page, Section, Table, charts, located
-from salon.report.estimate import Figure as Estimated
 from salon.report.numbers import count, estimate
 from salon.report.words import SIMULATED, brief, listed, one_way, sentence
+from salon.stats.result import Estimate
 
 ALL = "All"
 _BADGES: dict[Verdict, Badge] = {
@@ -157,7 +157,7 @@ def _lead_section(tables: RewardTables, generator: str) -> Section:
     return Section("In short", [_sentence(found), *drawings], "Its mean less that of all others on the same prompts.")
 
 
-def _sentence(found: Sequence[tuple[RewardBoard, RewardPlace, Estimated]]) -> str:
+def _sentence(found: Sequence[tuple[RewardBoard, RewardPlace, Estimate]]) -> str:
     parts = []
     for verdict in ("ahead", "behind", "not told apart"):
         names = [brief(board.scorer) for board, one, _ in found if one.verdict == verdict]

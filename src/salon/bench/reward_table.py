@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
@@ -21,9 +21,9 @@ class RewardPlace(Noun):
     """One generator on a board of rewards."""
 
     generator: str
-    mean: Figure | None = Field(description="Mean over prompts of the mean of its pictures, on the scorer's scale.")
-    lead: Figure | None = Field(description="Its mean less the mean of all others on the same prompts.")
-    beats: Figure | None = Field(description="Share of the others that its picture exceeds, ties half; 0 to 1.")
+    mean: Estimate | None = Field(description="Mean over prompts of the mean of its pictures, on the scorer's scale.")
+    lead: Estimate | None = Field(description="Its mean less the mean of all others on the same prompts.")
+    beats: Estimate | None = Field(description="Share of the others that its picture exceeds, ties half; 0 to 1.")
     rank: int | None
     rank_low: int | None = Field(description="Best rank it may truly have; all intervals of a board hold at once.")
     rank_high: int | None
@@ -73,9 +73,9 @@ class RewardOrder(Noun):
 
     scorer: str = Field(description="Name of the scorer.")
     people: str = Field(description="Name of the study of people's votes.")
-    spearman: Figure | None = Field(description="Spearman's correlation over generators.")
-    kendall: Figure | None = Field(description="Tau-b.")
-    nmse: Figure | None = Field(
+    spearman: Estimate | None = Field(description="Spearman's correlation over generators.")
+    kendall: Estimate | None = Field(description="Tau-b.")
+    nmse: Estimate | None = Field(
         description="Normalised mean squared error: both sides stretched to [0, 1] over generators; 0 is best."
     )
     generators: tuple[str, ...] = Field(description="Those that both have.")

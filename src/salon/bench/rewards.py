@@ -23,7 +23,6 @@ from salon.errors import BadValue, DesignError, TooFew, UnknownReference
 from salon.evaluate.duels import category_labels, item_categories, item_generators, item_prompts
 from salon.judge.score import FOLDER as SCORES
 from salon.judge.score import ScoreSettings, read_run, read_scores, scores_file, scores_there
-from salon.report.estimate import Figure
 from salon.report.words import numbered
 from salon.stats.paired_means import PairedMeans, paired_means, stratified
 from salon.study import Signature, Study
@@ -342,9 +341,9 @@ def _place(name: str, made: PairedMeans | None, number: int | None, pictures: in
     ranks, values = made.ranks, [one.value for one in made.means]
     return RewardPlace(
         generator=name,
-        mean=Figure.of(made.means[number]),
-        lead=Figure.maybe(made.leads[number]),
-        beats=Figure.maybe(made.beats[number]),
+        mean=made.means[number],
+        lead=made.leads[number],
+        beats=made.beats[number],
         rank=1 + sum(value > values[number] for value in values),
         rank_low=None if ranks is None else int(ranks.low[number]),
         rank_high=None if ranks is None else int(ranks.high[number]),

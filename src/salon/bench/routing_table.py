@@ -17,8 +17,8 @@ from pydantic import Field
 from scipy import stats
 
 from salon.errors import BadValue
-from salon.report.estimate import Figure
 from salon.stats.pair_errors import Errors
+from salon.stats.result import Estimate
 from salon.stats.tiers import RankIntervals, rank_intervals
 from salon.stats.two_way import two_way_errors
 from salon.study.noun import Noun
@@ -30,7 +30,7 @@ class Candidate(Noun):
     """A generator for a job."""
 
     generator: str
-    score: Figure = Field(description="Weighted mean of its scores under the job's criteria, in logits.")
+    score: Estimate = Field(description="Weighted mean of its scores under the job's criteria, in logits.")
     rank: int
     rank_low: int | None
     rank_high: int | None
@@ -47,7 +47,7 @@ class Job(Noun):
     candidates: tuple[Candidate, ...] = Field(description="Best first; empty where the job has no answer.")
     recommended: str | None = Field(description="The best by score; see `best` for those that it cannot be told from.")
     best: tuple[str, ...] = Field(description="Tier 1, best first; all candidates where nothing tells them apart.")
-    margin: Figure | None = Field(description="Lead of the recommended over the second, in logits.")
+    margin: Estimate | None = Field(description="Lead of the recommended over the second, in logits.")
     left_out: tuple[str, ...] = Field(default=(), description="Generators without a score under one of the criteria.")
     reason: str | None = Field(default=None, description="Why there is no answer.")
 
@@ -88,7 +88,7 @@ class BoardFit:
         raters, prompts, cells = made
         return two_way_errors(raters, prompts, cells, method="jackknife, two-way")
 
-    def lead(self, first: str, second: str, level: float) -> Figure:
+    def lead(self, first: str, second: str, level: float) -> Estimate:
         """The score of one generator less another's."""
         pair = self.of([first, second])
         gap = BoardFit(
@@ -99,7 +99,7 @@ class BoardFit:
         )
         return gap.figures(level)[0]
 
-    def figures(self, level: float) -> list[Figure]:
+    def figures(self, level: float) -> list[Estimate]:
         """The scores with their intervals; without one where the fit without a block is unknown or nothing moves."""
         errors, folds = self.errors(), sum(len(part) for part in self.deviations)
         words = "block of raters and prompts" if self.unit == "both" else f"block of {self.unit}s"
@@ -108,7 +108,7 @@ class BoardFit:
             half = np.nan if error is None else float(stats.t.ppf((1 + level) / 2, df)) * error
             how = "no interval: the fit without a block is unknown" if error is None else f"jackknife, {folds} refits"
             low, high = (None, None) if error is None else (value - half, value + half)
-            made.append(Figure(value=value, low=low, high=high, n=folds, unit=words, level=level, method=how))
+            made.append(Estimate(value=value, low=low, high=high, n=folds, unit=words, level=level, method=how))
         return made
 
     def known_errors(self, errors: Errors) -> list[float | None]:

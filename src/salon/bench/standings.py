@@ -26,8 +26,8 @@ from salon.bench.axis import Floats
 from salon.bench.results import AxisResult, EntryResult, PromptResult
 from salon.bench.suite import CAPABILITY, EPS, OVERALL
 from salon.errors import BadValue, DesignError, UnknownReference
-from salon.report.estimate import Figure
 from salon.stats.prompt_means import influences
+from salon.stats.result import Estimate
 from salon.stats.tiers import RankIntervals, rank_intervals
 from salon.study.noun import Noun
 from salon.study.signature import Signature
@@ -42,7 +42,7 @@ class Standing(Noun):
     """One entry's place."""
 
     entry: str
-    figure: Figure
+    figure: Estimate
     rank: int = Field(description="By value; equal values share the better rank.")
     low: int = Field(description="The best rank the entry may truly have.")
     high: int = Field(description="The worst one; all intervals of a standing hold at once.")

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from salon.report.estimate import Figure
 from salon.stats.behavior import wilson
 from salon.stats.prompt_means import score_interval
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 
 Ints = NDArray[np.int64]
@@ -27,8 +27,8 @@ class Duel(Noun):
 
     first: str
     second: str
-    share: Figure = Field(description="Share of answers that preferred the first; a tie is half an answer for each.")
-    fitted: Figure | None = Field(
+    share: Estimate = Field(description="Share of answers that preferred the first; a tie is half an answer for each.")
+    fitted: Estimate | None = Field(
         description="The chance that the board's scores give it, ties half; null where scores are no log-odds."
     )
     wins: int = Field(description="Answers for the first.")
@@ -67,9 +67,8 @@ def _turned(one: Duel) -> Duel:
     )
 
 
-def _other(share: Figure) -> Figure:
-    low, high = (None if end is None else 1 - end for end in (share.high, share.low))
-    return share.model_copy(update={"value": 1 - share.value, "low": low, "high": high})
+def _other(share: Estimate) -> Estimate:
+    return share.transform(lambda end: 1 - end)
 
 
 def win_matrix(
@@ -78,7 +77,7 @@ def win_matrix(
     outcome: Ints,
     prompt: Ints,
     generators: Sequence[str],
-    fitted: Callable[[int, int], Figure | None],
+    fitted: Callable[[int, int], Estimate | None],
     *,
     level: float = 0.95,
 ) -> WinMatrix | None:
@@ -107,7 +106,7 @@ def _duel(
     points: NDArray[np.float64],
     prompt: Ints,
     generators: Sequence[str],
-    fitted: Callable[[int, int], Figure | None],
+    fitted: Callable[[int, int], Estimate | None],
     level: float,
 ) -> Duel:
     alone = prompt < 0
@@ -120,7 +119,7 @@ def _duel(
     return Duel(
         first=generators[pair[0]],
         second=generators[pair[1]],
-        share=Figure.of(share),
+        share=share,
         fitted=fitted(*pair),
         wins=int((points == 1).sum()),
         losses=int((points == 0).sum()),

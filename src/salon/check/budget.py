@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import StatsError, TooFew
-from salon.report.estimate import Figure
 from salon.stats.budget import BudgetRow, comparison_budget, simulated_mean, smallest_fraction
 from salon.stats.graph import connectivity
+from salon.stats.result import Estimate
 from salon.stats.thinning import Thinning, thin_comparisons
 from salon.study import Signature, Study
 from salon.study.noun import Noun
@@ -59,8 +59,8 @@ class PlanBudget(Noun):
     fraction: float
     pairs: int
     judgments: int
-    to_full: Figure = Field(description="Rank correlation (SRCC) of its scores with the full design's.")
-    to_truth: Figure = Field(description="Rank correlation of its scores with the true scores.")
+    to_full: Estimate = Field(description="Rank correlation (SRCC) of its scores with the full design's.")
+    to_truth: Estimate = Field(description="Rank correlation of its scores with the true scores.")
     connected: bool
     diameter: float
     mean_path: float
@@ -86,10 +86,10 @@ class ThinRow(Noun):
     of_all: float = Field(description="Share of all possible pairs.")
     pairs: float
     judgments: float
-    elo_srcc: Figure | None = Field(description="Elo's rank correlation with the whole graph's; at 1: its own noise.")
-    elo_plcc: Figure | None
-    bradley_terry_srcc: Figure | None
-    bradley_terry_plcc: Figure | None
+    elo_srcc: Estimate | None = Field(description="Elo's rank correlation with the whole graph's; at 1: its own noise.")
+    elo_plcc: Estimate | None
+    bradley_terry_srcc: Estimate | None
+    bradley_terry_plcc: Estimate | None
     lowest: float | None = Field(description="Elo's mean SRCC in the worst group.")
     connected: float = Field(description="Share of thinned graphs in one piece.")
     diameter: float | None = Field(description="Mean over graphs in one piece; null if none is.")
@@ -153,8 +153,8 @@ def _design(row: BudgetRow) -> PlanBudget:
     names = ("fraction", "pairs", "judgments", "connected", "diameter", "mean_path")
     return PlanBudget(
         **{name: getattr(row, name) for name in names},
-        to_full=Figure.of(row.to_full),
-        to_truth=Figure.of(row.to_truth),
+        to_full=row.to_full,
+        to_truth=row.to_truth,
     )
 
 
@@ -261,13 +261,13 @@ def _row(number: int, fraction: float, groups: Sequence[_Group], made: Sequence[
     )
 
 
-def _mean(values: Floats) -> Figure | None:
+def _mean(values: Floats) -> Estimate | None:
     """Mean over (groups, repeats) with the t interval over repeats, each a mean over the groups that have a value."""
     known = values[np.isfinite(values).all(axis=1)]
     if not len(known):
         return None
     method = f"t interval over random choices, {len(known)} groups"
-    return Figure.of(simulated_mean(known.mean(axis=0), "choice", method))
+    return simulated_mean(known.mean(axis=0), "choice", method)
 
 
 def _known_mean(values: Floats) -> float | None:

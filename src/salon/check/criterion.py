@@ -28,7 +28,6 @@ from salon.check.results import CeilingFigures, CriterionFigures, Statistics, Te
 from salon.check.settings import CheckSettings
 from salon.check.signal import Lookup, Signal, signal_of
 from salon.errors import StatsError
-from salon.report.estimate import Figure
 from salon.stats.alpha import alpha_bootstrap
 from salon.stats.ceilings import Ceilings, VoteTable, cells_table, table_ceilings
 from salon.stats.concordance import alpha_from_w, group_concordances
@@ -103,8 +102,8 @@ def _ordered(
         null=signal.null_figures(),
         tests=signal.tests(streams("agreement")),
         shapes=signal.shape_figures(),
-        alpha=None if alpha is None else Figure.of(alpha),
-        mean_W=None if mean_w is None else Figure.of(mean_w),
+        alpha=None if alpha is None else alpha,
+        mean_W=None if mean_w is None else mean_w,
         ceilings=None if table is None else _ceilings(table, settings, streams("ceilings")),
         raters=rater_figures(study, signal.shapes),
         factions=faction_figures(study, signal.shapes, settings, streams("factions")),
@@ -150,7 +149,7 @@ def _voted(study: Study, number: int, settings: CheckSettings, streams: Streams)
             votes.pair, votes.block, votes.sign, cluster, draws=settings.draws, rng=streams("votes"),
             level=settings.level,
         )  # fmt: skip
-        test, agreement = TestFigures.of("pairs", result.test), Figure.of(result.agreement)
+        test, agreement = TestFigures.of("pairs", result.test), result.agreement
     except StatsError as error:
         if kind != "comparisons":
             return None
@@ -243,9 +242,9 @@ def _alone(study: Study, number: int, read: Sequence[Answers]) -> Checked | None
     return Checked(figures, lambda level: None)
 
 
-def power_for(checked: Checked, settings: CheckSettings, silent: int) -> Figure | None:
+def power_for(checked: Checked, settings: CheckSettings, silent: int) -> Estimate | None:
     """The power of this design at the level that Holm's first step leaves to `silent` criteria."""
-    return None if (power := checked.power(settings.alpha / max(silent, 1))) is None else Figure.of(power)
+    return None if (power := checked.power(settings.alpha / max(silent, 1))) is None else power
 
 
 def _estimate(make: Callable[[], Result]) -> Result | None:
@@ -268,11 +267,11 @@ def ceiling_figures(made: Ceilings) -> CeilingFigures:
     names = ("next_rater", "oracle", "panel", "leave_one_out", "leave_one_out_dropped", "cap")
     sizes = {bucket.raters for bucket in made.buckets}
     return CeilingFigures(
-        **{name: Figure.of(getattr(made, name)) for name in names},
+        **{name: getattr(made, name) for name in names},
         next_rater_range=made.next_rater_range,
         oracle_range=made.oracle_range,
         buckets={
-            bucket.name if len(sizes) == 1 else f"{bucket.name} of {bucket.raters}": Figure.of(bucket.share)
+            bucket.name if len(sizes) == 1 else f"{bucket.name} of {bucket.raters}": bucket.share
             for bucket in made.buckets
         },
         pairs=made.pairs,

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from salon.check.results import CheckReport, FlagFigures
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
-from salon.report.estimate import Figure
 from salon.stats.agreement import fleiss_kappa
 from salon.stats.alpha import alpha_bootstrap
 from salon.stats.behavior import split_pattern
 from salon.stats.resample import SHARE, bootstrap_totals
+from salon.stats.result import Estimate
 from salon.study import Study
 
 FLAGS_NOT_RANKED = (
@@ -87,17 +87,17 @@ def _figures(
 
 def _shares(
     counts: NDArray[np.int64], clusters: NDArray[np.int64], settings: CheckSettings, rng: np.random.Generator
-) -> tuple[Figure, ...]:
+) -> tuple[Estimate, ...]:
     """Share of every level, prompts drawn again."""
     table = np.zeros((int(clusters.max()) + 1, counts.shape[1]))
     np.add.at(table, clusters, counts)
 
-    def share_of(level: int) -> Figure:
+    def share_of(level: int) -> Estimate:
         def share(totals: NDArray[np.float64]) -> NDArray[np.float64]:
             return np.asarray(totals[:, level] / totals.sum(axis=1))
 
         drawn = bootstrap_totals(share, table, draws=settings.draws, rng=rng, level=settings.level, ends=SHARE)
-        return Figure.of(drawn)
+        return drawn
 
     return tuple(share_of(level) for level in range(counts.shape[1]))
 
@@ -108,7 +108,7 @@ def _alpha(
     clusters: NDArray[np.int64],
     settings: CheckSettings,
     rng: np.random.Generator,
-) -> Figure | None:
+) -> Estimate | None:
     """Krippendorff's alpha, ordinal; it does not ask which rater gave which flag."""
     order = np.argsort(unit, kind="stable")
     slot = np.arange(len(unit)) - np.searchsorted(unit[order], unit[order])
@@ -120,12 +120,12 @@ def _alpha(
         )
     except StatsError:
         return None
-    return Figure.of(estimate)
+    return estimate
 
 
-def _kappa(counts: NDArray[np.int64]) -> Figure | None:
+def _kappa(counts: NDArray[np.int64]) -> Estimate | None:
     try:
-        return Figure.of(fleiss_kappa(counts).kappa)
+        return fleiss_kappa(counts).kappa
     except StatsError:
         return None
 

@@ -13,7 +13,6 @@ from salon.check.answers import Shape
 from salon.check.results import FactionFigures, RaterFigures
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
-from salon.report.estimate import Figure
 from salon.stats.agreement import pair_tau
 from salon.stats.factions import faction_test
 from salon.study import Study
@@ -90,7 +89,7 @@ def faction_figures(
     return FactionFigures(
         p=p,
         power=min(one.power for _, _, one in results),
-        gap=Figure.of(result.gap),
+        gap=result.gap,
         split=(first, second) if p <= settings.alpha else None,
         within=result.within,
         between=result.between,

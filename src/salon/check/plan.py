@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import Field
 
 from salon.errors import InputError, StatsError
-from salon.report.estimate import Figure
 from salon.stats.laws import RankingLaw, expected_tau, fit_tau
 from salon.stats.nulls import Null
 from salon.stats.power import Power, TestName, power_signal, smallest_prompts, smallest_raters
@@ -40,8 +39,8 @@ class PlanPower(Noun):
     """Power of one test: alone, and after Holm over its criteria and tests."""
 
     test: Literal["T", "p_max", "cycle"]
-    alone: Figure | None
-    holm: Figure | None
+    alone: Estimate | None
+    holm: Estimate | None
 
 
 class PlanSmallest(Noun):
@@ -57,7 +56,7 @@ class PlanCurve(Noun):
     """Power of the T test after Holm against the number of prompts."""
 
     prompts: tuple[int, ...]
-    power: tuple[Figure, ...]
+    power: tuple[Estimate, ...]
 
 
 class PlanReport(Noun):
@@ -72,7 +71,7 @@ class PlanReport(Noun):
     parameter: float
     mean_tau: float
     power: tuple[PlanPower, ...]
-    any_test: Figure
+    any_test: Estimate
     smallest: tuple[PlanSmallest, ...]
     curve: PlanCurve
     signature: Signature
@@ -114,7 +113,7 @@ def plan(
         parameter=law.parameter,
         mean_tau=expected_tau(law, settings.raters, settings.items),
         power=_powers(power),
-        any_test=Figure.of(power.any_holm),
+        any_test=power.any_holm,
         smallest=tuple(one for pair in smallest for one in pair),
         curve=curve,
         signature=signature,
@@ -132,13 +131,8 @@ def _law(settings: PlanSettings) -> RankingLaw:
 
 def _powers(power: Power) -> tuple[PlanPower, ...]:
     return tuple(
-        PlanPower(test=name, alone=_figure(power.plain[kernel]), holm=_figure(power.holm[kernel]))
-        for name, kernel in TESTS.items()
+        PlanPower(test=name, alone=power.plain[kernel], holm=power.holm[kernel]) for name, kernel in TESTS.items()
     )
-
-
-def _figure(estimate: Estimate | None) -> Figure | None:
-    return None if estimate is None else Figure.of(estimate)
 
 
 def _smallest(
@@ -159,7 +153,7 @@ def _smallest(
 def _curve(settings: PlanSettings, law: RankingLaw, null: Callable[[int, int], Null], share: _Share) -> PlanCurve:
     grid = sorted({max(5, round(settings.prompts * step)) for step in (0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 3)})
     made = [(n, power_signal(null(settings.items, settings.raters), law, n, **share).holm["T"]) for n in grid]
-    known = [(n, Figure.of(power)) for n, power in made if power is not None]
+    known = [(n, power) for n, power in made if power is not None]
     return PlanCurve(prompts=tuple(n for n, _ in known), power=tuple(power for _, power in known))
 
 

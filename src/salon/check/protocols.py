@@ -19,7 +19,6 @@ from salon.check.protocol_raters import protocol_raters
 from salon.check.results import ProtocolFigures, ProtocolRater, ProtocolRow
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
-from salon.report.estimate import Figure
 from salon.stats import stability
 from salon.stats.resample import bootstrap_totals, with_width
 from salon.stats.result import Estimate
@@ -114,7 +113,7 @@ def _row(
     if not known:
         return None
 
-    def figure(of: Callable[[Floats], Floats]) -> Figure:
+    def figure(of: Callable[[Floats], Floats]) -> Estimate:
         return _over(known, lambda values: of(values[..., number]), settings, rng)
 
     gaps = [cell.values[COMPARISONS, number] - cell.values[RATINGS, number] for cell in known]
@@ -131,7 +130,7 @@ def _row(
 
 def _over(
     cells: list[Cell], of: Callable[[Floats], Floats], settings: CheckSettings, rng: np.random.Generator
-) -> Figure:
+) -> Estimate:
     """The mean of a value over cells: groups drawn again where they are many, else items left out in turn."""
     groups: dict[int, list[Cell]] = {}
     for cell in cells:
@@ -139,17 +138,15 @@ def _over(
     sums = np.array([sum(float(of(cell.values)) for cell in mine) for mine in groups.values()])
     if len(groups) >= DRAWN_GROUPS:
         table = np.column_stack([sums, [len(mine) for mine in groups.values()]])
-        return Figure.of(
-            bootstrap_totals(
-                lambda t: t[:, 0] / t[:, 1], table, draws=settings.draws, rng=rng, level=settings.level, unit="group"
-            )
+        return bootstrap_totals(
+            lambda t: t[:, 0] / t[:, 1], table, draws=settings.draws, rng=rng, level=settings.level, unit="group"
         )
     share = len(groups) / len(cells)  # the mean over groups of these sums is then the mean over cells
     if any(cell.folds is None for cell in cells):
         items, why = sum(len(cell.of.items) for cell in cells), "no interval: too many items, or too few groups"
         return _plain(float(sums.mean() * share), items, "item", why, settings)
     left_out = [share * _sum_folds(mine, of) for mine in groups.values()]
-    return Figure.of(stability.jackknife_mean(share * sums, left_out, level=settings.level))
+    return stability.jackknife_mean(share * sums, left_out, level=settings.level)
 
 
 def _sum_folds(cells: Sequence[Cell], of: Callable[[Floats], Floats]) -> Floats:
@@ -184,8 +181,8 @@ def _equal_row(cells: list[Cell], settings: CheckSettings, rng: np.random.Genera
     gap = [float(np.mean(equal) - cell.values[RATINGS, w]) for equal, cell in zip(known, cells)]
     return ProtocolRow(
         name=EQUAL.name,
-        comparisons=Figure.of(
-            with_width(Estimate(float(thinned.mean()), low, high, EQUAL_REPEATS, "choice", settings.level, method))
+        comparisons=with_width(
+            Estimate(float(thinned.mean()), low, high, EQUAL_REPEATS, "choice", settings.level, method)
         ),
         ratings=None if full is None else full.ratings,
         difference=_plain(float(np.mean(gap)), len(cells), "group", "no interval", settings),
@@ -195,5 +192,5 @@ def _equal_row(cells: list[Cell], settings: CheckSettings, rng: np.random.Genera
     )
 
 
-def _plain(value: float, n: int, unit: str, method: str, settings: CheckSettings) -> Figure:
-    return Figure.of(Estimate(value, None, None, n, unit, settings.level, method))
+def _plain(value: float, n: int, unit: str, method: str, settings: CheckSettings) -> Estimate:
+    return Estimate(value, None, None, n, unit, settings.level, method)

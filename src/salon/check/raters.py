@@ -16,7 +16,6 @@ from salon.check.answers import Answers, answers_comparisons
 from salon.check.results import CriterionFigures, RaterRow
 from salon.check.settings import CheckSettings
 from salon.errors import StatsError
-from salon.report.estimate import Figure
 from salon.stats.behavior import longest_run, outliers, wilson
 from salon.stats.result import Estimate
 from salon.study import Study
@@ -36,11 +35,11 @@ RARE = 0.005
 class Facts(TypedDict, total=False):
     """What is known of a rater beside the counts; names are those of `RaterRow`."""
 
-    mean_tau: Figure | None
-    intransitive: Figure | None
-    left_rate: Figure | None
+    mean_tau: Estimate | None
+    intransitive: Estimate | None
+    left_rate: Estimate | None
     tie_rate: float | None
-    repeat_agreement: Figure | None
+    repeat_agreement: Estimate | None
     extreme_share: float | None
     longest_run: int
 
@@ -89,7 +88,7 @@ def _column(table: pa.Table, name: str, row: int) -> str | None:
     return table.column(name)[row].as_py() if name in table.column_names else None
 
 
-def _taus(criteria: Sequence[CriterionFigures], settings: CheckSettings) -> dict[str, Figure]:
+def _taus(criteria: Sequence[CriterionFigures], settings: CheckSettings) -> dict[str, Estimate]:
     """Each rater's tau to the rest, mean over criteria weighted by prompts.
 
     The error takes a rater's pairs in one criterion as fully correlated (an upper bound) and criteria as independent.
@@ -116,7 +115,7 @@ def _taus(criteria: Sequence[CriterionFigures], settings: CheckSettings) -> dict
         method = "normal, prompts as units; pairs of a rater taken as fully correlated"
         if np.isnan(half):
             ends, method = (None, None), "no interval: the same tau on every prompt"
-        made[label] = Figure.of(Estimate(value, *ends, int(n.sum()), "prompt", settings.level, method))
+        made[label] = Estimate(value, *ends, int(n.sum()), "prompt", settings.level, method)
     return made
 
 
@@ -138,7 +137,7 @@ def _outliers(criteria: Sequence[CriterionFigures]) -> dict[str, str]:
     return found
 
 
-def _intransitive(study: Study) -> dict[int, Figure]:
+def _intransitive(study: Study) -> dict[int, Estimate]:
     """Share of a rater's own complete triples that are intransitive; left out where the design forbids any."""
     if study.design.transitive_by_construction or not len(study.comparisons):
         return {}
@@ -155,7 +154,7 @@ def _intransitive(study: Study) -> dict[int, Figure]:
         np.add.at(cyclic, answers.rater[whole], all_triples - (wins * (wins - 1) / 2).sum(axis=1))
     method = "no interval: triples of one prompt share comparisons"
     return {
-        int(r): Figure.of(Estimate(cyclic[r] / triples[r], None, None, int(triples[r]), "triple", 0.95, method))
+        int(r): Estimate(cyclic[r] / triples[r], None, None, int(triples[r]), "triple", 0.95, method)
         for r in np.flatnonzero(triples)
     }
 
@@ -185,7 +184,7 @@ def _comparison_facts(study: Study, rater: int, settings: CheckSettings, rng: np
     return _with_run(facts, sides, rng)
 
 
-def _repeats(view: Comparisons, rows: NDArray[np.int64], level: float) -> Figure | None:
+def _repeats(view: Comparisons, rows: NDArray[np.int64], level: float) -> Estimate | None:
     """Agreement with oneself on questions that were planted twice."""
     low, high = np.minimum(view.a[rows], view.b[rows]), np.maximum(view.a[rows], view.b[rows])
     flipped = view.a[rows] > view.b[rows]
@@ -259,15 +258,15 @@ def _flags(
     return tuple(said)
 
 
-def _end(of: Figure, end: float | None) -> float:
+def _end(of: Estimate, end: float | None) -> float:
     """An end of an interval; the value itself where it was the same on every prompt."""
     return of.value if end is None else end
 
 
-def _coin(share: Figure) -> float:
+def _coin(share: Estimate) -> float:
     """Chance that a fair coin gives a share at least so far from one half."""
     return float(binomtest(round(share.value * share.n), share.n).pvalue)
 
 
-def _figure(estimate: Estimate) -> Figure | None:
-    return None if estimate.n == 0 else Figure.of(estimate)
+def _figure(estimate: Estimate) -> Estimate | None:
+    return None if estimate.n == 0 else estimate

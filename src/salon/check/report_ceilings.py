@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 from salon.check.results import CeilingFigures, CheckReport, CriterionFigures
 from salon.report import Block, Cell, Column, Figure, Note, Section, Table, charts
-from salon.report.estimate import Figure as Share
 from salon.report.words import counted, fixed, law_range, law_range_note, level_words, listed
+from salon.stats.result import Estimate
 
 MOST_ROWS = 200
 MOST_DRAWN = 20
@@ -140,7 +140,7 @@ def _buckets(report: CheckReport, criteria: Sequence[CriterionFigures]) -> list[
     return [_bucket_figure(report, shown, columns), _bucket_table(report, shown, columns), *_other_sizes(others)]
 
 
-def _splits(c: CriterionFigures) -> dict[Split, Share]:
+def _splits(c: CriterionFigures) -> dict[Split, Estimate]:
     """Buckets by (larger, smaller) camp, read off their names: '4-1', or '4-1 of 5' where panels differ in size."""
     assert c.ceilings is not None
     found = {}
@@ -151,14 +151,14 @@ def _splits(c: CriterionFigures) -> dict[Split, Share]:
     return found
 
 
-def _bucket_figure(report: CheckReport, shown: dict[str, dict[Split, Share]], columns: Sequence[Split]) -> Figure:
+def _bucket_figure(report: CheckReport, shown: dict[str, dict[Split, Estimate]], columns: Sequence[Split]) -> Figure:
     rows = [(name, [splits[s].value if s in splits else 0.0 for s in columns]) for name, splits in shown.items()]
     null = _null_shares(report, sum(columns[0]), len(columns))
     drawing = charts.bucket_bar(rows, list(map(_words, columns)), null, title="Item pairs by split of the panel")
     return Figure(drawing, "How often panels were of one mind.")
 
 
-def _bucket_table(report: CheckReport, shown: dict[str, dict[Split, Share]], columns: Sequence[Split]) -> Table:
+def _bucket_table(report: CheckReport, shown: dict[str, dict[Split, Estimate]], columns: Sequence[Split]) -> Table:
     rows = [
         {"name": name, **{str(i): Cell(splits.get(s), "" if s in splits else NO_PAIR) for i, s in enumerate(columns)}}
         for name, splits in shown.items()
@@ -178,7 +178,7 @@ def _null_shares(report: CheckReport, size: int, buckets: int) -> list[float] | 
     return list(reversed(shapes[0].pmax_null)) if shapes else None
 
 
-def _other_sizes(others: Sequence[tuple[str, Split, Share]]) -> list[Block]:
+def _other_sizes(others: Sequence[tuple[str, Split, Estimate]]) -> list[Block]:
     if not others:
         return []
     rows = [

@@ -10,8 +10,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from salon.report.estimate import Figure
-from salon.stats.result import Test
+from salon.stats.result import Estimate, Test
 from salon.study import Signature
 from salon.study.noun import Noun
 
@@ -126,11 +125,11 @@ class TestFigures(Noun):
 class CeilingFigures(Noun):
     """What a model can reach against this panel."""
 
-    next_rater: Figure = Field(
+    next_rater: Estimate = Field(
         description="One more rater who names an item, against the panel's majority: a point of its range (a beta "
         "law's where that fits) with the interval of the range."
     )
-    oracle: Figure = Field(
+    oracle: Estimate = Field(
         description="A predictor that knows every pair's true probability: a point of its range, and the range's "
         "interval."
     )
@@ -138,11 +137,11 @@ class CeilingFigures(Noun):
         description="Over all laws of pair odds that fit the splits best, without sampling error. Quote this one."
     )
     oracle_range: tuple[float, float] = Field(description="The same for the oracle. And this one.")
-    panel: Figure = Field(description="Mean of max(v)/R, TASTE's 'LOO': the rater is part of the majority.")
-    leave_one_out: Figure = Field(description="A rater against the majority of the others, ties at half.")
-    leave_one_out_dropped: Figure = Field(description="The same, ties dropped.")
-    cap: Figure = Field(description="TASTE's cap: not a bound.")
-    buckets: dict[str, Figure] = Field(
+    panel: Estimate = Field(description="Mean of max(v)/R, TASTE's 'LOO': the rater is part of the majority.")
+    leave_one_out: Estimate = Field(description="A rater against the majority of the others, ties at half.")
+    leave_one_out_dropped: Estimate = Field(description="The same, ties dropped.")
+    cap: Estimate = Field(description="TASTE's cap: not a bound.")
+    buckets: dict[str, Estimate] = Field(
         description="Share of pairs by split: '4-1', or '4-1 of 5' where panels differ in size."
     )
     pairs: int
@@ -170,7 +169,7 @@ class FactionFigures(Noun):
     )
     p_holm: float | None = None
     power: float | None = Field(default=None, description="Chance that two unrelated camps would show.")
-    gap: Figure | None = Field(
+    gap: Estimate | None = Field(
         default=None,
         description="How far the tau between the camps falls below the least that one order allows; at most 0 under "
         "one order. Camps are chosen on other prompts than those that give the gap.",
@@ -220,9 +219,9 @@ class CriterionFigures(Noun):
     null: NullFigures | None = None
     tests: tuple[TestFigures, ...]
     shapes: tuple[ShapeFigures, ...] = ()
-    alpha: Figure | None = Field(default=None, description="Krippendorff's alpha, ordinal, on the answers.")
-    mean_W: Figure | None = Field(default=None, description="Kendall's W, ties corrected, mean over prompts.")
-    pair_agreement: Figure | None = Field(
+    alpha: Estimate | None = Field(default=None, description="Krippendorff's alpha, ordinal, on the answers.")
+    mean_W: Estimate | None = Field(default=None, description="Kendall's W, ties corrected, mean over prompts.")
+    pair_agreement: Estimate | None = Field(
         default=None, description="Where no complete orders exist: mean agreement of two votes on a pair, -1 to 1."
     )
     ceilings: CeilingFigures | None = None
@@ -253,11 +252,11 @@ class RaterRow(Noun):
     kind: str
     cohort: str | None
     judgments: int
-    mean_tau: Figure | None = None
-    left_rate: Figure | None = Field(default=None, description="Share of decided comparisons won by the left item.")
+    mean_tau: Estimate | None = None
+    left_rate: Estimate | None = Field(default=None, description="Share of decided comparisons won by the left item.")
     tie_rate: float | None = None
-    repeat_agreement: Figure | None = None
-    intransitive: Figure | None = Field(default=None, description="Share of own triples that are intransitive.")
+    repeat_agreement: Estimate | None = None
+    intransitive: Estimate | None = Field(default=None, description="Share of own triples that are intransitive.")
     median_seconds: float | None = None
     longest_run: int | None = Field(default=None, description="Longest run of the same answer side or value.")
     extreme_share: float | None = Field(default=None, description="Share of ratings at the ends of the scale.")
@@ -274,22 +273,22 @@ class FlagFigures(Noun):
     answers: int = Field(default=0, description="Answers: items times raters.")
     levels: tuple[float, ...]
     labels: tuple[str, ...]
-    shares: tuple[Figure, ...]
-    alpha: Figure | None
+    shares: tuple[Estimate, ...]
+    alpha: Estimate | None
     positive_from: float
     positive_rate: dict[str, float] = Field(description="Each rater's share of positive flags.")
     top_rate: dict[str, float] = Field(description="Each rater's share of the worst level.")
     splits: dict[str, float] = Field(description="Share of items whose raters use exactly these levels.")
-    kappa: Figure | None
+    kappa: Estimate | None
 
 
 class ProtocolRow(Noun):
     """One diagnostic under both protocols."""
 
     name: str
-    comparisons: Figure | None
-    ratings: Figure | None
-    difference: Figure | None = Field(default=None, description="Comparisons minus ratings, on the same items.")
+    comparisons: Estimate | None
+    ratings: Estimate | None
+    difference: Estimate | None = Field(default=None, description="Comparisons minus ratings, on the same items.")
     ahead: int | None = Field(default=None, description="Groups in which comparisons come out better.")
     groups: int = Field(default=0, description="Groups it is averaged over: item groups times criteria.")
     note: str | None = None

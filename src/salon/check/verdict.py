@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from salon.check.results import MAIN, Agree, CriterionFigures, FactionFigures, Taste, TestFigures
 from salon.check.settings import CheckSettings
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.stats.signal_tests import holm
 
 NEAR = 2.0
@@ -59,7 +59,9 @@ def rejected(criterion: CriterionFigures, alpha: float) -> bool:
     return test is not None and test.p_holm is not None and test.p_holm <= alpha
 
 
-def judge(criterion: CriterionFigures, settings: CheckSettings, *, power: Figure | None, refused: str | None) -> Judged:
+def judge(
+    criterion: CriterionFigures, settings: CheckSettings, *, power: Estimate | None, refused: str | None
+) -> Judged:
     """The two answers. `power` is the chance that this design shows `smallest_tau`; `refused` why no null applies."""
     if refused:
         return Judged("cannot tell", None, refused)
@@ -79,7 +81,7 @@ def judge(criterion: CriterionFigures, settings: CheckSettings, *, power: Figure
     return _silent(criterion, test, settings, power)
 
 
-def _silent(criterion: CriterionFigures, test: TestFigures, settings: CheckSettings, power: Figure | None) -> Judged:
+def _silent(criterion: CriterionFigures, test: TestFigures, settings: CheckSettings, power: Estimate | None) -> Judged:
     tau = f"a mean tau of {settings.smallest_tau:g}"
     shown = f"{_strength(criterion, test)}; p {_p(test.p_holm or 0)}"
     tail = _near(test.p_holm or 0, settings.alpha) + _shape(criterion, settings)

@@ -11,8 +11,8 @@ from salon.bench.rater_tables import PanelStudy, RaterRow, RaterTables
 from salon.bench.routing_table import RoutingTable
 from salon.bench.win_matrix import WinMatrix
 from salon.cli.console import count, print_table, say
-from salon.report.estimate import Figure
 from salon.report.numbers import MISSING, p_value, with_interval
+from salon.stats.result import Estimate
 
 MOST_BOARDS = 20
 """Boards printed; --json holds all."""
@@ -105,9 +105,8 @@ def _print_matrix(matrix: WinMatrix) -> None:
     print_table("Wins of the row over the column, %", ("", *matrix.generators), rows)
 
 
-def _percent(share: Figure, digits: int = 0) -> str:
-    low, high = (None if end is None else 100 * end for end in (share.low, share.high))
-    scaled = share.model_copy(update={"value": 100 * share.value, "low": low, "high": high})
+def _percent(share: Estimate, digits: int = 0) -> str:
+    scaled = share.transform(lambda end: 100 * end)
     return with_interval(scaled, digits)
 
 
@@ -212,7 +211,7 @@ def _accuracy(rater: RaterRow, study: str) -> str:
     return _share(on.accuracy) if on.equal is None else _share(on.accuracy, 1)
 
 
-def _share(figure: Figure | None, digits: int = 0) -> str:
+def _share(figure: Estimate | None, digits: int = 0) -> str:
     return MISSING if figure is None else _percent(figure, digits)
 
 

@@ -15,8 +15,8 @@ from salon.bench.suite import Suite
 from salon.bench.suite_folder import open_suite
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.errors import BadFile
-from salon.report.estimate import Figure
 from salon.report.numbers import MINUS, fixed
+from salon.stats.result import Estimate
 
 MOST_PROMPTS = 5
 """Prompts printed of each axis that moved; all of them are in --json."""
@@ -111,7 +111,7 @@ def _causes(move: AxisMove) -> str:
     return ", ".join(f"{cause} {_signed(value)}" for cause, value in move.by_cause.items())
 
 
-def _figure(figure: Figure | None) -> str:
+def _figure(figure: Estimate | None) -> str:
     if figure is None:
         return "none"
     return f"{fixed(figure.value, 1)} [{fixed(figure.low, 1)}, {fixed(figure.high, 1)}]"

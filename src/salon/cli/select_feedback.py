@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,12 @@ import click
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
-from salon.report.estimate import Figure
 from salon.report.numbers import MISSING
 from salon.select.service.drift import read_drift_reference, watch_log, write_drift_reference
 from salon.select.service.drift_results import AgreementDrift, CriterionDrift, DriftReport, DriftSettings
 from salon.select.service.feedback_study import FeedbackStudy, feedback_study, save_feedback
 from salon.stats.behavior import wilson
+from salon.stats.result import Estimate
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -39,7 +40,7 @@ def feedback(log: Path, output: Path, pictures: Path | None, name: str, overwrit
     """
     made = feedback_study(log, name=name, pictures=pictures)
     save_feedback(made, output, overwrite=overwrite)
-    agreed = Figure.of(wilson(made.agreed, made.decided, unit="choice")) if made.decided else None
+    agreed = wilson(made.agreed, made.decided, unit="choice") if made.decided else None
     if as_json:
         print_json(_record(made, output, agreed))
         return
@@ -52,11 +53,11 @@ def feedback(log: Path, output: Path, pictures: Path | None, name: str, overwrit
     say("- people saw what the model had picked: these choices lean towards it")
 
 
-def _record(made: FeedbackStudy, output: Path, agreed: Figure | None) -> dict[str, Any]:
+def _record(made: FeedbackStudy, output: Path, agreed: Estimate | None) -> dict[str, Any]:
     return {
         "study": str(output), "choices": made.choices, "comparisons": made.comparisons, "lost": made.lost,
         "pictures": len(made.pictures), "wanted": made.wanted, "hash": made.study.hash[:12],
-        "agreement": None if agreed is None else agreed.model_dump(mode="json"),
+        "agreement": None if agreed is None else asdict(agreed),
     }  # fmt: skip
 
 
@@ -119,7 +120,7 @@ def _print_agreement(one: AgreementDrift) -> None:
     say(f"- agreement with {one.overall.n:,} later choices: {_percent(one.overall)}{chance}; {one.status}")
 
 
-def _percent(figure: Figure) -> str:
+def _percent(figure: Estimate) -> str:
     if figure.low is None or figure.high is None:
         return f"{figure.value:.0%}"
     return f"{figure.value:.0%} [{figure.low:.0%}, {figure.high:.0%}]"

@@ -10,7 +10,7 @@ from salon.report.block import Badge, Block, Card, Details, Figure, Figures, Not
 from salon.report.located import located
 from salon.report.page import Page, Section, standalone_svg
 from salon.report.svg import SMALL, WIDE
-from salon.report.table import Cell, Column, Table
+from salon.report.table import Cell, Column, Table, columns_of
 from salon.report.values import disagreements, estimate_value, value
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Table",
     "Verdict",
     "Verdicts",
+    "columns_of",
     "disagreements",
     "estimate_value",
     "located",

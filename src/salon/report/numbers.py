@@ -13,7 +13,6 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 from salon.errors import BadValue
-from salon.report.estimate import Figure
 from salon.stats.result import Estimate
 
 MINUS = "\u2212"
@@ -91,12 +90,12 @@ def estimate(
     return f"{fixed(value, places)} {interval(low, high, places)}"
 
 
-def with_interval(figure: Figure | Estimate | None, decimals: int | None = 3) -> str:
+def with_interval(figure: Estimate | Estimate | None, decimals: int | None = 3) -> str:
     """A figure with its interval; a dash where there is no figure."""
     return MISSING if figure is None else estimate(figure.value, figure.low, figure.high, decimals)
 
 
-def range_with_interval(span: tuple[float, float] | None, figure: Figure | None, decimals: int = 3) -> str:
+def range_with_interval(span: tuple[float, float] | None, figure: Estimate | None, decimals: int = 3) -> str:
     """0.700 to 0.810 [0.660, 0.850]: a range of values that fit, and the interval of the range."""
     if span is None or figure is None:
         return MISSING

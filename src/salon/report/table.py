@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, get_args
 
 from markupsafe import Markup, escape
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from salon.errors import BadValue
 from salon.report import numbers, values
 from salon.report.block import Badge, Block
 from salon.report.svg import element
+from salon.stats.result import Estimate
+from salon.study.noun import Format, NumberKind
 
-Kind = Literal["text", "number", "count", "percent", "exact", "estimate", "p", "duration", "badge"]
+Kind = NumberKind
 WORDS = ("text", "badge")
 POINTED = ("number", "count", "percent", "estimate")
 """Kinds whose decimal points line up on a terminal; the other numbers end flush right."""
@@ -41,6 +45,43 @@ class Column:
     @property
     def numeric(self) -> bool:
         return self.kind not in WORDS
+
+
+def columns_of(result: type[BaseModel], *paths: str, **headers: str) -> list[Column]:
+    """Columns for the fields of a result class, described as the fields are.
+
+    A field's title is the header (its name in words where it has none), its description the hint, and its type and
+    `Format` say how it is written. A path may lead into nested results (`ceilings.oracle`). `headers` gives a column
+    another header, where a table needs a shorter one.
+    """
+    return [_column_of(result, path, headers.get(path.replace(".", "_"))) for path in paths]
+
+
+def _column_of(result: type[BaseModel], path: str, header: str | None) -> Column:
+    *outer, name = path.split(".")
+    for part in outer:
+        result = next(kind for kind in _types(_field(result, part).annotation) if issubclass(kind, BaseModel))
+    field = _field(result, name)
+    format = next((extra for extra in field.metadata if isinstance(extra, Format)), None)
+    if format is None:
+        types = _types(field.annotation)
+        kinds: dict[type, Kind] = {Estimate: "estimate", bool: "text", int: "count", float: "number"}
+        format = Format(next((kinds[kind] for kind in kinds if kind in types), "text"))
+    title = header or field.title or name.replace("_", " ").capitalize()
+    return Column(path, title, format.kind, format.decimals, (field.description or "").removesuffix("."))
+
+
+def _field(result: type[BaseModel], name: str) -> FieldInfo:
+    if name not in result.model_fields:
+        raise BadValue(f"a field of {result.__name__} is needed", found=repr(name))
+    return result.model_fields[name]
+
+
+def _types(annotation: object) -> list[type]:
+    """The classes of an annotation: `float | None` and `Annotated[float, ...]` are float."""
+    if get_args(annotation):
+        return [kind for part in get_args(annotation) for kind in _types(part)]
+    return [annotation] if isinstance(annotation, type) else []
 
 
 @dataclass(frozen=True)

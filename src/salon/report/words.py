@@ -11,9 +11,9 @@ from typing import Protocol
 from markupsafe import Markup
 
 from salon.report import numbers
-from salon.report.estimate import Figure
 from salon.report.svg import clean, element
 from salon.report.values import value
+from salon.stats.result import Estimate
 
 LONGEST_NAME = 72
 RATER_NAME = 40
@@ -105,7 +105,7 @@ def law_range(span: tuple[float, float]) -> Markup:
     return Markup("{}\u00a0–\u00a0{}").format(fixed(span[0]), fixed(span[1]))
 
 
-def law_range_note(figure: Figure) -> Markup:
+def law_range_note(figure: Estimate) -> Markup:
     """The interval of such a range, and the point in it."""
     law = "a beta law lies outside, nearest" if "does not fit" in figure.method else "beta law"
     point = Markup("{} {}").format(law, fixed(figure.value))

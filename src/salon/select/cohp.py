@@ -30,8 +30,8 @@ from pydantic import Field, field_validator
 from scipy.special import stdtrit
 
 from salon.errors import BadValue
-from salon.report.estimate import Figure
 from salon.stats.paired_means import mean_interval
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 
 TRIES: dict[str, int] = {"paper": 4, "released": 2}
@@ -105,7 +105,7 @@ class GeneratorMean(Noun):
     """How one generator did on one prompt in stage 1."""
 
     generator: str
-    figure: Figure | None = Field(description="Mean over its scored pictures; null where it has none.")
+    figure: Estimate | None = Field(description="Mean over its scored pictures; null where it has none.")
     asked: int
     failed: int = Field(description="Pictures that were not made.")
     unscored: int = Field(description="Pictures that were made and have no score.")
@@ -205,7 +205,7 @@ def _scores(pictures: Sequence[Seen]) -> list[float]:
 def _mean(name: str, pictures: Sequence[Seen]) -> GeneratorMean:
     values = _scores(pictures)
     failed = sum(not one.made for one in pictures)
-    figure = Figure.of(mean_interval(values, level=LEVEL, unit="picture")) if values else None
+    figure = mean_interval(values, level=LEVEL, unit="picture") if values else None
     return GeneratorMean(
         generator=name, figure=figure, asked=len(pictures), failed=failed,
         unscored=len(pictures) - len(values) - failed,

@@ -25,12 +25,12 @@ from salon.report import (
     located,
 )
 from salon.report.block import Tone
-from salon.report.estimate import Figure as Number
 from salon.report.filmstrip import Filmstrip, Frame, missing_section, strip_section, waiting_section
 from salon.report.numbers import MISSING, common_decimals
 from salon.report.words import brief, counted, fixed, one_way, scored, sentence
 from salon.select.cohp import Decision, GeneratorMean, Seen, best_seen
 from salon.select.cohp_results import CohpReport, Level, PromptChain
+from salon.stats.result import Estimate
 from salon.store.thumbs import picture_url
 
 MOST, OPEN = 16, 2
@@ -77,7 +77,7 @@ def _cards(report: CohpReport) -> list[Card]:
     return cards
 
 
-def _tone(gain: Number) -> Tone:
+def _tone(gain: Estimate) -> Tone:
     if gain.low is None or gain.high is None or gain.low <= 0 <= gain.high:
         return "open"
     return "clear" if gain.low > 0 else "alert"
@@ -123,7 +123,7 @@ def _drawing(levels: Sequence[Level], title: str, lines: Sequence[tuple[str, str
     return charts.line_curves(curves, title=f"{title} by round", x_label="round", height=240, width=SMALL)
 
 
-def _curve(label: str, points: Sequence[tuple[int, Number | None]]) -> charts.Curve:
+def _curve(label: str, points: Sequence[tuple[int, Estimate | None]]) -> charts.Curve:
     known = [(number, figure) for number, figure in points if figure is not None]
     return charts.Curve(
         label, [number for number, _ in known], [figure.value for _, figure in known],

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from salon.generate.record import read_generations
-from salon.report.estimate import Figure
 from salon.select.cohp import CohpSettings, Decision, Seen, best_seen, choose_answer
 from salon.select.cohp_results import CohpReport, Level, PromptChain
 from salon.select.refine.scores import true_marks
 from salon.select.score_table import ScoreTable
 from salon.select.weights import Blend
 from salon.stats.paired_means import mean_interval
+from salon.stats.result import Estimate
 from salon.store.folder import open_study
 from salon.study import Generator, Prompt, Signature
 
@@ -134,12 +134,12 @@ def _so_far(row: Sequence[Decision], number: int) -> Seen | None:
     return best_seen([picture for one in row[: number + 1] for picture in one.seen])
 
 
-def _mean(values: Sequence[float | None]) -> Figure | None:
+def _mean(values: Sequence[float | None]) -> Estimate | None:
     known = [value for value in values if value is not None]
-    return Figure.of(mean_interval(known)) if known else None
+    return mean_interval(known) if known else None
 
 
-def _gain(chains: Sequence[PromptChain], truth: Mapping[str, float] | None) -> Figure | None:
+def _gain(chains: Sequence[PromptChain], truth: Mapping[str, float] | None) -> Estimate | None:
     """The answer less the best of stage 1: by score, or by true quality of the two pictures."""
     found = []
     for chain in chains:

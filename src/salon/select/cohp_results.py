@@ -10,9 +10,9 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from salon.report.estimate import Figure
 from salon.select.cohp import Answer, CohpSettings, Decision
 from salon.select.weights import ScoreColumn
+from salon.stats.result import Estimate
 from salon.study import Prompt
 from salon.study.noun import Noun
 
@@ -23,10 +23,10 @@ class Level(Noun):
     """Where the chains stood after a round; stage 1 is round 0."""
 
     round: int
-    best: Figure | None = Field(description="Mean score of the best picture of the round.")
-    so_far: Figure | None = Field(description="Mean score of the best picture up to then.")
-    true_best: Figure | None = Field(None, description="Mean true quality of the best picture of the round.")
-    true_so_far: Figure | None = Field(None, description="Mean true quality of the best picture up to then.")
+    best: Estimate | None = Field(description="Mean score of the best picture of the round.")
+    so_far: Estimate | None = Field(description="Mean score of the best picture up to then.")
+    true_best: Estimate | None = Field(None, description="Mean true quality of the best picture of the round.")
+    true_so_far: Estimate | None = Field(None, description="Mean true quality of the best picture up to then.")
     missing: int = Field(description="Prompts without a scored picture in this round.")
 
 
@@ -60,8 +60,8 @@ class CohpReport(Noun):
     redrawn: tuple[str, ...] = Field(description="Generators that could not start from a picture, and drew anew.")
     waiting: dict[str, int]
     levels: tuple[Level, ...]
-    gain: Figure | None = Field(description="Score of the answer less the best of stage 1, prompt by prompt.")
-    true_gain: Figure | None = Field(description="The same in true quality, where posters were drawn by houses.")
+    gain: Estimate | None = Field(description="Score of the answer less the best of stage 1, prompt by prompt.")
+    true_gain: Estimate | None = Field(description="The same in true quality, where posters were drawn by houses.")
     images: dict[str, str] = Field(description="Item to its path inside the study folder.")
     values: dict[str, dict[str, float]] = Field(description="Item to its scores by criterion.")
     truth: dict[str, float] = Field(description="Item to its true quality, where it is known.")

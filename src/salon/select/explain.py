@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from salon.errors import BadValue, TooFew
-from salon.report.estimate import Figure
 from salon.select.weights import Blend
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
@@ -56,7 +56,7 @@ class Said(Noun):
 
     criterion: str
     kind: str = Field(description="won: share of comparisons; rated: mean rating.")
-    figure: Figure
+    figure: Estimate
     raters: int
 
 

@@ -17,7 +17,6 @@ from salon.judge.score import FOLDER, read_scores, scores_file
 from salon.judge.scorers.measured import measured
 from salon.judge.scorers.picture import Scored
 from salon.models.kept import Kept
-from salon.report.estimate import Figure
 from salon.select.explain import Measured, Said, standing
 from salon.stats.result import Estimate
 from salon.study import Item, Prompt, Study
@@ -76,7 +75,7 @@ def _figures(study: Study, kind: str, answers: Sequence[_Answer]) -> list[Said]:
         by[criterion][rater].append(value)
     found = []
     for criterion, raters in sorted(by.items()):
-        figure = Figure.of(_mean(np.array([np.mean(values) for values in raters.values()]), share=kind == "won"))
+        figure = _mean(np.array([np.mean(values) for values in raters.values()]), share=kind == "won")
         found.append(Said(criterion=study.criteria[criterion].id, kind=kind, figure=figure, raters=len(raters)))
     return found
 

@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from salon.errors import BadValue, NotIdentified, StatsError, TooFew
-from salon.report.estimate import Figure
 from salon.select.sealed import Sealed, read_sealed
 from salon.select.weights import ScoreColumn
 from salon.stats.recall_bound import Holding, positives_needed, recall_threshold
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
@@ -60,9 +60,9 @@ class GateRow(Noun):
 
     recall: float = Field(description="Promised.")
     threshold: float | None = Field(description="In the scorer's own numbers; null where data are too few.")
-    expected: Figure | None = Field(None, description="The true recall: its mean and the middle of its law.")
-    precision: Figure | None = Field(None, description="Of those held, the share that is flagged.")
-    held: Figure | None = Field(None, description="Share of all items that is held back.")
+    expected: Estimate | None = Field(None, description="The true recall: its mean and the middle of its law.")
+    precision: Estimate | None = Field(None, description="Of those held, the share that is flagged.")
+    held: Estimate | None = Field(None, description="Share of all items that is held back.")
     missed: float | None = Field(None, description="Flagged items that pass, in 1,000 items.")
     held_good: float | None = Field(None, description="Good items held back, in 1,000 items.")
     cost: float | None = Field(None, description="Of 1,000 items; null unless both costs were given.")
@@ -190,7 +190,7 @@ def _row(held: Holding, recall: float, sign: int, settings: GateSettings) -> Gat
     cost = None if costs[0] is None or costs[1] is None else costs[0] * missed + costs[1] * good
     return GateRow(
         recall=recall, threshold=sign * held.threshold if math.isfinite(held.threshold) else None,
-        expected=Figure.of(held.recall), precision=Figure.of(held.precision), held=Figure.of(held.held), missed=missed,
+        expected=held.recall, precision=held.precision, held=held.held, missed=missed,
         held_good=good, cost=cost,
     )  # fmt: skip
 

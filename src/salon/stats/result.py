@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with its interval. `low` and `high` are None where n does not allow one (never a zero width)."""
+    """A number with its interval. `low` and `high` are None where n does not allow one (never a zero width).
+
+    Reports hold it as it is; there it is checked like every field, and a number that is not finite is refused.
+    """
+
+    __pydantic_config__ = {"extra": "forbid", "allow_inf_nan": False, "revalidate_instances": "always"}  # noqa: RUF012
 
     value: float
     low: float | None
@@ -18,6 +24,13 @@ class Estimate:
     level: float = 0.95
     method: str = ""
     """How the interval was made, e.g. 'bootstrap of prompts, 2000 draws'."""
+
+    def transform(self, function: Callable[[float], float]) -> Estimate:
+        """The estimate of a rising or falling function of the number."""
+        ends = [None if end is None else function(end) for end in (self.low, self.high)]
+        if None not in ends and ends[0] > ends[1]:  # type: ignore[operator]  # neither is None
+            ends.reverse()
+        return replace(self, value=function(self.value), low=ends[0], high=ends[1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from salon.errors import BadValue
+
+NumberKind = Literal["text", "number", "count", "percent", "exact", "estimate", "p", "duration", "badge"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a field is shown: `share: Annotated[float, Format("percent", 1)] = Field(title=...)`."""
+
+    kind: NumberKind
+    decimals: int | None = None
 
 
 class Noun(BaseModel):

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from salon.errors import BadValue
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.train.ablation_results import FACTORS, AblateRow, AblateSettings, Cell, CellFigures
 
 POLICIES = (
@@ -77,7 +77,7 @@ def _row(
     )  # fmt: skip
 
 
-def over_seeds(values: Sequence[float], level: float, within: tuple[float, float]) -> Figure | None:
+def over_seeds(values: Sequence[float], level: float, within: tuple[float, float]) -> Estimate | None:
     """Mean and t interval over seeds, cut to what can be at all; no interval for one seed or for seeds that are all
     alike, nothing for none.
     """
@@ -86,10 +86,10 @@ def over_seeds(values: Sequence[float], level: float, within: tuple[float, float
         return None
     mean = float(np.mean(values))
     if n == 1:
-        return Figure(value=mean, low=None, high=None, n=1, unit="seed", level=level, method="no interval: one seed")
+        return Estimate(value=mean, low=None, high=None, n=1, unit="seed", level=level, method="no interval: one seed")
     half = float(stats.t.ppf((1 + level) / 2, n - 1) * np.std(values, ddof=1) / n**0.5)
     if half <= 1e-12 * max(1.0, abs(mean)):
         why = "no interval: the same for every seed"
-        return Figure(value=mean, low=None, high=None, n=n, unit="seed", level=level, method=why)
+        return Estimate(value=mean, low=None, high=None, n=n, unit="seed", level=level, method=why)
     low, high = max(mean - half, within[0]), min(mean + half, within[1])
-    return Figure(value=mean, low=low, high=high, n=n, unit="seed", level=level, method="t over seeds")
+    return Estimate(value=mean, low=low, high=high, n=n, unit="seed", level=level, method="t over seeds")

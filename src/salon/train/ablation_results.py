@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from salon.evaluate.pseudo_scores import Source
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 
 FORMAT: Final = "salon.distill-ablate/1"
@@ -76,11 +76,11 @@ class AblateRow(Noun):
 
     factor: str = Field(description="What was changed; `reference` for the row all others are held against.")
     value: str = Field(description="Its value.")
-    srcc: Figure | None = Field(description="Mean over seeds; its interval is over seeds (t).")
-    plcc: Figure | None = Field(description="The same.")
-    mae: Figure | None = Field(description="The same.")
-    spread: Figure | None = Field(description="The same.")
-    difference: Figure | None = Field(description="SRCC less the reference's, seed by seed; null for the reference.")
+    srcc: Estimate | None = Field(description="Mean over seeds; its interval is over seeds (t).")
+    plcc: Estimate | None = Field(description="The same.")
+    mae: Estimate | None = Field(description="The same.")
+    spread: Estimate | None = Field(description="The same.")
+    difference: Estimate | None = Field(description="SRCC less the reference's, seed by seed; null for the reference.")
     calls: int = Field(description="Label calls of one seed.")
     seeds: int = Field(description="Seeds with a result.")
     failed: int = Field(description="Seeds whose scorer gave no order.")

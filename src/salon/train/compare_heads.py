@@ -24,8 +24,8 @@ from salon.engine.work import EngineSettings
 from salon.errors import BadFile
 from salon.evaluate.pairs.validation_figures import DRAWS, hits
 from salon.models.encoder import Encoder
-from salon.report.estimate import Figure
 from salon.stats.resample import SHARE, bootstrap_totals
+from salon.stats.result import Estimate
 from salon.store.atomic import write_json
 from salon.study import Signature, Study
 from salon.study.noun import Noun
@@ -49,7 +49,7 @@ class BucketAccuracy(Noun):
     """Accuracy where the panel split so."""
 
     split: str = Field(description="The larger camp, the smaller one, and ties where there are any: '4-1'.")
-    accuracy: Figure = Field(description="Against the majority, mean over seeds.")
+    accuracy: Estimate = Field(description="Against the majority, mean over seeds.")
     pairs: int = Field(description="Validation pairs that split so.")
 
 
@@ -57,7 +57,7 @@ class ComparedHeads(Noun):
     """One row: heads of one form."""
 
     name: str = Field(description="What heads are given.")
-    accuracy: Figure | None = Field(description="On all validation pairs with a majority; null where it was not run.")
+    accuracy: Estimate | None = Field(description="On all validation pairs with a majority; null where it was not run.")
     buckets: tuple[BucketAccuracy, ...] = Field(default=(), description="By how the panel split, clearest first.")
     by_seed: tuple[float, ...] = Field(default=(), description="Accuracy of each seed.")
     reason: str | None = Field(default=None, description="Why there is no number.")
@@ -175,11 +175,11 @@ class _Table:
         shares = {split: np.nanmean(self.panel[self.bucket == split]) for split in set(self.bucket[self.decided])}
         return sorted(shares, key=lambda split: (-shares[split], split))
 
-    def _figure(self, right: Floats, rows: NDArray[np.bool_]) -> Figure:
+    def _figure(self, right: Floats, rows: NDArray[np.bool_]) -> Estimate:
         _, cluster = np.unique(self.prompts[rows], return_inverse=True)
         table = np.stack([np.bincount(cluster, weights=right[rows]), np.bincount(cluster)], axis=1)
         rng = np.random.default_rng(0)
-        return Figure.of(bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, draws=DRAWS, rng=rng, ends=SHARE))
+        return bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, draws=DRAWS, rng=rng, ends=SHARE)
 
 
 # -- the encoder too ---------------------------------------------------------------------------------------------------

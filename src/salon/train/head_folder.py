@@ -19,8 +19,8 @@ from salon.evaluate.pairs.validation_figures import HeadFigures
 from salon.models.encoder import Encoder
 from salon.models.preference import CARD, Criterionwise, ModelCard
 from salon.models.preference_model import save_heads
-from salon.report.estimate import Figure
 from salon.report.numbers import estimate
+from salon.stats.result import Estimate
 from salon.store.folder import written_inside
 from salon.store.markdown import inert
 from salon.study import Signature, Study
@@ -159,7 +159,7 @@ def _table(figures: Sequence[HeadFigures], without: str) -> list[str]:
     return head + (rows or [f"| {without} | 0 | not known | not known |"])
 
 
-def _told(figure: Figure | None) -> str:
+def _told(figure: Estimate | None) -> str:
     return "not known" if figure is None else estimate(figure.value, figure.low, figure.high, 3)
 
 

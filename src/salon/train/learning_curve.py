@@ -19,7 +19,6 @@ from salon.evaluate.pairs.evaluate_data import Contestant, Floats, Trial
 from salon.evaluate.pairs.evaluate_figures import hits, own_rng
 from salon.evaluate.pairs.evaluate_results import CurvePoint, LearningCurve
 from salon.evaluate.pairs.evaluate_settings import CurveSettings, EvaluateSettings
-from salon.report.estimate import Figure
 from salon.stats.judge_accuracy import match_rate
 
 Fit = Callable[[frozenset[str], int], Floats]
@@ -88,7 +87,7 @@ def _point(
         share=share,
         prompts=prompts,
         pairs=pairs,
-        accuracy=Figure.of(accuracy),
+        accuracy=accuracy,
         sd=float(each.std(ddof=1)) if len(each) > 1 else None,
         seeds=len(each),
     )

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 from salon.train.tricks import Kind
@@ -34,9 +34,9 @@ class ProbeRow(Noun):
     words: str = Field(description="What was done.")
     items: int = Field(description="Items with a score before and after.")
     missing: int = Field(description="Items without one of the two.")
-    change: Figure = Field(description="Mean change of the score, in spreads of a prompt.")
-    risen: Figure = Field(description="Share of items whose score rose.")
-    overturned: Figure | None = Field(description="Share of pairs won by the altered loser; null without pairs.")
+    change: Estimate = Field(description="Mean change of the score, in spreads of a prompt.")
+    risen: Estimate = Field(description="Share of items whose score rose.")
+    overturned: Estimate | None = Field(description="Share of pairs won by the altered loser; null without pairs.")
 
 
 class TrickVerdict(Noun):

@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salon.errors import BadFile, BadValue, TooFew
-from salon.report.estimate import Figure
 from salon.stats.resample import SHARE, Ends, Resampling, bootstrap_totals
+from salon.stats.result import Estimate
 from salon.store.pictures import read_picture
 from salon.study import Item, Prompt, Scorer, Study
 from salon.study.scorer import ScorerCard
@@ -234,13 +234,13 @@ def _mean(
     level: float,
     settings: ProbeSettings,
     ends: Ends | None = None,
-) -> Figure:
+) -> Estimate:
     """Mean of the values that count; prompts are drawn again for the interval."""
     sums = [np.bincount(cluster, weights=part) for part in (values, counted)]
     table = np.stack(sums, axis=1)
     table = table[table[:, 1] > 0]
     draws: Resampling = {"draws": settings.draws, "rng": np.random.default_rng([settings.seed, 1]), "level": level}
-    return Figure.of(bootstrap_totals(lambda totals: totals[:, 0] / totals[:, 1], table, ends=ends, **draws))
+    return bootstrap_totals(lambda totals: totals[:, 0] / totals[:, 1], table, ends=ends, **draws)
 
 
 def _verdict(trick: Trick, rows: Sequence[ProbeRow], margin: float) -> TrickVerdict:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.store.journal import open_journal
 from salon.study import Signature
 from salon.study.noun import Noun
@@ -62,7 +62,7 @@ class SweepReport(Noun):
     kept: int = Field(description="Runs known from before.")
     validation_pairs: int = Field(description="Validation pairs with a majority.")
     validation_prompts: int = Field(description="Prompts they belong to.")
-    ceiling: Figure | None = Field(description="What one more rater would reach on the validation pairs.")
+    ceiling: Estimate | None = Field(description="What one more rater would reach on the validation pairs.")
     missing: str = Field(description="What is done with pairs that cannot be counted.")
     signature: Signature = Field(description="What reproduces the sweep.")
 

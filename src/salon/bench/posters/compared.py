@@ -29,7 +29,7 @@ from salon.bench.posters.run_card import JudgeCard
 from salon.bench.posters.score import score_files
 from salon.bench.posters.task import GENERATION, GROUPS, TASKS
 from salon.errors import BadFile, BadValue
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 
 FORMAT: Final = "salon.posters-compared/1"
@@ -39,8 +39,8 @@ OVERALL = "Overall"
 class ComparedValue(Noun):
     """What one contestant reaches."""
 
-    figure: Figure | None = Field(description="The value with its interval; null where it was not asked.")
-    behind: Figure | None = Field(description="How far behind the best, on the same draws; null for the best itself.")
+    figure: Estimate | None = Field(description="The value with its interval; null where it was not asked.")
+    behind: Estimate | None = Field(description="How far behind the best, on the same draws; null for the best itself.")
     best: bool = Field(description="Whether no ranked value of the row is better; never where tasks differ.")
     owed: int = Field(0, description="Verdicts a judge owes on it: above 0, the value is not ranked.")
     other_protocol: bool = Field(False, description="Whether others of the row were judged by another protocol.")
@@ -203,7 +203,7 @@ def _rows(
     return rows
 
 
-def _figure(report: PosterReport, task: str, metric: str) -> Figure | None:
+def _figure(report: PosterReport, task: str, metric: str) -> Estimate | None:
     found = next((one for one in report.tasks if one.task == task), None)
     return None if found is None else next(one.figure for one in found.metrics if one.id == metric)
 
@@ -231,7 +231,7 @@ def _groups(
     return rows
 
 
-def _mean_figure(report: PosterReport, name: str) -> Figure | None:
+def _mean_figure(report: PosterReport, name: str) -> Estimate | None:
     if name == OVERALL:
         return report.overall
     return next((one.figure for one in report.groups if one.group == name), None)
@@ -253,7 +253,7 @@ def _mean_draws(by_task: ByTask, group: str) -> FloatArray | None:
 
 
 def _values(
-    figures: Sequence[Figure | None],
+    figures: Sequence[Estimate | None],
     draws: Sequence[FloatArray | None],
     better: str,
     level: float,
@@ -269,7 +269,7 @@ def _values(
     top = max((sign * one.value for one in ranked if one is not None), default=0.0)
     leader = next((i for i, one in enumerate(ranked) if one is not None and sign * one.value == top), None)
 
-    def behind(at: int) -> Figure | None:
+    def behind(at: int) -> Estimate | None:
         mine, best = draws[at], None if leader is None else draws[leader]
         figure = ranked[at]
         if figure is None or mine is None or best is None or at == leader:

@@ -13,7 +13,7 @@ import numpy as np
 from salon.bench.posters.metrics import UP_TO_ONE, Drawn, figure_of
 from salon.bench.posters.results import PosterGroup
 from salon.bench.posters.task import GENERATION, GROUPS, TASKS
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 
 ByTask = Mapping[str, Sequence[Drawn]]
 
@@ -24,7 +24,7 @@ def group_results(drawn: ByTask, level: float) -> list[PosterGroup]:
     return [one for one in found if one.metrics]
 
 
-def overall(drawn: ByTask, level: float) -> Figure | None:
+def overall(drawn: ByTask, level: float) -> Estimate | None:
     """The mean of the understanding groups that have a value; None for a single task, which is no benchmark."""
     parts = [members for name in GROUPS if (members := _members(name, drawn))]
     if not parts or sum(task.name in drawn for task in TASKS if task.group in GROUPS) < 2:
@@ -35,7 +35,7 @@ def overall(drawn: ByTask, level: float) -> Figure | None:
     return _figure(value, np.mean([draws for _, draws, _ in means], axis=0), edge, _items(drawn), level)
 
 
-def gap(drawn: ByTask, level: float) -> Figure | None:
+def gap(drawn: ByTask, level: float) -> Estimate | None:
     """Word recall of simple OCR less that of hard OCR."""
     simple, hard = (next(iter(drawn.get(name, ())), None) for name in ("simple_ocr", "hard_ocr"))
     if simple is None or hard is None or simple.value is None or hard.value is None:
@@ -73,7 +73,7 @@ def _mean(members: Sequence[Drawn]) -> tuple[float, np.ndarray, np.ndarray]:
     return mean, np.mean([one.draws for one in members], axis=0), edges
 
 
-def _figure(value: float, draws: np.ndarray, edge: np.ndarray, n: int, level: float) -> Figure:
+def _figure(value: float, draws: np.ndarray, edge: np.ndarray, n: int, level: float) -> Estimate:
     flat = np.ptp(draws) == 0 and edge[0] < edge[1]
     return figure_of(value, draws, n, level, (float(edge[0]), float(edge[1])) if flat else None, UP_TO_ONE)
 

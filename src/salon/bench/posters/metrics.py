@@ -21,7 +21,6 @@ from salon.bench.posters.metrics_items import Scored
 from salon.bench.posters.ratings import pearson, worst_filled
 from salon.bench.posters.results import MetricResult, ScoreSettings
 from salon.bench.posters.task import Metric, Task
-from salon.report.estimate import Figure
 from salon.stats.resample import UNBOUNDED, Ends, exact_bound, interval
 from salon.stats.result import Estimate
 
@@ -163,16 +162,16 @@ def _correlation(metric: Metric, scored: Sequence[Scored], weights: FloatArray) 
 
 def figure_of(
     value: float, draws: FloatArray, n: int, level: float, edge: Ends | None = None, within: Ends = UNBOUNDED
-) -> Figure:
+) -> Estimate:
     """A value with the interval of its draws; `edge`: that of items all alike, `within`: where the value must lie."""
     if n < 2:
-        return Figure.of(Estimate(value, None, None, n, UNIT, level, "no interval: one item"))
+        return Estimate(value, None, None, n, UNIT, level, "no interval: one item")
     if edge is not None:
         method = f"exact bound for {n} {UNIT}s alike"
-        return Figure.of(Estimate(value, *edge, n, UNIT, level, method))
+        return Estimate(value, *edge, n, UNIT, level, method)
     if np.ptp(draws) == 0:
-        return Figure.of(Estimate(value, None, None, n, UNIT, level, "no interval: draws show no spread"))
-    return Figure.of(interval(value, draws, n=n, unit=UNIT, level=level, within=within))
+        return Estimate(value, None, None, n, UNIT, level, "no interval: draws show no spread")
+    return interval(value, draws, n=n, unit=UNIT, level=level, within=within)
 
 
 def metric_result(drawn: Drawn, settings: ScoreSettings) -> MetricResult:

@@ -21,7 +21,7 @@ from salon.bench.posters.judged_by import JudgedBy, protocols_differ
 from salon.bench.posters.results import MetricResult, PosterReport
 from salon.bench.posters.task import GROUPS, TASKS, task_named
 from salon.errors import BadValue
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 
 GAP, OVERALL, GROUP = "gap", "overall", "group:"
@@ -42,7 +42,9 @@ class TableCell(Noun):
     """One contestant's value in a column."""
 
     value: float | None = Field(description="The value; null where there is none.")
-    figure: Figure | None = Field(None, description="The value with its interval; null under compat, or if published.")
+    figure: Estimate | None = Field(
+        None, description="The value with its interval; null under compat, or if published."
+    )
     owed: int = Field(0, description="Verdicts a judge owes on it: it is not ranked.")
     best: bool = Field(False, description="Whether no ranked value of the column is better.")
     partial: bool = Field(False, description="Whether others were asked more tasks of it: it is not ranked.")
@@ -190,7 +192,7 @@ def _value_cell(report: PosterReport, key: str) -> TableCell:
     return _either(metric.figure, metric.released, released, owed, crash if released else metric.why or "")
 
 
-def _either(figure: Figure | None, number: float | None, released: bool, owed: int, why: str = "") -> TableCell:
+def _either(figure: Estimate | None, number: float | None, released: bool, owed: int, why: str = "") -> TableCell:
     if released:
         return TableCell(value=number, owed=owed, why=why)
     return TableCell(value=None if figure is None else figure.value, figure=figure, owed=owed, why=why)

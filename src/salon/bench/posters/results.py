@@ -8,7 +8,7 @@ from pydantic import Field
 
 from salon.bench.posters.answers_boxes import Convention
 from salon.bench.posters.run_card import JudgeCard
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
@@ -40,7 +40,7 @@ class MetricResult(Noun):
     better: Literal["high", "low"] = Field(description="Which way is better.")
     k: int | None = Field(description="Options of a k-option score; null for other metrics.")
     grouped: bool = Field(description="Whether it enters the mean of its group.")
-    figure: Figure | None = Field(description="The value with its interval; null where the items cannot give one.")
+    figure: Estimate | None = Field(description="The value with its interval; null where the items cannot give one.")
     why: str | None = Field(default=None, description="Why there is no value.")
     chance: float | None = Field(description="What answers get that are given without looking; null where unknown.")
     fixed: float | None = Field(default=None, description="What the best single answer for every item gets.")
@@ -59,7 +59,7 @@ class CurvePoint(Noun):
     """One stretch of a difficulty."""
 
     x: float = Field(description="Mean difficulty of its items.")
-    figure: Figure
+    figure: Estimate
 
 
 class DifficultyCurve(Noun):
@@ -89,7 +89,7 @@ class PointKind(Noun):
 
     kind: str = Field(description="Kind of the rule that measures it; eyes where only looking can tell.")
     points: int = Field(description="Points of this kind: the denominator.")
-    met: Figure | None = Field(
+    met: Estimate | None = Field(
         description="Share that is met, posters drawn again for the interval; null where no verdict was given."
     )
     owed: int = Field(description="Verdicts a judge owes; they count as no.")
@@ -146,7 +146,7 @@ class PosterGroup(Noun):
     """The mean of a group's metrics."""
 
     group: str
-    figure: Figure | None
+    figure: Estimate | None
     metrics: int = Field(description="Metrics averaged.")
     at_best: float | None = Field(None, description="The mean if all that a judge owes turned out well.")
     absent: tuple[str, ...] = Field(description="Metrics of the group that no file was given for.")
@@ -162,9 +162,9 @@ class PosterReport(Noun):
     compat: Literal["released"] | None = None
     tasks: tuple[TaskResult, ...]
     groups: tuple[PosterGroup, ...]
-    overall: Figure | None = Field(description="Mean of the groups that have a value; null for a single task.")
+    overall: Estimate | None = Field(description="Mean of the groups that have a value; null for a single task.")
     overall_released: float | None = None
-    gap: Figure | None = Field(None, description="Word recall of simple OCR less that of hard OCR.")
+    gap: Estimate | None = Field(None, description="Word recall of simple OCR less that of hard OCR.")
     curves: tuple[DifficultyCurve, ...] = ()
     judges: tuple[JudgeCard, ...] = Field((), description="Who gave the verdicts that the score rests on.")
     notes: tuple[str, ...] = ()

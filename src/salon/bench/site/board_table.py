@@ -14,10 +14,10 @@ from salon.bench.site.frame import SiteBlock
 from salon.bench.site.material import Axis, Material, Shown
 from salon.bench.standings import Standing
 from salon.report import numbers
-from salon.report.estimate import Figure
 from salon.report.svg import element
 from salon.report.values import value
 from salon.report.words import breakable, brief, listed
+from salon.stats.result import Estimate
 
 BAR = 96
 """Pixels of the line that stands for 0 to 100."""
@@ -149,7 +149,7 @@ def axis_cell(
     )
 
 
-def interval_words(figure: Figure, key: str) -> Markup | str:
+def interval_words(figure: Estimate, key: str) -> Markup | str:
     """64.1–77.8; both ends carry their paths."""
     if figure.low is None or figure.high is None:
         return "no interval"
@@ -159,7 +159,7 @@ def interval_words(figure: Figure, key: str) -> Markup | str:
     return Markup("{}–{}").format(*ends)
 
 
-def interval_bar(figure: Figure) -> Markup:
+def interval_bar(figure: Estimate) -> Markup:
     """A value and its interval on a line from 0 to 100, with a tick at 50."""
     width = BAR / 100
     parts = [element("path", d=f"M0 6H{BAR}M{BAR / 2} 2V10", class_="line")]

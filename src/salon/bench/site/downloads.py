@@ -9,7 +9,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from salon.bench.results import AxisResult, EntryResult, PictureResult
@@ -100,11 +100,7 @@ def _axis_record(material: Material, one: Shown, axis: str, found: AxisResult) -
     standing = material.standing.get(axis, {}).get(one.name) if one.published else None
     ranks = {"rank": standing.rank, "rank_low": standing.low, "rank_high": standing.high, "tier": standing.tier,
              "tied": list(standing.tied)} if standing else {}  # fmt: skip
-    return (
-        found.figure.model_dump(mode="json")
-        | {"at_best": found.at_best, "coverage": found.coverage.model_dump()}
-        | ranks
-    )
+    return asdict(found.figure) | {"at_best": found.at_best, "coverage": found.coverage.model_dump()} | ranks
 
 
 def board_csv(material: Material) -> bytes:

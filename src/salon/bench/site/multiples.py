@@ -10,15 +10,15 @@ from markupsafe import Markup
 from salon.bench.site.material import Axis, Material, Shown
 from salon.bench.site.wording import capital
 from salon.report import SMALL, Figure, Figures, Section, charts
-from salon.report import estimate as estimates
 from salon.report.svg import element
+from salon.stats.result import Estimate
 
 MOST = 8
 """Rows of a panel; where there are more entries, the best of each panel."""
 FEW = 12
 """Up to this many entries, panels show all."""
 
-Read = Callable[[Shown], estimates.Figure | None]
+Read = Callable[[Shown], Estimate | None]
 
 
 def group_multiples(material: Material) -> Iterator[Section]:
@@ -43,7 +43,7 @@ def criterion_multiples(material: Material) -> Iterator[Section]:
         )
 
 
-def _figure_of(axis: Axis, one: Shown) -> estimates.Figure | None:
+def _figure_of(axis: Axis, one: Shown) -> Estimate | None:
     found = axis.of(one.computed)
     return found.figure if found else None
 
@@ -60,7 +60,7 @@ def panel(material: Material, title: str, read: Read) -> list[Figure]:
     return [Figure(drawing, heading=title)]
 
 
-def _capability(material: Material, group: str, one: Shown) -> estimates.Figure | None:
+def _capability(material: Material, group: str, one: Shown) -> Estimate | None:
     found = material.groups[one.name].get(("group", group))
     return found.capability if found else None
 

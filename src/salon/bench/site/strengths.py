@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from salon.bench.results import GroupResult
 from salon.bench.site.material import Material, Shown
 from salon.bench.site.wording import capital
-from salon.report import Block, Column, Details, Figure, Section, Table, charts, estimate
+from salon.report import Block, Column, Details, Figure, Section, Table, charts
 from salon.report.words import listed
+from salon.stats.result import Estimate
 
 NAMED = 6
 
@@ -81,7 +82,7 @@ def _named(names: Sequence[str]) -> str:
     return listed([*names[:NAMED], *([f"{more} more"] if more > 0 else [])]).unescape()
 
 
-def _chart(rows: Sequence[tuple[Compared, estimate.Figure]]) -> Figure:
+def _chart(rows: Sequence[tuple[Compared, Estimate]]) -> Figure:
     dots = [(row.name, capability.value, capability.low, capability.high, "") for row, capability in rows]
     middles = [row.capability for row, _ in rows]
     drawing = charts.dot_intervals(

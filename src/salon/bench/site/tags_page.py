@@ -11,8 +11,8 @@ from salon.bench.site.frame import SiteBlock, SitePage
 from salon.bench.site.material import Material
 from salon.bench.site.wording import capital
 from salon.report import Section, numbers
-from salon.report.estimate import Figure
 from salon.report.words import brief
+from salon.stats.result import Estimate
 
 STEPS = 10
 """Shades from 0 to 100."""
@@ -72,7 +72,7 @@ def _sections(material: Material) -> Iterator[Section]:
         yield Section("EPS", [grid], f"0 to 100; 50 is the frozen reference.{without}")
 
 
-def _grid(material: Material, name: str, read: Callable[[GroupResult], Figure | None]) -> Grid:
+def _grid(material: Material, name: str, read: Callable[[GroupResult], Estimate | None]) -> Grid:
     rows = []
     for group in material.tag_groups:
         tags = [tag for tag in material.suite.tags if tag.group == group]
@@ -86,13 +86,13 @@ def _grid(material: Material, name: str, read: Callable[[GroupResult], Figure | 
     return Grid(name, heads, rows)
 
 
-def _row(material: Material, kind: str, id: str, name: str, read: Callable[[GroupResult], Figure | None]) -> GridRow:
+def _row(material: Material, kind: str, id: str, name: str, read: Callable[[GroupResult], Estimate | None]) -> GridRow:
     held = [material.groups[one.name].get((kind, id)) for one in material.published]
     prompts = next((group.prompts for group in held if group), 0)
     return GridRow(capital(name), prompts, [_cell(read(group)) if group else None for group in held], kind == "group")
 
 
-def _cell(figure: Figure | None) -> GridCell | None:
+def _cell(figure: Estimate | None) -> GridCell | None:
     if figure is None:
         return None
     shade = min(STEPS, max(0, round(figure.value / 100 * STEPS)))

@@ -40,8 +40,8 @@ from salon.judge.run import judge_study
 from salon.judge.settings import JudgeSettings
 from salon.judge.simulated import Simulated
 from salon.judge.truth import panel_truth
-from salon.report.estimate import Figure
 from salon.report.numbers import estimate, with_interval
+from salon.stats.result import Estimate
 from salon.store.folder import open_study, save_study
 from salon.store.plain_table import write_plain
 from salon.study import Prompt, Study
@@ -187,7 +187,7 @@ def _tell_judges(report: JudgeReport) -> None:
         )
 
 
-def _share(figure: Figure | None) -> str:
+def _share(figure: Estimate | None) -> str:
     if figure is None:
         return "not known"
     known = figure.low is not None and figure.high is not None

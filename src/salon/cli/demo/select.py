@@ -19,11 +19,11 @@ from salon.generate.settings import GenerateSettings
 from salon.judge.score import ScoreSettings
 from salon.judge.scorers.named import scorer_named
 from salon.render.quality import true_quality
-from salon.report.estimate import Figure
 from salon.select.best_of import FOLDER, Wish, best_of_drawn, write_best
 from salon.select.reference import ScoreReference
 from salon.select.scores import reference_of, study_scores
 from salon.stats.paired_means import mean_interval
+from salon.stats.result import Estimate
 from salon.store.folder import open_study
 
 HOUSE = "apprentice"
@@ -50,7 +50,7 @@ class Picked:
     """Mean true quality of the picks."""
     everything: float
     """Of all that was drawn: what the first of each would be worth on average."""
-    gain: Figure
+    gain: Estimate
     """Of the picks over all that was drawn of the same prompt."""
     best: float
     """Of the truly best of each."""
@@ -91,7 +91,7 @@ def pick_best(folder: Path, size: str | None = None) -> Picked:
         of=DRAWN,
         picks=fmean(worth[id] for id in picks),
         everything=fmean(worth.values()),
-        gain=Figure.of(mean_interval([worth[id] - fmean(of_prompt[items[id].prompt]) for id in picks])),
+        gain=mean_interval([worth[id] - fmean(of_prompt[items[id].prompt]) for id in picks]),
         best=fmean(max(values) for values in of_prompt.values()),
         misspelled=len(wrong & set(picks)),
         drawn_misspelled=len(wrong),

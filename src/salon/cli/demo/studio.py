@@ -19,8 +19,8 @@ from salon.collect.studio.open import open_studio
 from salon.collect.studio.steps import ShownTask
 from salon.collect.studio.studio import Studio
 from salon.render.quality import true_quality
-from salon.report.estimate import Figure
 from salon.stats.prompt_means import score_interval
+from salon.stats.result import Estimate
 from salon.store.folder import open_study, save_study
 from salon.study import Study
 
@@ -39,7 +39,7 @@ class Collected:
 
     answers: int
     designers: int
-    right: Figure
+    right: Estimate
     """Share of answers that name the better poster, where true quality differs: the mean over prompts."""
 
 
@@ -61,7 +61,7 @@ def collect_answers(folder: Path) -> Collected:
         better = worth[row["a"]] - worth[row["b"]]
         if better:
             right.setdefault(prompts[row["a"]], []).append((better > 0) == (row["outcome"] == "a"))
-    return Collected(len(rows), DESIGNERS, Figure.of(score_interval([fmean(told) for told in right.values()])))
+    return Collected(len(rows), DESIGNERS, score_interval([fmean(told) for told in right.values()]))
 
 
 def _some_posters(source: Path, place: Path) -> dict[str, float]:

@@ -29,7 +29,7 @@ from salon.collect.settings import StudioSettings
 from salon.collect.studio.adjudicate import Disputes, disputes_of, settled_study
 from salon.collect.studio.asked import records_of
 from salon.errors import SalonError
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.store.database import Database
 from salon.store.database.connected import now_ms
 from salon.study import Study
@@ -59,7 +59,7 @@ class Figures:
     report: CheckReport | None
     """None where the answers are too few to say anything; `words` tells why."""
     words: str | None
-    panel: dict[str, Figure | None] = field(default_factory=dict)
+    panel: dict[str, Estimate | None] = field(default_factory=dict)
     """By the keys of `PANEL`: mean over raters; None where no rater has such a figure."""
     flags: tuple[RaterFindings, ...] = ()
     hours: dict[str, int] = field(default_factory=dict)
@@ -91,14 +91,14 @@ def _checked(study: Study) -> tuple[CheckReport | None, str | None]:
         return None, error.needed
 
 
-def over_raters(rows: Sequence[RaterRow], name: str) -> Figure | None:
+def over_raters(rows: Sequence[RaterRow], name: str) -> Estimate | None:
     """The mean of the raters' own figures with Student's t interval: raters are the units, not their answers.
 
     Raters without the figure are left out of n. No interval for one rater, or where all are alike;
     shares end at 0 and 1.
     """
     found = [getattr(row, name) for row in rows]
-    values = np.array([one.value if isinstance(one, Figure) else one for one in found if one is not None], float)
+    values = np.array([one.value if isinstance(one, Estimate) else one for one in found if one is not None], float)
     if not len(values):
         return None
     from scipy import stats
@@ -107,7 +107,7 @@ def over_raters(rows: Sequence[RaterRow], name: str) -> Figure | None:
     half = float(stats.t.ppf((1 + LIVE.level) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)) if n > 1 else 0.0
     highest = np.inf if name == "median_seconds" else 1.0
     low, high = (max(mean - half, 0.0), min(mean + half, highest)) if half > 0 else (None, None)
-    return Figure(value=mean, low=low, high=high, n=n, unit="rater", level=LIVE.level, method=method)
+    return Estimate(value=mean, low=low, high=high, n=n, unit="rater", level=LIVE.level, method=method)
 
 
 def hours_of(study: Study) -> dict[str, int]:

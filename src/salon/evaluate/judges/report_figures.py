@@ -14,7 +14,6 @@ from salon.evaluate.judges.report_judges import Faced, Judge
 from salon.evaluate.judges.report_panel import Panel
 from salon.evaluate.judges.report_settings import ReportSettings
 from salon.evaluate.judges.results import AccuracyFigures, BucketFigures, CriterionJudged, WordingFigures
-from salon.report.estimate import Figure
 from salon.stats.ceilings import Ceilings, accuracy_warnings
 from salon.stats.judge_accuracy import (
     Accuracy,
@@ -27,6 +26,7 @@ from salon.stats.judge_accuracy import (
     pair_scores,
 )
 from salon.stats.judge_spread import self_agreement, wording_spread
+from salon.stats.result import Estimate
 from salon.study import Study
 
 Ints = NDArray[np.int64]
@@ -82,15 +82,15 @@ def accuracy_figures(found: Accuracy, *, macro: bool = False) -> AccuracyFigures
     """A kernel's figures as part of a report."""
     names = ("parsed_only", "conditional", "position_bias", "took_first", "tie_rate")
     return AccuracyFigures(
-        accuracy=Figure.of(found.accuracy),
-        unseen=Figure.of(found.unseen),
-        **{name: Figure.maybe(getattr(found, name)) for name in names},
+        accuracy=found.accuracy,
+        unseen=found.unseen,
+        **{name: getattr(found, name) for name in names},
         pairs=found.pairs,
         identity_gap=None if macro else identity_gap(found),
     )
 
 
-def with_ties(met: Sequence[Met], settings: ReportSettings, rng: np.random.Generator) -> Figure | None:
+def with_ties(met: Sequence[Met], settings: ReportSettings, rng: np.random.Generator) -> Estimate | None:
     """Share of pairs with the same of first / second / tie as the panel; an unread verdict is none of them."""
     asked = [np.flatnonzero(one.faced.asked & (one.panel.votes.sum(axis=1) > 0)) for one in met]
     hits = [one.faced.choice[rows] == one.panel.winner[rows] for one, rows in zip(met, asked)]
@@ -98,7 +98,7 @@ def with_ties(met: Sequence[Met], settings: ReportSettings, rng: np.random.Gener
     if not sum(map(len, hits)):
         return None
     joined = np.concatenate(hits), np.concatenate(clusters)
-    return Figure.of(match_rate(*joined, draws=settings.draws, rng=rng, level=settings.level))
+    return match_rate(*joined, draws=settings.draws, rng=rng, level=settings.level)
 
 
 def criterion_judged(
@@ -134,7 +134,7 @@ def buckets(met: Sequence[Met], settings: ReportSettings, rng: np.random.Generat
     for name, rows in splits(votes[:, :2].max(axis=1), votes[:, :2].min(axis=1)):
         if rows.any():
             rate = match_rate(scores[rows], cluster[rows], draws=settings.draws, rng=rng, level=settings.level)
-            made.append(BucketFigures(split=name, accuracy=Figure.of(rate), pairs=int(rows.sum())))
+            made.append(BucketFigures(split=name, accuracy=rate, pairs=int(rows.sum())))
     return tuple(made)
 
 
@@ -173,7 +173,7 @@ def wordings(met: Sequence[Met], settings: ReportSettings, rng: np.random.Genera
 
 def sample_agreement(
     met: Sequence[Met], settings: ReportSettings, rng: np.random.Generator
-) -> tuple[Figure | None, int]:
+) -> tuple[Estimate | None, int]:
     """Chance that two samples of a question agree, and the most samples of any question."""
     counts = np.concatenate([one.faced.samples for one in met])
     clusters = np.concatenate([np.repeat(one.panel.cluster, one.faced.said.shape[1]) for one in met])
@@ -181,7 +181,7 @@ def sample_agreement(
     if most < 2:
         return None, max(most, 1)
     found = self_agreement(counts, clusters, draws=settings.draws, rng=rng, level=settings.level)
-    return Figure.of(found), most
+    return found, most
 
 
 def same_choice(first: Sequence[Met], second: Sequence[Met]) -> tuple[Ints, Ints]:

@@ -19,7 +19,6 @@ from salon.evaluate.judges.report_parts import Names
 from salon.evaluate.judges.report_settings import ReportSettings
 from salon.evaluate.judges.results import FlagJudged, FlagPanel, JudgeReport
 from salon.report import Block, Cell, Column, Note, Section, Table
-from salon.report.estimate import Figure
 from salon.report.words import brief, level_words
 from salon.stats.alpha import alpha_bootstrap
 from salon.stats.judge_accuracy import match_rate
@@ -70,12 +69,10 @@ def _panel(
     table = np.full((len(items), int(slot.max()) + 1), np.nan)
     table[unit, slot] = view.value[rows]
     try:
-        alpha = Figure.of(
-            alpha_bootstrap(
+        alpha = alpha_bootstrap(
                 table, np.unique(clusters, return_inverse=True)[1], level="ordinal", draws=settings.draws, rng=rng,
                 confidence=settings.level,
-            )
-        )  # fmt: skip
+            )  # fmt: skip
     except StatsError:
         alpha = None
     share = np.bincount(unit, weights=flagged) / np.bincount(unit)
@@ -85,7 +82,7 @@ def _panel(
         cohort=cohort,
         items=len(items),
         answers=len(rows),
-        flagged=Figure.of(match_rate(flagged, clusters[unit], **given)),
+        flagged=match_rate(flagged, clusters[unit], **given),
         alpha=alpha,
         judges=tuple(
             one
@@ -116,9 +113,7 @@ def _judged(
     side = np.where(share > HALF, -1, np.where(share < HALF, 1, 0))
     rng = settings.rng(f"{judge.name}\n{criterion.id}\nflags")
     try:
-        found = Figure.of(
-            separation(x[known], side[known], groups[known], draws=settings.draws, rng=rng, level=settings.level)
-        )
+        found = separation(x[known], side[known], groups[known], draws=settings.draws, rng=rng, level=settings.level)
     except StatsError:
         found = None
     return FlagJudged(

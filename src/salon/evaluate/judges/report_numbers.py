@@ -13,8 +13,8 @@ from salon.evaluate.judges.report_judges import ItemValues, Judge
 from salon.evaluate.judges.report_panel import Panel, Places
 from salon.evaluate.judges.report_settings import ReportSettings
 from salon.evaluate.judges.results import BandFigures
-from salon.report.estimate import Figure
 from salon.stats.judge_spread import band, separation
+from salon.stats.result import Estimate
 from salon.study import Study
 
 Ints = NDArray[np.int64]
@@ -73,13 +73,13 @@ def _separated(
     known: NDArray[np.bool_],
     settings: ReportSettings,
     rng: np.random.Generator,
-) -> Figure | None:
+) -> Estimate | None:
     groups = study.item_groups
     try:
         found = separation(x[known], side[known], groups[known], draws=settings.draws, rng=rng, level=settings.level)
     except StatsError:
         return None
-    return Figure.of(found)
+    return found
 
 
 def _sides(study: Study, places: Places, panels: Sequence[Panel]) -> tuple[Ints, str]:

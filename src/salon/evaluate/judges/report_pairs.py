@@ -29,10 +29,10 @@ from salon.evaluate.judges.report_settings import ReportSettings
 from salon.evaluate.judges.report_usage import usage_figures
 from salon.evaluate.judges.results import Correlation, JudgeFigures, JudgesAgree, PanelFigures
 from salon.evaluate.judges.worst import worst_cases
-from salon.report.estimate import Figure
 from salon.stats.ceilings import Ceilings, ceilings
 from salon.stats.judge_accuracy import KindTable, accuracy_difference, kind_table, match_rate
 from salon.stats.method_agreement import method_agreement, spearman_p
+from salon.stats.result import Estimate
 from salon.study import Study
 
 Signals = Mapping[str, tuple[str, str]]
@@ -131,7 +131,7 @@ def _says_first(
     criteria: Sequence[int],
     settings: ReportSettings,
     rng: np.random.Generator,
-) -> Figure | None:
+) -> Estimate | None:
     """Share of answers for the picture shown first; None where nothing was shown side by side."""
     if not isinstance(judge.answers, PairAnswers):
         return None
@@ -139,7 +139,7 @@ def _says_first(
     if not len(hits):
         return None
     clusters = keys if study.compare_within == "all" else study.item_groups[places.items(keys)[0]]
-    return Figure.of(match_rate(hits, clusters, draws=settings.draws, rng=rng, level=settings.level))
+    return match_rate(hits, clusters, draws=settings.draws, rng=rng, level=settings.level)
 
 
 def _ceilings(panel: Panel, settings: ReportSettings) -> Ceilings | None:
@@ -165,9 +165,9 @@ def _panel_figures(study: Study, panel: Panel, top: Ceilings | None, signals: Si
         tied=int((~panel.decided).sum()),
         raters=str(low) if low == high else f"{low} to {high}",
         lone=int((panel.votes[:, :2].sum(axis=1) == 1).sum()),
-        next_rater=None if top is None else Figure.of(top.next_rater),
+        next_rater=None if top is None else top.next_rater,
         next_rater_range=None if top is None else top.next_rater_range,
-        oracle=None if top is None else Figure.of(top.oracle),
+        oracle=None if top is None else top.oracle,
         oracle_range=None if top is None else top.oracle_range,
         no_ceiling=None if top is not None else "ceilings need two votes on a pair, and a majority on some",
         signal=signal,
@@ -193,7 +193,7 @@ def _to_best(
     found = accuracy_difference(
         table(one.judge), table(best.judge), draws=settings.draws, rng=rng, level=settings.level
     )
-    return one.model_copy(update={"to_best": Figure.of(found)})
+    return one.model_copy(update={"to_best": found})
 
 
 def _agree(first: str, second: str, met: Mapping[str, Sequence[Met]], settings: ReportSettings) -> JudgesAgree:
@@ -202,7 +202,7 @@ def _agree(first: str, second: str, met: Mapping[str, Sequence[Met]], settings: 
         return JudgesAgree(first=first, second=second, agreement=None, pairs=0)
     rng = settings.rng(f"{first}\n{second}")
     rate = match_rate(hits, clusters, draws=settings.draws, rng=rng, level=settings.level)
-    return JudgesAgree(first=first, second=second, agreement=Figure.of(rate), pairs=len(hits))
+    return JudgesAgree(first=first, second=second, agreement=rate, pairs=len(hits))
 
 
 def _correlation(judges: Sequence[JudgeFigures], x: str, y: str) -> Correlation:

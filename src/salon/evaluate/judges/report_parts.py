@@ -10,8 +10,8 @@ from markupsafe import Markup
 from salon.evaluate.judges.report_tick_results import TickJudged, TickPanelFigures
 from salon.evaluate.judges.results import AccuracyFigures, JudgeFigures, JudgeReport, PanelFigures
 from salon.report import Badge, Card, Cell
-from salon.report.estimate import Figure
 from salon.report.words import law_range, law_range_note, told_apart
+from salon.stats.result import Estimate
 
 NAME = 44
 NEXT = "Next rater ceiling"
@@ -67,7 +67,7 @@ def ceiling_lines(panel: Sequence[PanelFigures | TickPanelFigures]) -> list[tupl
     return [("next rater", panel[0].next_rater.value), ("oracle", panel[0].oracle.value)]
 
 
-def range_cell(figure: Figure | None, span: tuple[float, float] | None, absent: str | None) -> Cell:
+def range_cell(figure: Estimate | None, span: tuple[float, float] | None, absent: str | None) -> Cell:
     """A ceiling's range, with its interval and its point beneath."""
     if figure is None or span is None:
         return Cell(None, absent or "")
@@ -88,7 +88,7 @@ def standing(macro: AccuracyFigures) -> tuple[str, Badge]:
     return "below", Badge("worse than chance", "alert")
 
 
-def two_orders(judges: Iterable[JudgeFigures]) -> list[tuple[JudgeFigures, Figure, Figure]]:
+def two_orders(judges: Iterable[JudgeFigures]) -> list[tuple[JudgeFigures, Estimate, Estimate]]:
     """Judges that have a position bias and a conditional accuracy, with both."""
     return [
         (judge, judge.macro.position_bias, judge.macro.conditional)

@@ -26,10 +26,10 @@ from salon.evaluate.judges.report_ticks import NOT_ASKED, Ints, TickJudge, TickP
 from salon.evaluate.judges.report_together import Routing, disputed_points, together
 from salon.evaluate.judges.report_usage import usage_figures
 from salon.evaluate.judges.worst import worst_ticks
-from salon.report.estimate import Figure
 from salon.stats.judge_accuracy import match_rate
 from salon.stats.judge_spread import self_agreement
 from salon.stats.law_range import leak_warnings
+from salon.stats.result import Estimate
 from salon.stats.tick_accuracy import UNREAD, YES, Ticked, tick_accuracy, tick_difference, tick_table
 from salon.stats.tick_ceilings import ODDS, TickCeilings, tick_ceilings
 from salon.study import Study
@@ -164,7 +164,7 @@ def _points(met: TicksMet, settings: ReportSettings, rng: np.random.Generator) -
             PointTicked(
                 criterion=criterion,
                 point=point,
-                accuracy=Figure.of(rate),
+                accuracy=rate,
                 ticks=len(rows),
                 people_yes=int((met.panel.majority[rows] == YES).sum()),
                 judge_yes=int((met.said[rows] == YES).sum()),
@@ -182,18 +182,18 @@ def _splits(met: TicksMet, settings: ReportSettings, rng: np.random.Generator) -
     for name, rows in splits(np.maximum(yes, no), np.minimum(yes, no)):
         if rows.any():
             rate = match_rate(hits[rows], prompt[rows], draws=settings.draws, rng=rng, level=settings.level)
-            made.append(TickSplit(split=name, accuracy=Figure.of(rate), ticks=int(rows.sum())))
+            made.append(TickSplit(split=name, accuracy=rate, ticks=int(rows.sum())))
     return tuple(made)
 
 
-def _samples(met: TicksMet, settings: ReportSettings, rng: np.random.Generator) -> tuple[Figure | None, int]:
+def _samples(met: TicksMet, settings: ReportSettings, rng: np.random.Generator) -> tuple[Estimate | None, int]:
     """Chance that two samples of a question agree, and the most samples of any question."""
     most = max(map(len, met.judge.answers.values()))
     counts = met.judge.counts(met.panel)
     if (counts.sum(axis=1) < 2).all():
         return None, most
     found = self_agreement(counts, met.panel.prompt, draws=settings.draws, rng=rng, level=settings.level)
-    return Figure.of(found), most
+    return found, most
 
 
 def _to_best(one: TickJudged, met: TicksMet, best: TicksMet, settings: ReportSettings) -> TickJudged:
@@ -205,7 +205,7 @@ def _to_best(one: TickJudged, met: TicksMet, best: TicksMet, settings: ReportSet
     tables = [tick_table(which.said[rows], *about, of=int(panel.criterion.max()) + 1) for which in (met, best)]
     rng = settings.rng(f"ticks\n{met.judge.name}\n{best.judge.name}")
     found = tick_difference(*tables, draws=settings.draws, rng=rng, level=settings.level)
-    return one.model_copy(update={"to_best": Figure.of(found)})
+    return one.model_copy(update={"to_best": found})
 
 
 def _agree(first: TicksMet, second: TicksMet, settings: ReportSettings) -> TicksAgree | None:
@@ -220,8 +220,8 @@ def _agree(first: TicksMet, second: TicksMet, settings: ReportSettings) -> Ticks
     return TicksAgree(
         first=first.judge.name,
         second=second.judge.name,
-        agreement=Figure.of(found.accuracy),
-        kappa=Figure.maybe(found.kappa),
+        agreement=found.accuracy,
+        kappa=found.kappa,
         ticks=len(rows),
     )
 
@@ -248,7 +248,7 @@ def _panel(
     if len(decided):
         rng = settings.rng(f"passes\n{number}")
         passes = panel.majority[decided] == YES
-        rate = Figure.of(match_rate(passes, panel.prompt[decided], draws=settings.draws, rng=rng, level=settings.level))
+        rate = match_rate(passes, panel.prompt[decided], draws=settings.draws, rng=rng, level=settings.level)
     names = ("two_people", "kappa", "next_rater", "oracle")
     ranges = ("next_rater_range", "oracle_range")
     return TickPanelFigures(
@@ -260,7 +260,7 @@ def _panel(
         tied=len(rows) - len(decided),
         raters=str(low) if low == high else f"{low} to {high}",
         pass_rate=rate,
-        **{} if top is None else {name: Figure.maybe(getattr(top, name)) for name in names},
+        **{} if top is None else {name: getattr(top, name) for name in names},
         **{} if top is None else {name: getattr(top, name) for name in ranges},
         no_ceiling=NO_CEILING if top is None else None,
     )

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from salon.evaluate.judges.usage_results import UsageFigures
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.stats.tick_accuracy import Ticked, identity_gap
 from salon.study.noun import Noun
 
@@ -20,18 +20,20 @@ TickKind = Literal["checklist", "rater"]
 class TickFigures(Noun):
     """A judge against the people who ticked: on one criterion, on all ticks pooled, or as the mean over criteria."""
 
-    accuracy: Figure = Field(description="Headline: unread answers count 0, evenly split panels are left out.")
-    parsed_only: Figure | None = Field(description="Over the ticks that were read.")
-    balanced: Figure | None = Field(description="Mean of `on_yes` and `on_no`: 0.5 for a coin and for a fixed answer.")
-    kappa: Figure | None = Field(description="Cohen's kappa with the majority: 0 by chance.")
-    on_yes: Figure | None = Field(description="Where people say yes, share on which the judge does.")
-    on_no: Figure | None = Field(description="Where people say no, share on which the judge does.")
-    pass_rate: Figure | None = Field(description="Share of the read ticks that the judge passes.")
-    people_pass: Figure | None = Field(description="Share of the same ticks that people pass.")
-    lean: Figure | None = Field(description="The judge's pass rate less that of people: above 0 it is too kind.")
-    constant: Figure = Field(description="Accuracy of the better fixed answer, always yes or always no: chance.")
-    gain: Figure = Field(description="Accuracy less `constant`.")
-    unread: Figure = Field(description="u: share of ticks without a readable answer.")
+    accuracy: Estimate = Field(description="Headline: unread answers count 0, evenly split panels are left out.")
+    parsed_only: Estimate | None = Field(description="Over the ticks that were read.")
+    balanced: Estimate | None = Field(
+        description="Mean of `on_yes` and `on_no`: 0.5 for a coin and for a fixed answer."
+    )
+    kappa: Estimate | None = Field(description="Cohen's kappa with the majority: 0 by chance.")
+    on_yes: Estimate | None = Field(description="Where people say yes, share on which the judge does.")
+    on_no: Estimate | None = Field(description="Where people say no, share on which the judge does.")
+    pass_rate: Estimate | None = Field(description="Share of the read ticks that the judge passes.")
+    people_pass: Estimate | None = Field(description="Share of the same ticks that people pass.")
+    lean: Estimate | None = Field(description="The judge's pass rate less that of people: above 0 it is too kind.")
+    constant: Estimate = Field(description="Accuracy of the better fixed answer, always yes or always no: chance.")
+    gain: Estimate = Field(description="Accuracy less `constant`.")
+    unread: Estimate = Field(description="u: share of ticks without a readable answer.")
     ticks: int = Field(description="Ticks in the denominator.")
     identity_gap: float | None = Field(
         default=None,
@@ -44,7 +46,7 @@ class TickFigures(Noun):
         """A kernel's figures as part of a report."""
         plain = ("ticks", "identity_gap")
         return cls(
-            **{name: Figure.maybe(getattr(found, name)) for name in cls.model_fields if name not in plain},
+            **{name: getattr(found, name) for name in cls.model_fields if name not in plain},
             ticks=found.ticks,
             identity_gap=None if macro else identity_gap(found),
         )
@@ -54,7 +56,7 @@ class TickSplit(Noun):
     """Accuracy where the panel split so."""
 
     split: str = Field(description="'4-1': four of five say the same; '60-80%' where panels are of many sizes.")
-    accuracy: Figure = Field(description="Accuracy on these ticks.")
+    accuracy: Estimate = Field(description="Accuracy on these ticks.")
     ticks: int = Field(description="How many there are.")
 
 
@@ -76,7 +78,7 @@ class PointTicked(Noun):
 
     criterion: str = Field(description="Id of the criterion.")
     point: str = Field(description="Name of the point.")
-    accuracy: Figure = Field(description="Unread answers count 0.")
+    accuracy: Estimate = Field(description="Unread answers count 0.")
     ticks: int = Field(description="Items with a majority of people.")
     people_yes: int = Field(description="Items that people pass.")
     judge_yes: int = Field(description="Items that the judge passes.")
@@ -107,12 +109,12 @@ class TickJudged(Noun):
     splits: tuple[TickSplit, ...] = Field(default=(), description="By how people split, clearest first.")
     criteria: tuple[CriterionTicked, ...] = Field(description="Criterion by criterion.")
     points: tuple[PointTicked, ...] = Field(description="Point by point, hardest first.")
-    self_agreement: Figure | None = Field(default=None, description="Chance that two samples of a question agree.")
+    self_agreement: Estimate | None = Field(default=None, description="Chance that two samples of a question agree.")
     samples: int = Field(default=1, description="Most samples of one question; more than half of them decide.")
     usage: UsageFigures | None = Field(
         default=None, description="What its answers took; null where they are not known call by call."
     )
-    to_best: Figure | None = Field(default=None, description="Macro accuracy less the best judge's, on shared ticks.")
+    to_best: Estimate | None = Field(default=None, description="Macro accuracy less the best judge's, on shared ticks.")
     worst: tuple[WorstTick, ...] = Field(default=(), description="Where it is most clearly against people.")
     worst_of: int = Field(default=0, description="Ticks on which it was against the majority.")
 
@@ -122,8 +124,8 @@ class TicksAgree(Noun):
 
     first: str = Field(description="Name of a judge.")
     second: str = Field(description="Name of another.")
-    agreement: Figure = Field(description="Share of the ticks.")
-    kappa: Figure | None = Field(description="The same beyond chance; null where both always say one thing.")
+    agreement: Estimate = Field(description="Share of the ticks.")
+    kappa: Estimate | None = Field(description="The same beyond chance; null where both always say one thing.")
     ticks: int = Field(description="Ticks on which both could be read.")
 
 
@@ -133,9 +135,9 @@ class Together(Noun):
     rule: str = Field(description="majority: more than half of those asked; unanimous: yes where all say yes; routes.")
     judges: tuple[str, ...] = Field(description="Their names.")
     macro: TickFigures = Field(description="Means over criteria; a tick the rule leaves open counts as unread.")
-    disputed: Figure = Field(description="Share of ticks on which some say yes and some no.")
-    settled_accuracy: Figure | None = Field(description="Accuracy where those who could be read all say the same.")
-    disputed_accuracy: Figure | None = Field(description="Accuracy where they do not.")
+    disputed: Estimate = Field(description="Share of ticks on which some say yes and some no.")
+    settled_accuracy: Estimate | None = Field(description="Accuracy where those who could be read all say the same.")
+    disputed_accuracy: Estimate | None = Field(description="Accuracy where they do not.")
 
 
 class PointDisputed(Noun):
@@ -157,16 +159,16 @@ class TickPanelFigures(Noun):
     points: int = Field(description="Different points.")
     tied: int = Field(description="Ticks without a majority: out of every denominator.")
     raters: str = Field(description="Answers to a tick: '5', or '1 to 7'.")
-    pass_rate: Figure | None = Field(description="Share of ticks with a majority that people pass.")
-    two_people: Figure | None = Field(default=None, description="Chance that two people agree.")
-    kappa: Figure | None = Field(default=None, description="The same beyond chance: correlation of two answers.")
-    next_rater: Figure | None = Field(
+    pass_rate: Estimate | None = Field(description="Share of ticks with a majority that people pass.")
+    two_people: Estimate | None = Field(default=None, description="Chance that two people agree.")
+    kappa: Estimate | None = Field(default=None, description="The same beyond chance: correlation of two answers.")
+    next_rater: Estimate | None = Field(
         default=None, description="Accuracy of one more person: a point of the range, and the range's interval."
     )
     next_rater_range: tuple[float, float] | None = Field(
         default=None, description="The same over all laws of the ticks' odds that fit the answers. Quote this one."
     )
-    oracle: Figure | None = Field(
+    oracle: Estimate | None = Field(
         default=None, description="Accuracy of one who knows every tick's odds: a point, and the range's interval."
     )
     oracle_range: tuple[float, float] | None = Field(

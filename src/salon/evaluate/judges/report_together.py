@@ -11,9 +11,9 @@ from salon.errors import UnknownReference
 from salon.evaluate.judges.report_settings import ReportSettings
 from salon.evaluate.judges.report_tick_results import PointDisputed, TickFigures, Together
 from salon.evaluate.judges.report_ticks import NOT_ASKED, Ints, TickPanel
-from salon.report.estimate import Figure
 from salon.stats.judge_accuracy import match_rate
 from salon.stats.resample import Resampling
+from salon.stats.result import Estimate
 from salon.stats.tick_accuracy import NO, UNREAD, YES, tick_accuracy, tick_table
 from salon.study.point import Point, Route, Rule, agreed, route_of
 
@@ -115,14 +115,14 @@ def _figures(panel: TickPanel, rule: str, one: _Said, settings: ReportSettings) 
     macro = tick_accuracy(table, **given).macro
     hits = one.settled == majority
 
-    def where(rows: Ints) -> Figure | None:
-        return Figure.of(match_rate(hits[rows], prompt[rows], **given)) if len(rows) else None
+    def where(rows: Ints) -> Estimate | None:
+        return match_rate(hits[rows], prompt[rows], **given) if len(rows) else None
 
     return Together(
         rule=rule,
         judges=one.judges,
         macro=TickFigures.of(macro, macro=True),
-        disputed=Figure.of(match_rate(one.disputed, prompt, **given)),
+        disputed=match_rate(one.disputed, prompt, **given),
         settled_accuracy=where(np.flatnonzero(one.disputed == 0)),
         disputed_accuracy=where(np.flatnonzero(one.disputed)),
     )

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from salon.evaluate.judges.usage_results import UsageFigures
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 
 CHANCE = 0.5
 
 
-def usage_figures(table: pa.Table | None, accuracy: Figure | None) -> UsageFigures | None:
+def usage_figures(table: pa.Table | None, accuracy: Estimate | None) -> UsageFigures | None:
     """Sums over the verdicts in `table`; None where they are not known call by call."""
     if table is None:
         return None
@@ -42,7 +43,7 @@ def usage_figures(table: pa.Table | None, accuracy: Figure | None) -> UsageFigur
     )
 
 
-def _per_point(cost: float | None, accuracy: Figure | None) -> Figure | None:
+def _per_point(cost: float | None, accuracy: Estimate | None) -> Estimate | None:
     """Cost per hundredth of accuracy above chance. An accuracy that may be chance has no upper end: None."""
     if not cost or accuracy is None or accuracy.value <= CHANCE:
         return None
@@ -50,7 +51,9 @@ def _per_point(cost: float | None, accuracy: Figure | None) -> Figure | None:
     def at(end: float | None) -> float | None:
         return None if end is None or end <= CHANCE else cost / (100 * (end - CHANCE))
 
-    return accuracy.model_copy(update={"value": at(accuracy.value), "low": at(accuracy.high), "high": at(accuracy.low)})
+    return replace(
+        accuracy, value=cost / (100 * (accuracy.value - CHANCE)), low=at(accuracy.high), high=at(accuracy.low)
+    )
 
 
 def _questions(table: pa.Table) -> int:

@@ -8,8 +8,8 @@ from typing import Literal
 from salon.evaluate.judges.report_settings import ReportSettings
 from salon.evaluate.judges.report_tick_results import TickJudged, TickReport
 from salon.evaluate.judges.results import JudgeFigures, PanelFigures
-from salon.report.estimate import Figure
 from salon.report.words import first_of
+from salon.stats.result import Estimate
 
 SCORES = (
     "accuracy is agreement with the majority of people, pair by pair: 1 if the judge names the majority's item in both "
@@ -149,6 +149,6 @@ def _failures(judge: JudgeFigures | TickJudged) -> list[str]:
     return [f"calls without a reply count as unread, run it again to complete it: {judge.judge} ({kinds})"]
 
 
-def _one_sided(share: Figure) -> bool:
+def _one_sided(share: Estimate) -> bool:
     """Far from even, whatever the content: in one order this is all that can be said of position."""
     return abs(share.value - 0.5) > FAR_FROM_EVEN and share.n >= FEW

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from salon.evaluate.judges.report_tick_results import TickReport
 from salon.evaluate.judges.usage_results import UsageFigures
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
@@ -29,13 +29,13 @@ KIND_WORDS: dict[str, str] = {
 class AccuracyFigures(Noun):
     """A judge against the panel: on one criterion, on all pairs pooled, or as the mean over criteria."""
 
-    accuracy: Figure = Field(description="Headline: pairs with an unread verdict count 0, human ties are left out.")
-    parsed_only: Figure | None = Field(description="Over pairs that were read.")
-    conditional: Figure | None = Field(description="c: accuracy where both orders name the same item.")
-    position_bias: Figure | None = Field(description="b: share of read pairs that follow the position.")
-    took_first: Figure | None = Field(description="Share of those that took the first picture.")
-    tie_rate: Figure | None = Field(description="t: share of read pairs with a tie in an order or both.")
-    unseen: Figure = Field(description="u: share of pairs with an unread verdict.")
+    accuracy: Estimate = Field(description="Headline: pairs with an unread verdict count 0, human ties are left out.")
+    parsed_only: Estimate | None = Field(description="Over pairs that were read.")
+    conditional: Estimate | None = Field(description="c: accuracy where both orders name the same item.")
+    position_bias: Estimate | None = Field(description="b: share of read pairs that follow the position.")
+    took_first: Estimate | None = Field(description="Share of those that took the first picture.")
+    tie_rate: Estimate | None = Field(description="t: share of read pairs with a tie in an order or both.")
+    unseen: Estimate = Field(description="u: share of pairs with an unread verdict.")
     pairs: int = Field(description="Pairs in the denominator.")
     identity_gap: float | None = Field(
         default=None, description="|accuracy - (1-u)((1-b-t)c + (b+t)/2)|: rounding only. None for means over criteria."
@@ -46,7 +46,7 @@ class BucketFigures(Noun):
     """Accuracy where the panel split so."""
 
     split: str = Field(description="'4-1': four of five on one side; '60-80%' where panels are of many sizes.")
-    accuracy: Figure = Field(description="Accuracy on these pairs.")
+    accuracy: Estimate = Field(description="Accuracy on these pairs.")
     pairs: int = Field(description="How many there are.")
 
 
@@ -70,7 +70,7 @@ class CriterionJudged(Noun):
     criterion: str = Field(description="Id of the criterion.")
     name: str = Field(description="Its name.")
     figures: AccuracyFigures | None = Field(description="None when the judge met no pair with a majority.")
-    with_ties: Figure | None = Field(description="Same of first / second / tie, tied panels counted as ties.")
+    with_ties: Estimate | None = Field(description="Same of first / second / tie, tied panels counted as ties.")
     buckets: tuple[BucketFigures, ...] = Field(
         default=(), description="Accuracy by how the panel split, clearest first."
     )
@@ -94,7 +94,7 @@ class BandFigures(Noun):
     commonest: float = Field(description="Share of the most frequent value.")
     n: int = Field(description="Items with a number.")
     missing: int = Field(description="Items without a number.")
-    separation: Figure | None = Field(description="Chance that a strong item is above a weak one of its group.")
+    separation: Estimate | None = Field(description="Chance that a strong item is above a weak one of its group.")
     strong_is: str = Field(description="How strong and weak were told.")
 
 
@@ -122,22 +122,22 @@ class JudgeFigures(Noun):
     signature: str | None = Field(default=None, description="What made its answers, where that is known.")
     macro: AccuracyFigures = Field(description="Means over criteria.")
     pooled: AccuracyFigures = Field(description="All pairs of all criteria together.")
-    with_ties: Figure | None = Field(description="Same of first / second / tie, tied panels counted as ties.")
+    with_ties: Estimate | None = Field(description="Same of first / second / tie, tied panels counted as ties.")
     buckets: tuple[BucketFigures, ...] = Field(default=(), description="Over all criteria.")
-    says_first: Figure | None = Field(
+    says_first: Estimate | None = Field(
         default=None,
         description="Of answers naming an item, share that name the one shown first. Not b: one order mixes it with "
         "content.",
     )
     criteria: tuple[CriterionJudged, ...] = Field(description="Criterion by criterion.")
     wordings: WordingFigures | None = Field(default=None, description="Mean over criteria of their spread.")
-    self_agreement: Figure | None = Field(default=None, description="Chance that two samples of a question agree.")
+    self_agreement: Estimate | None = Field(default=None, description="Chance that two samples of a question agree.")
     samples: int = Field(default=1, description="Most samples of one question.")
     bands: tuple[BandFigures, ...] = Field(default=(), description="Where its numbers lie; none for a judge of pairs.")
     usage: UsageFigures | None = Field(
         default=None, description="What its answers took; null where they are not known call by call."
     )
-    to_best: Figure | None = Field(default=None, description="Macro accuracy less the best judge's, on shared pairs.")
+    to_best: Estimate | None = Field(default=None, description="Macro accuracy less the best judge's, on shared pairs.")
     worst: tuple[WorstCase, ...] = Field(
         default=(), description="Its clearest disagreements with people, clearest first."
     )
@@ -149,7 +149,7 @@ class JudgesAgree(Noun):
 
     first: str = Field(description="Name of a judge.")
     second: str = Field(description="Name of another.")
-    agreement: Figure | None = Field(description="Share of the pairs; null without any.")
+    agreement: Estimate | None = Field(description="Share of the pairs; null without any.")
     pairs: int = Field(description="Pairs on which both name an item.")
 
 
@@ -180,13 +180,13 @@ class PanelFigures(Noun):
     lone: int = Field(
         default=0, description="Pairs on which one person named an item: a majority, but too few votes for a ceiling."
     )
-    next_rater: Figure | None = Field(
+    next_rater: Estimate | None = Field(
         default=None, description="Accuracy of one more person who names an item against this panel."
     )
     next_rater_range: tuple[float, float] | None = Field(
         default=None, description="The same over all laws of the pairs' odds that fit the votes. Quote this one."
     )
-    oracle: Figure | None = Field(default=None, description="Accuracy of a predictor that knows every pair's odds.")
+    oracle: Estimate | None = Field(default=None, description="Accuracy of a predictor that knows every pair's odds.")
     oracle_range: tuple[float, float] | None = Field(
         default=None, description="The same over all laws of the pairs' odds that fit the votes. Quote this one."
     )
@@ -204,7 +204,7 @@ class FlagJudged(Noun):
     items: int = Field(description="Items it gave a level, of those that people answered about.")
     missing: int = Field(description="Items it gave none.")
     flagged: float = Field(description="Share of those items above the lowest level.")
-    separation: Figure | None = Field(
+    separation: Estimate | None = Field(
         description="Chance that it flags an item that most people flagged worse than one of the same prompt that most "
         "did not; ties count one half."
     )
@@ -218,8 +218,8 @@ class FlagPanel(Noun):
     cohort: str | None = Field(description="Cohort of the people; null where they have none.")
     items: int = Field(description="Items with an answer.")
     answers: int = Field(description="Answers: items times people.")
-    flagged: Figure = Field(description="Share of answers above the lowest level.")
-    alpha: Figure | None = Field(description="Krippendorff's alpha of the levels, ordinal; null where it has none.")
+    flagged: Estimate = Field(description="Share of answers above the lowest level.")
+    alpha: Estimate | None = Field(description="Krippendorff's alpha of the levels, ordinal; null where it has none.")
     judges: tuple[FlagJudged, ...] = Field(description="Judges that were asked for this flag.")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 
 
@@ -26,7 +26,7 @@ class UsageFigures(Noun):
     )
     first_at: str | None = Field(default=None, description="When the first answer was given, ISO 8601; null untold.")
     last_at: str | None = Field(default=None, description="When the last answer was given.")
-    cost_per_point: Figure | None = Field(
+    cost_per_point: Estimate | None = Field(
         default=None,
         description="That cost for each hundredth of macro accuracy (of checklists: balanced) above chance; ends from "
         "its interval.",

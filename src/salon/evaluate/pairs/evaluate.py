@@ -35,7 +35,6 @@ from salon.evaluate.pairs.evaluate_results import (
 )
 from salon.evaluate.pairs.evaluate_settings import EvaluateSettings
 from salon.evaluate.pairs.evaluate_words import policies, study_warnings
-from salon.report.estimate import Figure
 from salon.stats.paired import paired_difference
 from salon.stats.signal_tests import holm
 from salon.study import Signature
@@ -169,7 +168,7 @@ def compared(trial: Trial, ranked: Sequence[Contestant], settings: EvaluateSetti
     adjusted = holm([found.p for _, _, found in tests]).tolist()
     return tuple(
         PairedFigures(
-            first=first, second=second, difference=Figure.of(found.difference), p=found.p, p_holm=p_holm, law=found.law,
+            first=first, second=second, difference=found.difference, p=found.p, p_holm=p_holm, law=found.law,
             pairs=found.questions, first_only=found.first_only, second_only=found.second_only,
         )
         for (first, second, found), p_holm in zip(tests, adjusted)

@@ -8,8 +8,8 @@ from salon.evaluate.pairs.evaluate_parts import CEILINGS, CHANCE, Names
 from salon.evaluate.pairs.evaluate_results import ContestantFigures, EvaluateReport, LearningCurve
 from salon.report import Block, Cell, Column, Figure, Section, Table, charts
 from salon.report.charts.curves import Curve
-from salon.report.estimate import Figure as Estimate
 from salon.report.words import brief, counted, fixed, level_words
+from salon.stats.result import Estimate
 
 
 def growth_section(report: EvaluateReport, names: Names) -> Section | None:

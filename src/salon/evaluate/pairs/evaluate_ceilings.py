@@ -11,7 +11,6 @@ from salon.errors import StatsError, TooFew
 from salon.evaluate.pairs.evaluate_data import Trial
 from salon.evaluate.pairs.evaluate_results import CeilingFigures
 from salon.evaluate.pairs.evaluate_settings import EvaluateSettings
-from salon.report.estimate import Figure
 from salon.stats.ceilings import Ceilings, ceilings
 
 NO_CEILING = "ceilings need pairs with two votes, and a majority on some"
@@ -59,7 +58,7 @@ def ceiling_figures(top: Ceilings | None) -> CeilingFigures | None:
         return None
     names = ("next_rater", "oracle", "leave_one_out", "leave_one_out_dropped", "panel", "cap")
     return CeilingFigures(
-        **{name: Figure.of(getattr(top, name)) for name in names},
+        **{name: getattr(top, name) for name in names},
         next_rater_range=top.next_rater_range,
         oracle_range=top.oracle_range,
         pairs=top.pairs,

@@ -19,7 +19,6 @@ from salon.evaluate.pairs.evaluate_results import (
     Reached,
 )
 from salon.evaluate.pairs.evaluate_settings import EvaluateSettings
-from salon.report.estimate import Figure
 from salon.stats.bucket_ceilings import bucket_ceilings
 from salon.stats.ceilings import Ceilings, accuracy_warnings
 from salon.stats.generator_ranks import generator_ranks, kendall
@@ -69,8 +68,8 @@ def accuracies(
 
 def _reached(part: Accuracy, top: Ceilings | None) -> Reached:
     return Reached(
-        accuracy=Figure.of(part.accuracy),
-        scored_only=Figure.maybe(part.parsed_only),
+        accuracy=part.accuracy,
+        scored_only=part.parsed_only,
         ceilings=ceiling_figures(top),
         no_ceiling=NO_CEILING if top is None else None,
         pairs=part.pairs,
@@ -100,7 +99,7 @@ def _bucket(m: int, l: int, t: int, rate: Estimate, pairs: int, top: Ceilings | 
     names = ("next_rater", "oracle", "next_rater_range", "oracle_range", "leave_one_out", "panel")
     return BucketReached(
         split=f"{m}-{l}-{t}" if t else f"{m}-{l}",
-        accuracy=Figure.of(rate),
+        accuracy=rate,
         pairs=pairs,
         **{name: None if reach is None else getattr(reach, name) for name in names},
     )
@@ -109,7 +108,9 @@ def _bucket(m: int, l: int, t: int, rate: Estimate, pairs: int, top: Ceilings | 
 # -- order within a prompt ---------------------------------------------------------------------------------------------
 
 
-def tau(trial: Trial, one: Contestant, rows: Bools, given: EvaluateSettings, rng: np.random.Generator) -> Figure | None:
+def tau(
+    trial: Trial, one: Contestant, rows: Bools, given: EvaluateSettings, rng: np.random.Generator
+) -> Estimate | None:
     """Kendall's tau-b to the modal rater, mean over prompts (and criteria); None where no prompt has an order.
 
     The modal rater puts the items of a prompt in the order of the majorities they win (half for a tie), the contestant
@@ -125,10 +126,8 @@ def tau(trial: Trial, one: Contestant, rows: Bools, given: EvaluateSettings, rng
         return None
     _, row = np.unique(groups, return_inverse=True)
     table = np.column_stack([np.bincount(row, weights=values), np.bincount(row)])
-    return Figure.of(
-        bootstrap_totals(
-            lambda t: t[:, 0] / t[:, 1], table, draws=given.draws, rng=rng, level=given.level, ends=BOTH_SIDES
-        )
+    return bootstrap_totals(
+        lambda t: t[:, 0] / t[:, 1], table, draws=given.draws, rng=rng, level=given.level, ends=BOTH_SIDES
     )
 
 
@@ -167,25 +166,25 @@ def calibration(
         bins=given.bins, draws=given.draws, rng=rng, level=given.level,
     )  # fmt: skip
     return CalibrationFigures(
-        brier=Figure.of(found.brier),
-        ece=Figure.of(found.ece),
+        brier=found.brier,
+        ece=found.ece,
         expected_ece=found.expected_ece,
-        slope=Figure.maybe(found.slope),
+        slope=found.slope,
         bins=tuple(
-            BinFigures(predicted=bin.predicted, observed=Figure.of(bin.observed), pairs=bin.pairs, votes=bin.votes)
+            BinFigures(predicted=bin.predicted, observed=bin.observed, pairs=bin.pairs, votes=bin.votes)
             for bin in found.bins
         ),
         pairs=int(rows.sum()),
     )
 
 
-def order_flips(trial: Trial, one: Contestant, given: EvaluateSettings, rng: np.random.Generator) -> Figure | None:
+def order_flips(trial: Trial, one: Contestant, given: EvaluateSettings, rng: np.random.Generator) -> Estimate | None:
     """Share of pairs whose winner changes when they are shown the other way round."""
     if one.turned is None or not one.known.any():
         return None
     rows = one.known
     changed = _straight(one)[rows] * one.turned[rows] < 0
-    return Figure.of(match_rate(changed, trial.group[rows], draws=given.draws, rng=rng, level=given.level))
+    return match_rate(changed, trial.group[rows], draws=given.draws, rng=rng, level=given.level)
 
 
 def _straight(one: Contestant) -> Floats:
@@ -219,14 +218,14 @@ def generator_order(trial: Trial, one: Contestant, given: EvaluateSettings, rng:
     predicted = [estimate for estimate in found.predictor if estimate is not None]
     rank = sorted(range(len(names)), key=lambda g: -people[g].value)
     return GeneratorOrder(
-        spearman=Figure.maybe(found.spearman),
-        kendall=Figure.maybe(found.kendall),
+        spearman=found.spearman,
+        kendall=found.kendall,
         reason=found.reason,
         generators=tuple(
             GeneratorFigures(
                 generator=names[g],
-                people=Figure.of(people[g]),
-                predicted=Figure.of(predicted[g]),
+                people=people[g],
+                predicted=predicted[g],
                 pairs=int(pairs.sum(axis=0)[g]),
             )
             for g in rank

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
@@ -29,11 +29,11 @@ KIND_WORDS: dict[str, str] = {
 class CeilingFigures(Noun):
     """What can be reached against this panel; see `salon check`."""
 
-    next_rater: Figure = Field(
+    next_rater: Estimate = Field(
         description="Accuracy of one more rater of the same population: a point of its range (a beta law's where "
         "that fits) with the interval of the range."
     )
-    oracle: Figure = Field(
+    oracle: Estimate = Field(
         description="Accuracy of a predictor that knows every pair's odds: a point of its range, and the range's "
         "interval."
     )
@@ -43,10 +43,10 @@ class CeilingFigures(Noun):
     oracle_range: tuple[float, float] = Field(
         description="The same over all laws of the odds that fit the splits, without sampling error. Quote this one."
     )
-    leave_one_out: Figure = Field(description="A rater against the majority of the others, whose ties count half.")
-    leave_one_out_dropped: Figure = Field(description="The same where the others are not tied.")
-    panel: Figure = Field(description="A rater against a majority that holds the rater (the seed's leave-one-out).")
-    cap: Figure = Field(description="1 for majorities of more than one vote, else 1/2. Not a bound.")
+    leave_one_out: Estimate = Field(description="A rater against the majority of the others, whose ties count half.")
+    leave_one_out_dropped: Estimate = Field(description="The same where the others are not tied.")
+    panel: Estimate = Field(description="A rater against a majority that holds the rater (the seed's leave-one-out).")
+    cap: Estimate = Field(description="1 for majorities of more than one vote, else 1/2. Not a bound.")
     pairs: int = Field(description="Pairs with two votes or more.")
     tied_share: float = Field(description="Share of these without a majority: in no accuracy.")
     left_out: int = Field(description="Pairs with fewer than two votes: in no ceiling.")
@@ -55,8 +55,8 @@ class CeilingFigures(Noun):
 class Reached(Noun):
     """An accuracy and what could be reached on the same pairs."""
 
-    accuracy: Figure = Field(description="Agreement with the majority; pairs without a number count 0, ties 1/2.")
-    scored_only: Figure | None = Field(description="Over pairs with a number.")
+    accuracy: Estimate = Field(description="Agreement with the majority; pairs without a number count 0, ties 1/2.")
+    scored_only: Estimate | None = Field(description="Over pairs with a number.")
     ceilings: CeilingFigures | None = Field(description="On the same pairs; null only with --no-ceiling.")
     no_ceiling: str | None = Field(description="Why there are none.")
     pairs: int = Field(description="Pairs with a majority: the denominator.")
@@ -68,7 +68,7 @@ class BucketReached(Noun):
     """Accuracy where the panel split so; ceilings follow from the law of the odds of all pairs."""
 
     split: str = Field(description="'4-1': larger camp, smaller camp.")
-    accuracy: Figure = Field(description="On these pairs.")
+    accuracy: Estimate = Field(description="On these pairs.")
     pairs: int = Field(description="How many there are.")
     next_rater: float | None = Field(description="One more rater, by a beta law of the odds where that fits.")
     oracle: float | None = Field(description="A predictor that knows every pair's odds, by a beta law where that fits.")
@@ -87,7 +87,7 @@ class CriterionReached(Noun):
     name: str = Field(description="Its name.")
     reached: Reached = Field(description="Accuracy and ceilings.")
     buckets: tuple[BucketReached, ...] = Field(description="By how the panel split, clearest first.")
-    tau: Figure | None = Field(description="Kendall's tau-b to the modal rater, mean over prompts.")
+    tau: Estimate | None = Field(description="Kendall's tau-b to the modal rater, mean over prompts.")
     warnings: tuple[str, ...] = Field(description="What to be careful with.")
 
 
@@ -95,7 +95,7 @@ class BinFigures(Noun):
     """Pairs that were given about the same chance."""
 
     predicted: float = Field(description="Mean chance of the predicted winner.")
-    observed: Figure = Field(description="Share of votes it got.")
+    observed: Estimate = Field(description="Share of votes it got.")
     pairs: int = Field(description="Pairs in the bin.")
     votes: float = Field(description="Votes on them; a tie is half a vote for either.")
 
@@ -103,10 +103,12 @@ class BinFigures(Noun):
 class CalibrationFigures(Noun):
     """Are its chances honest?"""
 
-    brier: Figure = Field(description="Mean squared distance of chance and vote; a coin has 0.25.")
-    ece: Figure = Field(description="Mean distance of chance and share of votes over bins.")
+    brier: Estimate = Field(description="Mean squared distance of chance and vote; a coin has 0.25.")
+    ece: Estimate = Field(description="Mean distance of chance and share of votes over bins.")
     expected_ece: float = Field(description="The same for honest chances with as few votes.")
-    slope: Figure | None = Field(description="1 honest, below 1 too sure, above 1 too shy; null where votes fix none.")
+    slope: Estimate | None = Field(
+        description="1 honest, below 1 too sure, above 1 too shy; null where votes fix none."
+    )
     bins: tuple[BinFigures, ...] = Field(description="The reliability diagram.")
     pairs: int = Field(description="Pairs with a chance and a vote.")
 
@@ -115,16 +117,16 @@ class GeneratorFigures(Noun):
     """One generator among people and by a contestant."""
 
     generator: str = Field(description="Its name.")
-    people: Figure = Field(description="Share of votes it won.")
-    predicted: Figure = Field(description="Share of pairs it won by the contestant's decisions.")
+    people: Estimate = Field(description="Share of votes it won.")
+    predicted: Estimate = Field(description="Share of pairs it won by the contestant's decisions.")
     pairs: int = Field(description="Pairs with an item of its.")
 
 
 class GeneratorOrder(Noun):
     """Do people and a contestant put generators in the same order?"""
 
-    spearman: Figure | None = Field(description="Spearman's correlation over generators, prompts drawn again.")
-    kendall: Figure | None = Field(description="Kendall's tau-b over generators.")
+    spearman: Estimate | None = Field(description="Spearman's correlation over generators, prompts drawn again.")
+    kendall: Estimate | None = Field(description="Kendall's tau-b over generators.")
     reason: str | None = Field(description="Why there is none.")
     generators: tuple[GeneratorFigures, ...] = Field(description="Best among people first.")
 
@@ -150,11 +152,11 @@ class ContestantFigures(Noun):
     signature: str = Field(description="What made it.")
     overall: Reached = Field(description="All pairs of all criteria it speaks about.")
     buckets: tuple[BucketReached, ...] = Field(description="Over all criteria.")
-    tau: Figure | None = Field(description="Kendall's tau-b to the modal rater, mean over prompts and criteria.")
+    tau: Estimate | None = Field(description="Kendall's tau-b to the modal rater, mean over prompts and criteria.")
     criteria: tuple[CriterionReached, ...] = Field(description="Criterion by criterion.")
     calibration: CalibrationFigures | None = Field(description="Null for a scorer whose numbers are no log-odds.")
     generators: GeneratorOrder = Field(description="Order of generators, over all criteria.")
-    order_flips: Figure | None = Field(
+    order_flips: Estimate | None = Field(
         description="Share of pairs whose winner changes with their order; null where that cannot happen."
     )
     leak: LeakFigures | None = Field(description="Null for a scorer: what it was trained on is not known here.")
@@ -166,7 +168,7 @@ class PairedFigures(Noun):
 
     first: str = Field(description="The one with the higher accuracy.")
     second: str = Field(description="The other.")
-    difference: Figure = Field(description="Accuracy of the first less the second's, drawn together.")
+    difference: Estimate = Field(description="Accuracy of the first less the second's, drawn together.")
     p: float = Field(description="Two-sided, by flipping signs prompt by prompt.")
     p_holm: float = Field(description="Adjusted for all comparisons of this study.")
     law: str = Field(description="How p was made.")
@@ -192,7 +194,7 @@ class CurvePoint(Noun):
     share: float = Field(description="Share of the training prompts.")
     prompts: int = Field(description="How many these are.")
     pairs: int = Field(description="Training pairs of theirs.")
-    accuracy: Figure = Field(description="On the test pairs, mean over seeds; prompts drawn again.")
+    accuracy: Estimate = Field(description="On the test pairs, mean over seeds; prompts drawn again.")
     sd: float | None = Field(description="Standard deviation over seeds; null for one seed.")
     seeds: int = Field(description="Trainings behind the mean.")
 

@@ -16,8 +16,9 @@ from salon.evaluate.pairs.evaluate_results import (
     StudyFigures,
 )
 from salon.evaluate.pairs.reliability_plot import reliability_plot
-from salon.report import SMALL, Badge, Block, Cell, Column, Details, Figure, Figures, Section, Table, charts, estimate
+from salon.report import SMALL, Badge, Block, Cell, Column, Details, Figure, Figures, Section, Table, charts
 from salon.report.words import brief, counted, law_range, level_words
+from salon.stats.result import Estimate
 
 _MOST_CRITERIA = 12
 _MOST_DETAILS = 30
@@ -227,7 +228,7 @@ def honesty(found: CalibrationFigures) -> Badge:
 # -- generators --------------------------------------------------------------------------------------------------------
 
 
-def _correlation(figure: estimate.Figure | None, reason: str | None) -> Cell:
+def _correlation(figure: Estimate | None, reason: str | None) -> Cell:
     return Cell(figure, reason or ("" if figure is None else figure.method))
 
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import StatsError
-from salon.report.estimate import Figure
 from salon.stats.ceilings import next_rater, vote_table
 from salon.stats.resample import SHARE, bootstrap_totals
 from salon.stats.result import Estimate
@@ -33,8 +32,8 @@ class HeadFigures(Noun):
 
     criterion: str | None = Field(description="Its id; none for all criteria together.")
     pairs: int = Field(description="Validation pairs with a majority.")
-    accuracy: Figure | None = Field(description="Against the majority; none where no pair has one.")
-    ceiling: Figure | None = Field(description="One more rater against the majority; none where it is not known.")
+    accuracy: Estimate | None = Field(description="Against the majority; none where no pair has one.")
+    ceiling: Estimate | None = Field(description="One more rater against the majority; none where it is not known.")
     loss: float | None = Field(description="Mean cross-entropy against the share of votes, all validation pairs.")
     missing: str = Field(description="What is done with pairs that cannot be counted.")
 
@@ -63,8 +62,8 @@ def _figures(criterion: str | None, pairs: pa.Table, z: NDArray[np.float64], rng
     return HeadFigures(
         criterion=criterion,
         pairs=int(decided.sum()),
-        accuracy=Figure.maybe(_accuracy(right[decided], prompts, rng)),
-        ceiling=Figure.maybe(_ceiling(pairs.filter(pa.array(decided)), prompts, rng)),
+        accuracy=_accuracy(right[decided], prompts, rng),
+        ceiling=_ceiling(pairs.filter(pa.array(decided)), prompts, rng),
         loss=float(np.mean(np.logaddexp(0, z) - share * z)) if len(z) else None,
         missing=MISSING,
     )

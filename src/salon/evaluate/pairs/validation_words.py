@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 
 if TYPE_CHECKING:
     from salon.evaluate.pairs.validation_figures import HeadFigures
@@ -37,7 +37,7 @@ def few_warnings(pairs: int, prompts: int) -> list[str]:
     return [f"{sizes} are too few to say how good a model is: {FEW_PAIRS} pairs of {FEW_PROMPTS} prompts are the least"]
 
 
-def chance_warnings(accuracy: Figure, chance: float = 0.5) -> list[str]:
+def chance_warnings(accuracy: Estimate, chance: float = 0.5) -> list[str]:
     """An accuracy that cannot be told from chance, or is below it."""
     low, high = accuracy.low, accuracy.high
     if high is not None and high < chance:

@@ -39,8 +39,8 @@ from salon.evaluate.scores.score_evaluation_results import (
     ScorerFigures,
     TargetFigures,
 )
-from salon.report.estimate import Figure
 from salon.stats.resample import BOTH_SIDES, UNBOUNDED, Ends, interval
+from salon.stats.result import Estimate
 from salon.study import Signature
 
 BINS = 16
@@ -206,19 +206,19 @@ def _agreed(
 
 def _figure(
     values: Floats, n: int, frame: Frame, settings: ScoreEvaluationSettings, within: Ends = UNBOUNDED
-) -> Figure | None:
+) -> Estimate | None:
     """The first value with the interval of the others, over n prompts or items; None where it is not defined."""
     if np.isnan(values[0]):
         return None
     unit = "prompt" if frame.by_prompt else "item"
     if len(values) == 1 or n < 2:
-        return Figure(
+        return Estimate(
             value=float(values[0]), low=None, high=None, n=n, unit=unit, level=settings.level, method="no interval"
         )
     drawn, folds = values[1 : 1 + settings.draws], values[1 + settings.draws :]
     usable = folds if len(folds) and np.isfinite(folds).all() else None
     made = interval(float(values[0]), drawn, n=n, unit=unit, level=settings.level, folds=usable, within=within)
-    return Figure.of(made)
+    return made
 
 
 def _scale_words(overall: Agreed, settings: ScoreEvaluationSettings, *, same: bool) -> tuple[str, str]:
@@ -295,7 +295,7 @@ def _over_base(
     shared = _common(own, other)
     same = one.is_on(target) and base.is_on(target)
 
-    def less(name: str, chosen: NDArray[np.bool_]) -> Figure | None:
+    def less(name: str, chosen: NDArray[np.bool_]) -> Estimate | None:
         wanted = set(zip(own.criterion[chosen].tolist(), own.group[chosen].tolist()))
         matching = np.array([pair in wanted for pair in zip(other.criterion.tolist(), other.group.tolist())])
         return _figure(pooled(own, chosen)[name] - pooled(other, matching)[name], own.count(chosen), frame, settings)

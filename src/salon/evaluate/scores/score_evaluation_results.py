@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 from salon.study.study import CompareWithin
@@ -48,17 +48,17 @@ class ScoreEvaluationSettings(Noun):
 class Agreed(Noun):
     """One scorer against one target, on some of the items and criteria."""
 
-    srcc: Figure | None = Field(description="Spearman, mean over groups and criteria; null where none is defined.")
-    plcc: Figure | None = Field(description="Pearson.")
-    krcc: Figure | None = Field(description="Kendall's tau-b.")
-    mae: Figure | None = Field(description="Mean absolute error; null where the two are not on one scale.")
-    rmse: Figure | None = Field(description="Root mean squared error.")
-    mean: Figure | None = Field(description="Mean prediction; null without any.")
-    sd: Figure | None = Field(description="Standard deviation of the predictions.")
-    target_mean: Figure = Field(description="Mean target of the same items and criteria.")
-    target_sd: Figure | None = Field(description="Standard deviation of the target.")
-    spread: Figure | None = Field(description="Standard deviation of the predictions over the target's.")
-    shift: Figure | None = Field(description="Mean prediction less mean target; null where not on one scale.")
+    srcc: Estimate | None = Field(description="Spearman, mean over groups and criteria; null where none is defined.")
+    plcc: Estimate | None = Field(description="Pearson.")
+    krcc: Estimate | None = Field(description="Kendall's tau-b.")
+    mae: Estimate | None = Field(description="Mean absolute error; null where the two are not on one scale.")
+    rmse: Estimate | None = Field(description="Root mean squared error.")
+    mean: Estimate | None = Field(description="Mean prediction; null without any.")
+    sd: Estimate | None = Field(description="Standard deviation of the predictions.")
+    target_mean: Estimate = Field(description="Mean target of the same items and criteria.")
+    target_sd: Estimate | None = Field(description="Standard deviation of the target.")
+    spread: Estimate | None = Field(description="Standard deviation of the predictions over the target's.")
+    shift: Estimate | None = Field(description="Mean prediction less mean target; null where not on one scale.")
     scored_srcc: float | None = Field(description="SRCC over items with a prediction alone.")
     wanted: int = Field(description="Targets: items times criteria.")
     scored: int = Field(description="Of these, with a prediction.")
@@ -104,8 +104,8 @@ class ScorerFigures(Noun):
 class RaterLevel(Noun):
     """What people reach in the same figures: each rater against the mean of the others, mean over raters and groups."""
 
-    srcc: Figure | None = Field(description="Spearman.")
-    plcc: Figure | None = Field(description="Pearson.")
+    srcc: Estimate | None = Field(description="Spearman.")
+    plcc: Estimate | None = Field(description="Pearson.")
     raters: int = Field(description="Raters.")
     groups: int = Field(description="Groups times criteria, of all raters.")
 
@@ -115,8 +115,8 @@ class Difference(Noun):
 
     first: str = Field(description="The one with the higher SRCC.")
     second: str = Field(description="The other.")
-    srcc: Figure = Field(description="SRCC of the first less the second's.")
-    mae: Figure | None = Field(description="The same of MAE; below 0 the first is closer.")
+    srcc: Estimate = Field(description="SRCC of the first less the second's.")
+    mae: Estimate | None = Field(description="The same of MAE; below 0 the first is closer.")
     apart: bool = Field(description="Whether the interval of the SRCC difference leaves out 0.")
 
 
@@ -125,8 +125,8 @@ class PartDifference(Noun):
 
     id: str = Field(description="Its id.")
     name: str = Field(description="Its name.")
-    srcc: Figure | None = Field(description="Difference of SRCC.")
-    plcc: Figure | None = Field(description="Difference of PLCC.")
+    srcc: Estimate | None = Field(description="Difference of SRCC.")
+    plcc: Estimate | None = Field(description="Difference of PLCC.")
 
 
 class OverBase(Noun):
@@ -134,11 +134,11 @@ class OverBase(Noun):
 
     scorer: str = Field(description="The trained one.")
     base: str = Field(description="The untrained VLM: the one it was trained from, else the only one there is.")
-    srcc: Figure | None = Field(description="Difference of SRCC, over categories and criteria that both speak about.")
-    plcc: Figure | None = Field(description="Difference of PLCC.")
-    mae: Figure | None = Field(description="Difference of MAE; below 0 the trained one is closer.")
-    rmse: Figure | None = Field(description="Difference of RMSE.")
-    mean: Figure | None = Field(description="Difference of the mean predictions.")
+    srcc: Estimate | None = Field(description="Difference of SRCC, over categories and criteria that both speak about.")
+    plcc: Estimate | None = Field(description="Difference of PLCC.")
+    mae: Estimate | None = Field(description="Difference of MAE; below 0 the trained one is closer.")
+    rmse: Estimate | None = Field(description="Difference of RMSE.")
+    mean: Estimate | None = Field(description="Difference of the mean predictions.")
     apart: bool = Field(description="Whether the interval of the SRCC difference leaves out 0.")
     categories: tuple[PartDifference, ...] = Field(description="Category by category.")
     criteria: tuple[PartDifference, ...] = Field(description="Criterion by criterion.")
@@ -171,7 +171,7 @@ class Checkpoint(Noun):
     """A candidate on the validation items."""
 
     name: str = Field(description="The scorer.")
-    srcc: Figure | None = Field(description="Mean SRCC on the validation items.")
+    srcc: Estimate | None = Field(description="Mean SRCC on the validation items.")
 
 
 class Choice(Noun):

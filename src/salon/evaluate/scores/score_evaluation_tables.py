@@ -25,9 +25,9 @@ from salon.evaluate.scores.score_evaluation_results import (
     ScorerFigures,
     TargetFigures,
 )
-from salon.report.estimate import Figure
 from salon.report.numbers import MISSING, fixed, with_interval
 from salon.report.words import numbered
+from salon.stats.result import Estimate
 from salon.store.markdown import inert
 
 TableKind = Literal["category", "scale", "criterion"]
@@ -70,7 +70,7 @@ class TableRow:
 
     method: str
     labels: str
-    figures: tuple[Figure | None, ...]
+    figures: tuple[Estimate | None, ...]
     is_difference: bool = False
     note: str = ""
     """A last column of words: what became of the scale."""
@@ -204,7 +204,7 @@ def _blocks(name: str, target: TargetFigures, rows: dict[str, TableRow], less: S
     return made
 
 
-def _text(figure: Figure | None, column: TableColumn, row: TableRow) -> str:
+def _text(figure: Estimate | None, column: TableColumn, row: TableRow) -> str:
     if figure is None:
         return "" if row.is_difference else MISSING
     if not row.is_difference:

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from salon.generate.record import Generation, read_generations
-from salon.report.estimate import Figure
 from salon.select.refine.record import Said, read_replies
 from salon.select.refine.refine import Arm, RefineSettings, items_of, prompt_at
 from salon.select.refine.results import Chain, Difference, Level, RefineReport, Scored, Shot, Step
@@ -204,7 +203,7 @@ def _level(data: _Data, arm: Arm, number: int, values: Values, marks: Marks, rng
         return Level(arm=arm, round=number, figure=None, missing=missing)
     table = np.column_stack([list(values.values()), np.ones(len(values))])
     mean = bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, draws=DRAWS, rng=rng, level=LEVEL, within=marks.ends)
-    return Level(arm=arm, round=number, figure=Figure.of(mean), missing=missing)
+    return Level(arm=arm, round=number, figure=mean, missing=missing)
 
 
 def _differences(
@@ -222,7 +221,7 @@ def _differences(
             found.append((first, second, apart, len(data.prompts) - len(both)))
     adjusted = holm([apart.p for _, _, apart, _ in found]).tolist()
     return tuple(
-        Difference(first=first, second=second, figure=Figure.of(apart.difference), p=apart.p,
+        Difference(first=first, second=second, figure=apart.difference, p=apart.p,
                    holm=p, law=apart.law, missing=missing)
         for (first, second, apart, missing), p in zip(found, adjusted, strict=True)
     )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from salon.report.estimate import Figure
+from salon.stats.result import Estimate
 from salon.study import Prompt
 from salon.study.diagnosis import Remark
 from salon.study.noun import Noun
@@ -60,7 +60,7 @@ class Level(Noun):
 
     arm: Literal["round", "control"]
     round: int
-    figure: Figure | None = Field(description="Null where no prompt has a number.")
+    figure: Estimate | None = Field(description="Null where no prompt has a number.")
     missing: int = Field(description="Prompts without a number in this round.")
 
 
@@ -69,7 +69,7 @@ class Difference(Noun):
 
     first: str
     second: str
-    figure: Figure
+    figure: Estimate
     p: float = Field(description="Two-sided, by flipping signs.")
     holm: float = Field(description="Adjusted for all differences of this scorer.")
     law: str

@@ -21,7 +21,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from salon.errors import BadFile
-from salon.report.estimate import Figure
 from salon.select.service.decisions import (
     Decision,
     DecisionLog,
@@ -41,6 +40,7 @@ from salon.select.service.drift_results import (
 )
 from salon.stats.behavior import wilson
 from salon.stats.drift import AgreementLook, DriftLook, agreement_look, drift_look
+from salon.stats.result import Estimate
 from salon.store.atomic import write_json
 from salon.study.signature import Signature
 
@@ -238,8 +238,8 @@ def _agreement(one: _Agreement) -> AgreementDrift:
     )  # fmt: skip
 
 
-def _share(agreed: int, n: int) -> Figure | None:
-    return Figure.of(wilson(agreed, n, unit="choice")) if n else None
+def _share(agreed: int, n: int) -> Estimate | None:
+    return wilson(agreed, n, unit="choice") if n else None
 
 
 # -- logs and files ----------------------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from salon.report.estimate import Figure
 from salon.stats.drift import LEAST
+from salon.stats.result import Estimate
 from salon.study.noun import Noun
 from salon.study.signature import Signature
 
@@ -62,9 +62,9 @@ class AgreementDrift(Noun):
     """Later choices that fell on the picture the service had chosen."""
 
     status: Literal["gathering a reference", "no whole window yet", "as the reference", "falling"]
-    overall: Figure | None = Field(None, description="Over all choices; None where there are none.")
-    reference: Figure | None = None
-    last: Figure | None = Field(None, description="The last whole window.")
+    overall: Estimate | None = Field(None, description="Over all choices; None where there are none.")
+    reference: Estimate | None = None
+    last: Estimate | None = Field(None, description="The last whole window.")
     chance: float | None = Field(None, description="What a blind pick would agree, on average.")
     looks: int = 0
     first_alarm: int | None = None

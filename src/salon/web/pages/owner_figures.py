@@ -9,8 +9,8 @@ from salon.check.results import CheckReport, CriterionFigures
 from salon.collect.quality import Finding
 from salon.collect.studio.figures import PANEL, Figures
 from salon.collect.studio.owner import LiveCheck
-from salon.report.estimate import Figure
 from salon.report.numbers import THIN, count, duration, estimate, p_value, significant, with_interval
+from salon.stats.result import Estimate
 
 HOURS = 48
 """Hours of the chart."""
@@ -93,7 +93,7 @@ def panel_lines(figures: Figures | None) -> list[Line]:
     return [_line(name, found.get(key), in_seconds=key == "median_seconds") for key, name in PANEL.items()]
 
 
-def _line(name: str, figure: Figure | None, *, in_seconds: bool = False) -> Line:
+def _line(name: str, figure: Estimate | None, *, in_seconds: bool = False) -> Line:
     """`in_seconds`: people's times, of which no more than a tenth of a second means anything."""
     if figure is None:
         return Line(name, TOO_FEW, "", "")
